@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import importlib.resources
+import subprocess
+import sys
+import unittest
+from importlib import metadata
+
+import theano_gpuarray
+
+
+class TestGpuarrayDistribution(unittest.TestCase):
+    def test_version_is_that_of_the_metadata(self) -> None:
+        self.assertEqual(theano_gpuarray.__version__, metadata.version("theano-gpuarray"))
+
+    def test_requires_the_layers_below(self) -> None:
+        required = {text.split("~=")[0] for text in metadata.requires("theano-gpuarray") or () if "~=" in text}
+        self.assertEqual(required, {"theano-graph", "theano-optimize", "theano-linker-c"})
+
+    def test_ships_its_type_marker(self) -> None:
+        self.assertTrue(importlib.resources.files(theano_gpuarray).joinpath("py.typed").is_file())
+
+    def test_public_names_exist(self) -> None:
+        self.assertEqual(["__version__"], theano_gpuarray.__all__)
+
+    def test_import_loads_no_other_package(self) -> None:
+        program = "import sys; before = set(sys.modules); import theano_gpuarray; print(sorted(set(sys.modules) - before))"
+        output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        self.assertEqual("['theano_gpuarray', 'theano_gpuarray._version']", output.strip())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+"""Builds the C runtime where a C compiler is at hand, and goes on without it where none is.
+
+Set ``THEANO_REQUIRE_EXTENSION=1`` to make a failed build an error, as for wheels that are to be published.
+"""
+
+from __future__ import annotations
+
+import os
+from glob import glob
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+NAME = "theano_linker_c._runtime"
+SOURCES = sorted(glob("src/theano_linker_c/c/*.c"))
+HEADERS = sorted(glob("src/theano_linker_c/c/*.h"))
+
+MESSAGE = """
+==================================================================================
+theano-linker-c: the C runtime was not built, the pure-Python machine will be used.
+  Reason: {reason}
+  Everything works, only slower. To mend: install a C compiler (gcc or clang) and
+  Python's headers (python3-dev), then install theano-linker-c again.
+==================================================================================
+"""
+
+
+class OptionalBuildExt(build_ext):
+    """Build the extension, or say once why that failed and install without it."""
+
+    def run(self) -> None:
+        """Build; every way in which a toolchain can be missing ends here."""
+        try:
+            super().run()
+        except Exception as error:  # noqa: BLE001  (a toolchain may fail in any way; the cause is shown)
+            if os.environ.get("THEANO_REQUIRE_EXTENSION", "0") not in {"", "0"}:
+                raise
+            reason = " ".join(str(error).split()) or type(error).__name__
+            print(MESSAGE.format(reason=reason), flush=True)
+
+    def copy_extensions_to_source(self) -> None:
+        """Put the built library beside the sources (``--inplace``), if there is one."""
+        self.extensions = [ext for ext in self.extensions if os.path.exists(self._built_path(ext))]
+        super().copy_extensions_to_source()
+
+    def _built_path(self, ext: Extension) -> str:
+        return os.path.join(self.build_lib, self.get_ext_filename(self.get_ext_fullname(ext.name)))
+
+
+def numpy_include() -> str:
+    """Return NumPy's header folder; NumPy is there when a build front end runs this file, not for plain queries."""
+    try:
+        import numpy as np  # noqa: PLC0415  (only a build needs it)
+    except ImportError:
+        return ""
+    return np.get_include()
+
+
+def extensions() -> list[Extension]:
+    """List the one extension, or nothing in a tree without C sources."""
+    if not SOURCES:
+        return []
+    include = [path for path in ("src/theano_linker_c/c", numpy_include()) if path]
+    flags = ["-O2", "-pthread", "-fvisibility=hidden"]
+    return [
+        Extension(
+            NAME,
+            SOURCES,
+            depends=HEADERS,
+            include_dirs=include,
+            extra_compile_args=flags,
+            extra_link_args=["-pthread"],
+            libraries=["m"],
+        )
+    ]
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuildExt})

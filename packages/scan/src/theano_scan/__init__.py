@@ -1,0 +1,8 @@
+"""The layer that will hold loops over expressions.
+
+Nothing but the version is defined yet.
+"""
+
+from ._version import __version__ as __version__
+
+__all__ = ["__version__"]

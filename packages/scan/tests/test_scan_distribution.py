@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import importlib.resources
+import subprocess
+import sys
+import unittest
+from importlib import metadata
+
+import theano_scan
+
+
+class TestScanDistribution(unittest.TestCase):
+    def test_version_is_that_of_the_metadata(self) -> None:
+        self.assertEqual(theano_scan.__version__, metadata.version("theano-scan"))
+
+    def test_requires_the_layers_below(self) -> None:
+        required = {text.split("~=")[0] for text in metadata.requires("theano-scan") or () if "~=" in text}
+        self.assertEqual(required, {"theano-graph", "theano-optimize", "theano-linker-c", "theano-tensor"})
+
+    def test_ships_its_type_marker(self) -> None:
+        self.assertTrue(importlib.resources.files(theano_scan).joinpath("py.typed").is_file())
+
+    def test_public_names_exist(self) -> None:
+        self.assertEqual(["__version__"], theano_scan.__all__)
+
+    def test_import_loads_no_other_package(self) -> None:
+        program = "import sys; before = set(sys.modules); import theano_scan; print(sorted(set(sys.modules) - before))"
+        output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        self.assertEqual("['theano_scan', 'theano_scan._version']", output.strip())
+
+
+if __name__ == "__main__":
+    unittest.main()
