@@ -1,0 +1,171 @@
+"""Copies of graphs, and their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._errors import GraphError, compose
+from ._nodes import Apply, Constant, Variable
+from ._walk import toposort
+
+
+def clone_get_equiv(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool = True,
+    memo: dict[Any, Any] | None = None,
+) -> dict[Any, Any]:
+    """Copy the graph between `inputs` and `outputs`.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+    copy_inputs : bool
+        Whether inputs are copied or used again.
+    copy_orphans : bool
+        Whether constants and other variables without an owner are copied or used again.
+    memo : dict, optional
+        Nodes that have a copy already; extended in place.
+
+    Returns
+    -------
+    dict
+        Original variable or node -> its copy.
+    """
+    memo = {} if memo is None else memo
+    for variable in inputs:
+        if variable not in memo:
+            memo[variable] = variable.clone() if copy_inputs else variable
+    for node in toposort([*inputs, *(v for v in memo if isinstance(v, Variable))], outputs):
+        if node in memo:
+            continue
+        new_inputs = []
+        for variable in node.inputs:
+            if variable not in memo:
+                memo[variable] = variable.clone() if copy_orphans else variable
+            new_inputs.append(memo[variable])
+        copy = node.clone_with_new_inputs(new_inputs)
+        memo[node] = copy
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            memo.setdefault(old, new)
+    for variable in outputs:
+        if variable not in memo:
+            memo[variable] = variable.clone() if copy_orphans else variable
+    return memo
+
+
+def clone_graph(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Copy the graph between `inputs` and `outputs`; return the copies of both.
+
+    `copy_orphans` follows `copy_inputs` when it is None.
+    """
+    equiv = clone_get_equiv(inputs, outputs, copy_inputs, copy_inputs if copy_orphans is None else copy_orphans)
+    return [equiv[v] for v in inputs], [equiv[v] for v in outputs]
+
+
+def clone_replace(
+    outputs: Variable | Sequence[Variable],
+    replace: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = (),
+    strict: bool = True,
+) -> Any:
+    """Return `outputs` computed with some variables replaced; what does not depend on these is shared, not copied.
+
+    Parameters
+    ----------
+    outputs : Variable or sequence of Variable
+    replace : mapping or pairs
+        Variable -> what stands in its place. Replacements are not themselves replaced.
+    strict : bool
+        Whether replacements must have (or be converted to) the type of what they replace.
+
+    Returns
+    -------
+    Variable or list of Variable
+        As `outputs`.
+
+    Raises
+    ------
+    TypeError
+        If a replacement does not fit and `strict` is true.
+    """
+    single = isinstance(outputs, Variable)
+    wanted: list[Variable] = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    pairs = replace.items() if isinstance(replace, Mapping) else replace
+    memo: dict[Variable, Any] = {}
+    for old, new in pairs:
+        if not isinstance(old, Variable):
+            raise GraphError(compose(f"only variables can be replaced, not {old!r}"))
+        memo[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
+    for node in toposort(list(memo), wanted):
+        if all(memo.get(v, v) is v for v in node.inputs):
+            continue
+        copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs], strict=strict)
+        for before, after in zip(node.outputs, copy.outputs, strict=True):
+            memo.setdefault(before, after)
+    result = [memo.get(v, v) for v in wanted]
+    return result[0] if single else result
+
+
+def equal_computations(
+    xs: Sequence[Variable], ys: Sequence[Variable], in_xs: Sequence[Variable] = (), in_ys: Sequence[Variable] = ()
+) -> bool:
+    """Tell whether two lists of outputs are computed in the same way.
+
+    Parameters
+    ----------
+    xs, ys : sequence of Variable
+        Outputs, compared in order.
+    in_xs, in_ys : sequence of Variable
+        Inputs that stand for each other.
+
+    Returns
+    -------
+    bool
+        True if the graphs have the same form, equal ops, equal constants and corresponding inputs.
+    """
+    if len(xs) != len(ys) or len(in_xs) != len(in_ys):
+        return False
+    if any(a.type != b.type for a, b in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
+        return False
+    numbers: dict[Any, int] = {}
+    left = _number(xs, dict(zip(in_xs, range(len(in_xs)), strict=True)), numbers)
+    right = _number(ys, dict(zip(in_ys, range(len(in_ys)), strict=True)), numbers)
+    return left == right
+
+
+def _number(outputs: Sequence[Variable], inputs: dict[Variable, int], numbers: dict[Any, int]) -> list[tuple[int, int]]:
+    """Give each node the number of its structure; equal numbers mean equal computations (hash consing)."""
+    of_node: dict[Apply, int] = {}
+
+    def key(variable: Variable) -> Any:
+        if variable in inputs:
+            return ("input", inputs[variable])
+        if variable.owner is not None:
+            return (of_node[variable.owner], variable.index)
+        if isinstance(variable, Constant):
+            return ("constant", variable.signature())
+        return ("free", variable)
+
+    for node in toposort(list(inputs), outputs):
+        structure = (node.op, tuple(key(v) for v in node.inputs))
+        of_node[node] = numbers.setdefault(structure, len(numbers))
+    return [(numbers.setdefault(("output", key(v)), len(numbers)), 0) for v in outputs]
+
+
+def is_same_graph(
+    first: Variable,
+    second: Variable,
+    givens: Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]] | None = None,
+) -> bool:
+    """Tell whether two variables are computed in the same way, after the substitutions `givens` in both."""
+    if givens:
+        pairs = dict(givens)
+        first, second = clone_replace([first, second], pairs)
+    return equal_computations([first], [second])

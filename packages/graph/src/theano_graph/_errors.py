@@ -1,0 +1,83 @@
+"""Errors of the graph layer, and the three-part text that every error of the project has.
+
+The text says *what* rule was broken, *where* in the user's program the things involved were made, and *how to mend* it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class TheanoError(Exception):
+    """Root of all errors that the project raises on purpose."""
+
+
+class GraphError(TheanoError, ValueError):
+    """A graph, or a piece of one, that breaks an invariant of graphs."""
+
+
+class CycleError(GraphError):
+    """A graph in which a variable is needed to compute itself."""
+
+
+class MissingInputError(TheanoError, ValueError):
+    """A variable without an owner is needed but is neither an input nor a constant."""
+
+
+class InconsistencyError(TheanoError, ValueError):
+    """A change to a function graph that one of its features refuses."""
+
+
+class IncompatibleReplacementError(InconsistencyError, TypeError):
+    """A variable was to be replaced by one whose type does not fit."""
+
+
+class AlreadyThere(TheanoError):
+    """Raised by a feature in ``on_attach`` when an equivalent feature is attached: the attachment is cancelled."""
+
+
+class MissingRuleError(TheanoError, NotImplementedError):
+    """A rule table has no entry for an op that needs one."""
+
+
+class DuplicateRuleError(TheanoError, ValueError):
+    """A second rule was registered for one op class in one table."""
+
+
+class ConfigError(TheanoError, ValueError):
+    """A configuration flag is unknown, malformed, out of its allowed values, or fixed after start."""
+
+
+class UnknownFlagError(ConfigError, AttributeError):
+    """A configuration flag that no layer has declared."""
+
+
+def compose(what: str, *, where: Iterable[str] = (), mend: str | None = None) -> str:
+    """Build the text of an error.
+
+    Parameters
+    ----------
+    what : str
+        The rule that was broken, with the values that broke it. One sentence.
+    where : iterable of str
+        One line for each thing involved, as given by :func:`theano_graph.describe`.
+    mend : str, optional
+        A step that the user can take.
+
+    Returns
+    -------
+    str
+        The lines of the message.
+
+    Examples
+    --------
+    >>> print(compose("dot: inner lengths differ: 3 and 4", where=["x: matrix"], mend="pass `x.T`"))
+    dot: inner lengths differ: 3 and 4
+      x: matrix
+      To mend: pass `x.T`
+    """
+    lines = [what]
+    lines.extend(f"  {line}" for line in where)
+    if mend is not None:
+        lines.append(f"  To mend: {mend}")
+    return "\n".join(lines)

@@ -1,0 +1,392 @@
+"""A graph that can be changed: function graphs with clients, replacement and features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._clone import clone_get_equiv
+from ._errors import AlreadyThere, GraphError, IncompatibleReplacementError, MissingInputError, compose
+from ._nodes import Apply, Constant, Variable, describe
+from ._walk import as_string, toposort
+
+if TYPE_CHECKING:
+    from ._features import Feature
+
+#: What uses a variable: a node and the index among its inputs, or the word "output" and the index among the outputs.
+Client = tuple["Apply | Literal['output']", int]
+OUTPUT: Literal["output"] = "output"
+
+
+class FunctionGraph:
+    """The graph between some inputs and outputs, with the clients of each variable, open to replacement.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+        The graph must need no variables without an owner other than `inputs` and constants.
+    features : iterable of Feature
+        Attached in order once the graph is complete.
+    clone : bool
+        Whether to work on a copy (the default); :attr:`memo` then maps each original variable and node to its copy. Without
+        a copy, the nodes belong to this graph from now on.
+
+    Raises
+    ------
+    MissingInputError
+        If the outputs need a variable that is neither an input nor a constant.
+    GraphError
+        If an input is given twice, or has an owner inside the graph.
+
+    Invariants
+    ----------
+    ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node of the graph leads to an output.
+    :meth:`check_integrity` verifies both.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        features: Iterable[Feature] = (),
+        clone: bool = True,
+    ) -> None:
+        _check_boundary(inputs, outputs)
+        self.memo: dict[Any, Any] = {}
+        if clone:
+            self.memo = clone_get_equiv(inputs, outputs)
+            inputs, outputs = [self.memo[v] for v in inputs], [self.memo[v] for v in outputs]
+        self.inputs: list[Any] = list(inputs)
+        self.outputs: list[Any] = list(outputs)
+        self._input_set = set(self.inputs)
+        self._nodes: dict[Apply, None] = {}
+        self._clients: dict[Variable, dict[Client, None]] = {v: {} for v in self.inputs}
+        self._features: list[Feature] = []
+        # Callbacks by name, in order of attachment: the lists stay short and are walked at each change.
+        self._callbacks: dict[str, list[Any]] = {}
+        for i, output in enumerate(self.outputs):
+            self._import(output, reason="init")
+            self._clients[output][(OUTPUT, i)] = None
+        for feature in features:
+            self.attach_feature(feature)
+
+    # ---- questions
+
+    @property
+    def apply_nodes(self) -> Any:
+        """The nodes of the graph: a set-like view in the order of their arrival."""
+        return self._nodes.keys()
+
+    @property
+    def variables(self) -> Any:
+        """The variables of the graph: a set-like view."""
+        return self._clients.keys()
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The attached features, in order."""
+        return tuple(self._features)
+
+    def clients(self, variable: Variable) -> list[Client]:
+        """Return what uses `variable`: pairs of a node (or ``"output"``) and an index.
+
+        Raises
+        ------
+        GraphError
+            If the variable is not in this graph.
+        """
+        try:
+            return list(self._clients[variable])
+        except KeyError:
+            raise GraphError(
+                compose("a variable that is not in this graph has no clients", where=[describe(variable)])
+            ) from None
+
+    def has_clients(self, variable: Variable) -> bool:
+        """Tell whether anything uses `variable`."""
+        return bool(self._clients.get(variable))
+
+    def toposort(self) -> list[Apply]:
+        """Return all nodes, each after those it depends on, with the orderings of all features respected."""
+        return toposort(self.inputs, self.outputs, self.orderings())
+
+    def orderings(self) -> Mapping[Apply, Sequence[Apply]]:
+        """Return, for some nodes, the nodes that must run before them for reasons other than data."""
+        callbacks = self._callbacks.get("orderings")
+        if not callbacks:
+            return {}
+        merged: dict[Apply, dict[Apply, None]] = {}
+        for callback in callbacks:
+            for node, before in callback(self).items():
+                merged.setdefault(node, {}).update(dict.fromkeys(before))
+        return {node: list(before) for node, before in merged.items()}
+
+    # ---- changes
+
+    def replace(self, old: Variable, new: Variable, reason: object = None) -> None:
+        """Make everything that uses `old` use `new`.
+
+        Parameters
+        ----------
+        old, new : Variable
+        reason : object, optional
+            Who wants this, for features and errors; a rewrite passes itself.
+
+        Raises
+        ------
+        IncompatibleReplacementError
+            If the type of `new` does not fit; the graph is as before.
+        MissingInputError
+            If `new` needs a variable that the graph does not have; the graph is as before.
+        """
+        if old is new:
+            return
+        clients = self._clients.get(old)
+        if clients is None:
+            # Gone already, for instance because an earlier replacement of the same step removed its last use.
+            return
+        new = self._fitting(old, new, reason)
+        if new is old:
+            return
+        is_new = new not in self._clients
+        self._import(new, reason)
+        if is_new and new.name is None and new.owner is not None:
+            new.name = old.name
+        for client in list(clients):
+            self._move_client(client, old, new)
+            for callback in self._callbacks.get("on_change_input", ()):
+                callback(self, client[0], client[1], old, new, reason)
+        self._prune(old, reason)
+
+    def replace_all(self, pairs: Iterable[tuple[Variable, Variable]], reason: object = None) -> None:
+        """Make several replacements, in order."""
+        for old, new in pairs:
+            self.replace(old, new, reason)
+
+    def change_input(self, node: Apply | Literal["output"], i: int, new: Variable, reason: object = None) -> None:
+        """Make input `i` of `node`, or output `i` of the graph when `node` is ``"output"``, be `new`.
+
+        Raises
+        ------
+        IncompatibleReplacementError, MissingInputError
+            As for :meth:`replace`.
+        """
+        old = self.outputs[i] if isinstance(node, str) else node.inputs[i]
+        if old is new:
+            return
+        if (node, i) not in self._clients.get(old, {}):
+            raise GraphError(compose(f"{node} is not a node of this graph"))
+        new = self._fitting(old, new, reason)
+        self._import(new, reason)
+        self._move_client((node, i), old, new)
+        for callback in self._callbacks.get("on_change_input", ()):
+            callback(self, node, i, old, new, reason)
+        self._prune(old, reason)
+
+    def add_input(self, variable: Variable) -> None:
+        """Make `variable`, which must have no owner, one more input."""
+        if variable.owner is not None:
+            raise GraphError(compose("an input has no owner", where=[describe(variable)]))
+        if variable not in self._input_set:
+            self.inputs.append(variable)
+            self._input_set.add(variable)
+            self._clients.setdefault(variable, {})
+
+    def _move_client(self, client: Client, old: Variable, new: Variable) -> None:
+        user, i = client
+        if isinstance(user, str):
+            self.outputs[i] = new
+        else:
+            user.inputs[i] = new
+        del self._clients[old][client]
+        self._clients[new][client] = None
+
+    def _fitting(self, old: Variable, new: Variable, reason: object) -> Variable:
+        if old.type.is_super(new.type):
+            return new
+        try:
+            return old.type.filter_variable(new)
+        except TypeError as error:
+            raise IncompatibleReplacementError(
+                compose(
+                    f"a variable of type {old.type} cannot be replaced by one of type {new.type}"
+                    + (f" (wanted by {reason})" if reason is not None else ""),
+                    where=[describe(old), describe(new)],
+                    mend="let the replacement have the type of what it replaces, for instance through a cast",
+                )
+            ) from error
+
+    def _import(self, variable: Variable, reason: object) -> None:
+        """Take `variable` and the nodes that it needs into the graph; on failure nothing has changed."""
+        if variable in self._clients:
+            return
+        new_nodes = toposort(self._clients, [variable])
+        for leaf in {v for node in new_nodes for v in node.inputs} | {variable}:
+            if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
+                raise self._missing(leaf, new_nodes, reason)
+        if variable.owner is None:
+            self._clients.setdefault(variable, {})
+        on_import = self._callbacks.get("on_import", ())
+        for node in new_nodes:
+            self._nodes[node] = None
+            for output in node.outputs:
+                self._clients.setdefault(output, {})
+            for i, v in enumerate(node.inputs):
+                self._clients.setdefault(v, {})[(node, i)] = None
+            for callback in on_import:
+                callback(self, node, reason)
+
+    def _missing(self, leaf: Variable, nodes: Sequence[Apply], reason: object) -> MissingInputError:
+        where = [describe(leaf)]
+        for node in nodes:
+            if leaf in node.inputs:
+                where.append(f"used by {node.op}" + (f" at {node.origin}" if node.origin is not None else ""))
+                break
+        what = f"the graph needs `{leaf}`, which is neither an input nor a constant"
+        if reason not in (None, "init"):
+            what += f" (brought in by {reason})"
+        return MissingInputError(
+            compose(what, where=where, mend="add it to the inputs, or give it a value (givens, a shared variable)")
+        )
+
+    def _prune(self, variable: Variable, reason: object) -> None:
+        """Remove what nothing uses any more, starting from `variable`."""
+        on_prune = self._callbacks.get("on_prune", ())
+        stack = [variable]
+        while stack:
+            v = stack.pop()
+            if self._clients.get(v) or v in self._input_set:
+                continue
+            node = v.owner
+            if node is None:
+                self._clients.pop(v, None)
+                continue
+            if node not in self._nodes or any(self._clients.get(o) for o in node.outputs):
+                continue
+            del self._nodes[node]
+            for output in node.outputs:
+                self._clients.pop(output, None)
+            for i, parent in enumerate(node.inputs):
+                self._clients[parent].pop((node, i), None)
+                if not self._clients[parent]:
+                    stack.append(parent)
+            for callback in on_prune:
+                callback(self, node, reason)
+
+    # ---- features
+
+    def attach_feature(self, feature: Feature) -> None:
+        """Attach a feature: it is told of all changes from now on.
+
+        An equivalent feature that is there already may raise :class:`AlreadyThere` in `on_attach`; then nothing is attached.
+        """
+        if feature in self._features:
+            return
+        attach = getattr(feature, "on_attach", None)
+        if attach is not None:
+            try:
+                attach(self)
+            except AlreadyThere:
+                return
+        self._features.append(feature)
+        self._index_callbacks()
+
+    def remove_feature(self, feature: Feature) -> None:
+        """Detach a feature.
+
+        Raises
+        ------
+        GraphError
+            If it is not attached.
+        """
+        if feature not in self._features:
+            raise GraphError(compose(f"feature {feature} is not attached to this graph"))
+        self._features.remove(feature)
+        self._index_callbacks()
+        detach = getattr(feature, "on_detach", None)
+        if detach is not None:
+            detach(self)
+
+    def _index_callbacks(self) -> None:
+        self._callbacks = {}
+        for name in ("on_import", "on_prune", "on_change_input", "orderings"):
+            found = [getattr(f, name) for f in self._features if _overrides(f, name)]
+            if found:
+                self._callbacks[name] = found
+
+    def execute_callbacks(self, name: str, *args: Any) -> None:
+        """Call the method `name` of each feature that has one."""
+        for feature in self._features:
+            callback = getattr(feature, name, None)
+            if callback is not None:
+                callback(self, *args)
+
+    def collect_callbacks(self, name: str, *args: Any) -> dict[Feature, Any]:
+        """Call the method `name` of each feature that has one; return what each gave."""
+        return {f: getattr(f, name)(self, *args) for f in self._features if hasattr(f, name)}
+
+    # ---- copies and checks
+
+    def clone(self) -> FunctionGraph:
+        """Return a copy of this graph, without features."""
+        return self.clone_get_equiv()[0]
+
+    def clone_get_equiv(self, attach_features: bool = False) -> tuple[FunctionGraph, dict[Any, Any]]:
+        """Return a copy and the mapping of original variables and nodes to their copies."""
+        equiv = clone_get_equiv(self.inputs, self.outputs)
+        features = self._features if attach_features else ()
+        copy = FunctionGraph([equiv[v] for v in self.inputs], [equiv[v] for v in self.outputs], features, clone=False)
+        return copy, equiv
+
+    def check_integrity(self) -> None:
+        """Verify the invariants of the class.
+
+        Raises
+        ------
+        GraphError
+            Naming the first node or variable that breaks one.
+        """
+        order = self.toposort()
+        if set(order) != set(self._nodes):
+            raise GraphError(compose("the nodes of the graph are not those that lead to its outputs"))
+        uses: dict[Variable, set[Client]] = {v: set() for v in self._clients}
+        for node in order:
+            for i, v in enumerate(node.inputs):
+                uses.setdefault(v, set()).add((node, i))
+        for i, v in enumerate(self.outputs):
+            uses.setdefault(v, set()).add((OUTPUT, i))
+        for v, expected in uses.items():
+            if v not in self._clients or set(self._clients[v]) != expected:
+                raise GraphError(compose(f"the clients of `{v}` are not those of the graph", where=[describe(v)]))
+            if v.owner is None and v not in self._input_set and not isinstance(v, Constant):
+                raise self._missing(v, order, None)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(as_string(self.inputs, self.outputs))}]"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _overrides(feature: Feature, name: str) -> bool:
+    method = getattr(type(feature), name, None)
+    if name in vars(feature):
+        return True
+    return method is not None and not getattr(method, "__is_default__", False)
+
+
+def _check_boundary(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    seen: set[Variable] = set()
+    for kind, variables in (("input", inputs), ("output", outputs)):
+        for i, variable in enumerate(variables):
+            if not isinstance(variable, Variable):
+                raise TypeError(compose(f"{kind} {i} of a function graph is no variable: {variable!r}"))
+    for variable in inputs:
+        if variable in seen:
+            raise GraphError(
+                compose("an input is given twice", where=[describe(variable)], mend="list each input once")
+            )
+        seen.add(variable)

@@ -1,0 +1,430 @@
+"""The nodes of a graph: variables, constants and the applications of ops that connect them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._errors import GraphError, compose
+from ._origin import Origin, current_origin
+from ._type import Type
+
+if TYPE_CHECKING:
+    from ._op import Op
+
+
+class Tag:
+    """A scratchpad on a node: any attribute may be set. It does not take part in comparisons."""
+
+    def __repr__(self) -> str:
+        return "Tag(" + ", ".join(f"{k}={v!r}" for k, v in vars(self).items()) + ")"
+
+    def copy(self) -> Tag:
+        """Return a scratchpad with the same attributes."""
+        new = Tag()
+        new.__dict__.update(self.__dict__)
+        return new
+
+
+class Node:
+    """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
+
+    __slots__ = ("__weakref__", "_tag", "origin")
+    _tag: Tag | None
+    origin: Origin | None
+
+    @property
+    def tag(self) -> Any:
+        """The scratchpad of this node, made on first use."""
+        if self._tag is None:
+            self._tag = Tag()
+        return self._tag
+
+    @tag.setter
+    def tag(self, value: Any) -> None:
+        self._tag = value
+
+    def has_tag(self) -> bool:
+        """Tell whether the scratchpad has been used; does not create it."""
+        return self._tag is not None
+
+    def get_parents(self) -> list[Any]:
+        """Return the nodes that this one depends on directly."""
+        return []
+
+
+class Variable(Node):
+    """A value in an expression: an input, or an output of an :class:`Apply`.
+
+    Parameters
+    ----------
+    type : Type
+        What values it can have.
+    owner : Apply, optional
+        The node that computes it; None for inputs.
+    index : int, optional
+        Its position among ``owner.outputs``.
+    name : str, optional
+        For printing and errors.
+
+    Invariants
+    ----------
+    Compared by identity. ``owner.outputs[index] is self`` when there is an owner. Only `name` and `tag` may change.
+    """
+
+    __slots__ = ("index", "name", "owner", "type")
+    type: Type
+    owner: Apply | None
+    index: int | None
+    name: str | None
+
+    def __init__(
+        self, type: Type, owner: Apply | None = None, index: int | None = None, name: str | None = None
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(compose(f"the name of a variable is a string, not {name!r}", mend="pass a str or None"))
+        if (owner is None) != (index is None):
+            raise GraphError(compose("a variable has both an owner and an index, or neither"))
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+        self._tag = None
+        self.origin = current_origin() if owner is None else owner.origin
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            return f"{self.owner.op}.{self.index}"
+        return f"<{self.type}>"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def clone(self) -> Any:
+        """Return a variable like this one, without an owner; name and tag are copied."""
+        new = self.type.variable_class(self.type, name=self.name)
+        _copy_marks(self, new)
+        return new
+
+    def get_parents(self) -> list[Any]:
+        """Return the owner in a list, or an empty list."""
+        return [] if self.owner is None else [self.owner]
+
+    def eval(self, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
+        """Compute the value of this variable.
+
+        Parameters
+        ----------
+        inputs_to_values : mapping, optional
+            A value for each input variable that is needed.
+
+        Raises
+        ------
+        GraphError
+            If no layer that can run graphs has been imported.
+        """
+        if _eval_hook.function is None:
+            raise GraphError(
+                compose(
+                    "`eval` needs a layer that runs graphs",
+                    mend="import theano_linker_c (or theano), or walk the graph yourself",
+                )
+            )
+        return _eval_hook.function(self, {} if inputs_to_values is None else inputs_to_values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for slot, value in state.items():
+            setattr(self, slot, value)
+
+
+class AtomicVariable(Variable):
+    """A variable that never has an owner."""
+
+    __slots__ = ()
+
+
+class Constant(AtomicVariable):
+    """A variable with a value that never changes.
+
+    Parameters
+    ----------
+    type : Type
+    data : object
+        Filtered by `type`.
+    name : str, optional
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the type refuses `data`.
+    """
+
+    __slots__ = ("data",)
+    data: Any
+
+    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:
+        super().__init__(type, None, None, name)
+        self.data = type.filter(data)
+
+    @property
+    def value(self) -> Any:
+        """The value; read only."""
+        return self.data
+
+    def signature(self) -> Hashable:
+        """Return a key that is equal for constants that may be merged into one."""
+        try:
+            hash(self.data)
+        except TypeError:
+            return (self.type, id(self.data))
+        return (self.type, type(self.data), self.data)
+
+    def clone(self) -> Any:
+        """Return a constant that shares the data of this one."""
+        new = type(self).__new__(type(self))
+        for slot in _state_slots(type(self)):
+            if hasattr(self, slot):
+                setattr(new, slot, getattr(self, slot))
+        new._tag = None if self._tag is None else self._tag.copy()
+        return new
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        text = str(self.data)
+        if len(text) > 24:
+            text = f"{text[:12]}...{text[-8:]}"
+        return f"{type(self).__name__}{{{text}}}"
+
+
+class Apply(Node):
+    """The application of an op to variables.
+
+    Parameters
+    ----------
+    op : Op
+    inputs : sequence of Variable
+    outputs : sequence of Variable
+        Fresh variables; their `owner` and `index` are set here.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no variable.
+    GraphError
+        If an output belongs to another node already.
+
+    Invariants
+    ----------
+    Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
+    """
+
+    __slots__ = ("inputs", "op", "outputs")
+    op: Any
+    inputs: list[Any]
+    outputs: list[Any]
+
+    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):
+            raise TypeError(compose("the inputs and outputs of an Apply are lists or tuples of variables"))
+        self.op = op
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self._tag = None
+        self.origin = current_origin()
+        for i, variable in enumerate(self.inputs):
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    compose(
+                        f"input {i} of {op} is no variable: {variable!r}",
+                        where=[] if self.origin is None else [f"{op} applied at {self.origin}"],
+                        mend="let the op's make_node turn values into variables, for instance with Type.make_constant",
+                    )
+                )
+        for i, output in enumerate(self.outputs):
+            if not isinstance(output, Variable):
+                raise TypeError(
+                    compose(f"output {i} of {op} is no variable: {output!r}", mend="make it with Type.make_variable()")
+                )
+            if output.owner is None:
+                output.owner = self
+                output.index = i
+                output.origin = self.origin
+            elif output.owner is not self or output.index != i:
+                raise GraphError(
+                    compose(
+                        f"output {i} of {op} already belongs to another node",
+                        where=[f"`{output}` is output {output.index} of {output.owner.op}"],
+                        mend="make a fresh variable for each output: `output.type()`",
+                    )
+                )
+
+    @property
+    def nin(self) -> int:
+        """Number of inputs."""
+        return len(self.inputs)
+
+    @property
+    def nout(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    def default_output(self) -> Any:
+        """Return the output that stands for the node.
+
+        Raises
+        ------
+        AttributeError
+            If there are several outputs and the op names none of them, or one that does not exist.
+        """
+        which = getattr(self.op, "default_output", None)
+        if which is None:
+            if len(self.outputs) == 1:
+                return self.outputs[0]
+            raise AttributeError(
+                compose(
+                    f"{self.op} has {len(self.outputs)} outputs and no default_output",
+                    mend="pick one of `node.outputs`",
+                )
+            )
+        if not 0 <= which < len(self.outputs):
+            raise AttributeError(
+                compose(f"default_output {which} of {self.op} is out of range: it has {len(self.outputs)} outputs")
+            )
+        return self.outputs[which]
+
+    @property
+    def out(self) -> Any:
+        """The default output."""
+        return self.default_output()
+
+    def get_parents(self) -> list[Any]:
+        """Return a copy of the list of inputs."""
+        return list(self.inputs)
+
+    def clone(self) -> Apply:
+        """Return a node with the same op and inputs, and new outputs; tags and names are copied."""
+        outputs = [output.clone() for output in self.outputs]
+        new = type(self)(self.op, self.inputs, outputs)
+        new.origin = self.origin
+        _copy_marks(self, new)
+        for old, output in zip(self.outputs, outputs, strict=True):
+            output.origin = old.origin
+        return new
+
+    def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
+        """Return a node with the same op on other inputs.
+
+        Parameters
+        ----------
+        inputs : sequence of Variable
+        strict : bool
+            If true, each input is converted to the type of the present one where it differs, and the outputs keep their
+            types. If false, the op makes a new node where types differ, and the outputs may have other types.
+
+        Raises
+        ------
+        TypeError
+            If `strict` and an input cannot be converted.
+        """
+        if len(inputs) != len(self.inputs):
+            raise GraphError(compose(f"{self.op} was given {len(inputs)} inputs in place of {len(self.inputs)}"))
+        new_inputs = list(inputs)
+        remake = False
+        for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
+            if current is new or current.type == new.type:
+                continue
+            if current.type.is_super(new.type):
+                remake = True
+            elif strict:
+                new_inputs[i] = current.type.filter_variable(new)
+            else:
+                remake = True
+        if remake:
+            node: Apply = self.op.make_node(*new_inputs)
+            if strict and not all(o.type.is_super(n.type) for o, n in zip(self.outputs, node.outputs, strict=True)):
+                raise TypeError(
+                    compose(f"{self.op} on new inputs would change the type of an output", mend="pass strict=False")
+                )
+            for old, output in zip(self.outputs, node.outputs, strict=True):
+                if output.name is None:
+                    output.name = old.name
+        else:
+            node = self.clone()
+            node.inputs = new_inputs
+        node.origin = self.origin
+        for output in node.outputs:
+            output.origin = self.origin
+        return node
+
+    def __str__(self) -> str:
+        return (
+            f"{self.op}({', '.join(map(str, self.inputs))})"
+            if len(self.inputs) < 6
+            else f"{self.op}({len(self.inputs)} inputs)"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for slot, value in state.items():
+            setattr(self, slot, value)
+
+
+def _state_slots(cls: type) -> Iterable[str]:
+    slots = _slots_of.get(cls)
+    if slots is None:
+        slots = []
+        for base in cls.__mro__:
+            own = base.__dict__.get("__slots__", ())
+            slots.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in ("__weakref__", "__dict__"))
+        _slots_of[cls] = slots
+    return slots
+
+
+_slots_of: dict[type, list[str]] = {}
+
+
+def _copy_marks(source: Node, target: Node) -> None:
+    if source._tag is not None:
+        target._tag = source._tag.copy()
+    target.origin = source.origin
+
+
+class _EvalHook:
+    """Holder of the function behind :meth:`Variable.eval`; one object so that a layer above can set it once."""
+
+    function: Callable[[Variable, Mapping[Any, Any]], Any] | None = None
+
+
+_eval_hook = _EvalHook()
+
+
+def set_eval_hook(function: Callable[[Variable, Mapping[Any, Any]], Any]) -> None:
+    """Say what runs behind :meth:`Variable.eval`; called once by the layer that compiles graphs."""
+    _eval_hook.function = function
+
+
+def describe(variable: Variable) -> str:
+    """Return one line about a variable for an error: its name, type and where it was made.
+
+    Examples
+    --------
+    >>> describe(Type()("x")).startswith("`x`: Type")
+    True
+    """
+    made = f" made at {variable.origin}" if variable.origin is not None else ""
+    return f"`{variable}`: {variable.type}{made}"
+
+
+Type.variable_class = Variable
+Type.constant_class = Constant

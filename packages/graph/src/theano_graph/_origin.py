@@ -1,0 +1,174 @@
+"""Where in the user's program a node was made.
+
+Each node keeps the innermost frames of the user's program at its construction; frames of registered library packages are left out.
+Only code objects and instruction offsets are kept: line numbers are worked out when somebody asks, so that building a node stays cheap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Protocol
+
+#: Number of user frames that are kept with each node.
+DEFAULT_LIMIT = 8
+
+_library_roots: list[str] = []
+_is_library_file: dict[str, bool] = {}
+
+
+def register_library(filename: str) -> None:
+    """Leave the frames of a package out of all origins.
+
+    Parameters
+    ----------
+    filename : str
+        The ``__file__`` of the package's ``__init__``; all files below its folder count as library files.
+    """
+    root = os.path.dirname(os.path.abspath(filename)) + os.sep
+    if root not in _library_roots:
+        _library_roots.append(root)
+        _is_library_file.clear()
+
+
+def _is_library(filename: str) -> bool:
+    known = _is_library_file.get(filename)
+    if known is None:
+        known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        _is_library_file[filename] = known
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """One frame of the user's program: file, line and function."""
+
+    filename: str
+    lineno: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.filename)}:{self.lineno}"
+
+
+def _line_of(code: CodeType, lasti: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+class Origin:
+    """The user's frames at the construction of a node, innermost first.
+
+    Attributes
+    ----------
+    frames : tuple of UserFrame
+        At least one frame; the first is the line that made the node.
+    """
+
+    __slots__ = ("_frames", "_raw")
+
+    def __init__(self, raw: tuple[tuple[CodeType, int], ...] = (), frames: tuple[UserFrame, ...] | None = None) -> None:
+        self._raw = raw
+        self._frames = frames
+
+    @property
+    def frames(self) -> tuple[UserFrame, ...]:
+        """The frames, innermost first."""
+        if self._frames is None:
+            self._frames = tuple(UserFrame(c.co_filename, _line_of(c, i), c.co_name) for c, i in self._raw)
+        return self._frames
+
+    @property
+    def filename(self) -> str:
+        """File of the innermost user frame."""
+        return self.frames[0].filename
+
+    @property
+    def lineno(self) -> int:
+        """Line number of the innermost user frame, from 1."""
+        return self.frames[0].lineno
+
+    def __str__(self) -> str:
+        return str(self.frames[0])
+
+    def __repr__(self) -> str:
+        return f"<Origin {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origin) and self.frames == other.frames
+
+    def __hash__(self) -> int:
+        return hash(self.frames)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (self.frames,))
+
+
+def _restore(frames: tuple[UserFrame, ...]) -> Origin:
+    return Origin((), frames)
+
+
+class HasOrigin(Protocol):
+    """Anything that knows where it was made."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where it was made, or None when nothing of the user's program was on the stack."""
+
+
+_inherited: ContextVar[Origin | None] = ContextVar("theano_graph_origin", default=None)
+
+
+def current_origin(limit: int = DEFAULT_LIMIT) -> Origin | None:
+    """Return the origin for a node that is made now, or None when no user frame is on the stack."""
+    inherited = _inherited.get()
+    if inherited is not None:
+        return inherited
+    frame: FrameType | None = sys._getframe(1)
+    raw: list[tuple[CodeType, int]] = []
+    libraries = _is_library_file
+    while frame is not None:
+        code = frame.f_code
+        known = libraries.get(code.co_filename)
+        if known is None:
+            known = _is_library(code.co_filename)
+        if not known:
+            raw.append((code, frame.f_lasti))
+            if len(raw) == limit:
+                break
+        frame = frame.f_back
+    return Origin(tuple(raw)) if raw else None
+
+
+@contextlib.contextmanager
+def origin_from(source: HasOrigin | Origin | None) -> Iterator[None]:
+    """Give every node that is made inside the origin of `source`.
+
+    Used where the library makes nodes on behalf of a node of the user's: gradients and rewriting.
+
+    Parameters
+    ----------
+    source : Variable, Apply, Origin or None
+        None, or a source without an origin, changes nothing.
+
+    Examples
+    --------
+    >>> with origin_from(None):
+    ...     pass
+    """
+    origin = source if isinstance(source, Origin) or source is None else source.origin
+    if origin is None:
+        yield
+        return
+    token = _inherited.set(origin)
+    try:
+        yield
+    finally:
+        _inherited.reset(token)

@@ -1,0 +1,142 @@
+"""The contract of types: what values a variable can have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ._errors import compose
+
+if TYPE_CHECKING:
+    from ._nodes import Constant, Variable
+
+
+class Type:
+    """The kind of value that a variable can have.
+
+    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and what else differs.
+
+    Invariants
+    ----------
+    Types compare and hash by value; a type never changes after construction.
+    """
+
+    #: Class of the variables that :meth:`make_variable` makes. Set below, when the node classes exist.
+    variable_class: ClassVar[type[Variable]]
+    #: Class of the constants that :meth:`make_constant` makes.
+    constant_class: ClassVar[type[Constant]]
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return `value` as a value of this type.
+
+        Parameters
+        ----------
+        value : object
+            What the user gave.
+        strict : bool
+            If true, only a value that is already of this type is accepted, and it is returned as it is.
+        allow_downcast : bool, optional
+            Whether a conversion may lose precision. None lets the type choose.
+
+        Raises
+        ------
+        TypeError
+            If the value is of a kind that cannot be converted.
+        ValueError
+            If the kind fits but the value does not.
+        """
+        return value
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Tell whether `value` is a value of this type without conversion."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Tell whether two values of this type are equal."""
+        return bool(a == b)
+
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Tell whether two values are equal up to rounding."""
+        return self.values_eq(a, b)
+
+    def may_share_memory(self, a: Any, b: Any) -> bool:
+        """Tell whether changing value `a` in place could change value `b`."""
+        return a is b
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether each value of `other` is a value of this type: `other` equals or refines it."""
+        return self == other
+
+    def convert_variable(self, var: Variable) -> Variable | None:
+        """Return a variable of this type that has the value of `var`, possibly `var` itself; None if there is none."""
+        return var if self.is_super(var.type) else None
+
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+        """Return `other`, a variable or a plain value, as a variable of this type.
+
+        Raises
+        ------
+        TypeError
+            If `other` is a variable that does not fit (even converted, where `allow_convert` is true), or a value that
+            the type refuses.
+        """
+        if not isinstance(other, Type.variable_class):
+            constant: Variable = self.make_constant(other)
+            return constant
+        if self.is_super(other.type):
+            return other
+        converted = self.convert_variable(other) if allow_convert else None
+        if converted is None:
+            raise TypeError(
+                compose(
+                    f"a variable of type {other.type} cannot stand where {self} is needed",
+                    where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
+                    mend="convert it explicitly before it is used here",
+                )
+            )
+        return converted
+
+    def make_variable(self, name: str | None = None) -> Any:
+        """Return a new variable of this type without an owner."""
+        return self.variable_class(self, name=name)
+
+    def make_constant(self, value: Any, name: str | None = None) -> Any:
+        """Return a constant of this type; `value` is filtered."""
+        return self.constant_class(self, value, name=name)
+
+    def __call__(self, name: str | None = None) -> Any:
+        """Return a new variable of this type."""
+        return self.make_variable(name)
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class SingletonType(Type):
+    """A type without parameters: all instances of one class are equal.
+
+    Examples
+    --------
+    >>> SingletonType() == SingletonType()
+    True
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class Generic(SingletonType):
+    """The type of any Python object; values are passed as they are and compared with ``==``."""
+
+
+#: The one instance of :class:`Generic` that is needed.
+generic = Generic()

@@ -1,0 +1,250 @@
+"""Walks over graphs. All are iterative: the depth of a graph never becomes the depth of the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from typing import Any, TypeVar
+
+from ._errors import CycleError, compose
+from ._nodes import Apply, Variable
+
+NodeT = TypeVar("NodeT")
+Orderings = Mapping[Apply, Sequence[Apply]]
+
+
+def walk(starts: Iterable[NodeT], expand: Callable[[NodeT], Iterable[NodeT] | None]) -> Iterator[NodeT]:
+    """Yield each node that can be reached from `starts` once, depth first, a node before what it expands to.
+
+    Parameters
+    ----------
+    starts : iterable
+    expand : callable
+        Gives the next nodes; None or empty ends a branch.
+    """
+    stack = list(starts)
+    stack.reverse()
+    seen: set[NodeT] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        following = expand(node)
+        if following:
+            stack.extend(reversed(list(following)))
+
+
+def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """Return the variables that contribute to `outputs`, these included, in depth-first order.
+
+    Parameters
+    ----------
+    outputs : iterable of Variable
+    blockers : iterable of Variable
+        The walk stops at these; they are in the result when they are reached.
+    """
+    stop = set(blockers)
+
+    def expand(variable: Variable) -> Iterable[Variable] | None:
+        if variable.owner is None or variable in stop:
+            return None
+        inputs: list[Variable] = variable.owner.inputs
+        return inputs
+
+    return list(walk(outputs, expand))
+
+
+def graph_inputs(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """Return the variables without an owner, constants included, that contribute to `outputs`, in depth-first order."""
+    return [v for v in ancestors(outputs, blockers) if v.owner is None]
+
+
+def is_in_ancestors(variable: Variable, node: Apply) -> bool:
+    """Tell whether `node` contributes to `variable`."""
+
+    def expand(v: Variable) -> Iterable[Variable] | None:
+        return None if v.owner is None else v.owner.inputs
+
+    return any(v.owner is node for v in walk([variable], expand))
+
+
+def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
+    """Return the variables between `inputs` and `outputs`: both of these, what lies on the way, and orphans."""
+    inputs, outputs = list(inputs), list(outputs)
+    found = dict.fromkeys(inputs)
+    for node in toposort(inputs, outputs):
+        found.update(dict.fromkeys(node.inputs))
+        found.update(dict.fromkeys(node.outputs))
+    found.update(dict.fromkeys(outputs))
+    return list(found)
+
+
+def orphans_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
+    """Return the variables without an owner that `outputs` depend on and that are not in `inputs`."""
+    given = set(inputs)
+    return [v for v in graph_inputs(outputs, given) if v not in given]
+
+
+def toposort(
+    inputs: Iterable[Variable], outputs: Iterable[Variable], orderings: Orderings | None = None
+) -> list[Apply]:
+    """Return the nodes needed for `outputs` given `inputs`, each after the nodes that it depends on.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : mapping, optional
+        Node -> nodes that must come before it for reasons other than data.
+
+    Raises
+    ------
+    CycleError
+        If no such order exists.
+
+    Notes
+    -----
+    The order depends on the graph alone, not on identities, so that it is the same in each process. Linear in edges.
+    """
+    # A set or mapping is used as it is: a growing graph asks again and again with all its variables.
+    stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(inputs)
+    roots = [v.owner for v in outputs if v not in stop and v.owner is not None]
+    if not orderings:
+        # A node's dependencies are the owners of its inputs; written out because this is the hottest walk of all.
+        return _postorder(roots, lambda node: [v.owner for v in node.inputs if v.owner is not None and v not in stop])
+
+    def with_orderings(node: Apply) -> list[Apply]:
+        found = [v.owner for v in node.inputs if v.owner is not None and v not in stop]
+        found.extend(orderings.get(node, ()))
+        return found
+
+    return _postorder(roots, with_orderings)
+
+
+def _postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
+    order: list[NodeT] = []
+    done: set[NodeT] = set()
+    open_nodes: set[NodeT] = set()
+    stack: list[tuple[NodeT, Iterator[NodeT]]] = []
+    for root in roots:
+        if root in done:
+            continue
+        stack.append((root, iter(dependencies(root))))
+        open_nodes.add(root)
+        while stack:
+            node, pending = stack[-1]
+            for dependency in pending:
+                if dependency in done:
+                    continue
+                if dependency in open_nodes:
+                    raise CycleError(
+                        compose(
+                            f"the graph has a cycle through {_label(dependency)}",
+                            where=[_label(n) for n, _ in stack[-5:]],
+                            mend="undo the replacement or the ordering that made a node depend on itself",
+                        )
+                    )
+                stack.append((dependency, iter(dependencies(dependency))))
+                open_nodes.add(dependency)
+                break
+            else:
+                stack.pop()
+                open_nodes.discard(node)
+                done.add(node)
+                order.append(node)
+    return order
+
+
+def _label(node: object) -> str:
+    origin = getattr(node, "origin", None)
+    text = str(getattr(node, "op", node))
+    return text if origin is None else f"{text} made at {origin}"
+
+
+def general_toposort(outputs: Iterable[NodeT], deps: Callable[[NodeT], Iterable[NodeT] | None]) -> list[NodeT]:
+    """Return all that can be reached from `outputs` through `deps`, dependencies first.
+
+    Parameters
+    ----------
+    outputs : iterable
+        Any hashable objects.
+    deps : callable
+        Gives the direct dependencies of one of them; a pure function with a deterministic order.
+
+    Raises
+    ------
+    CycleError
+        If an object depends on itself.
+
+    Examples
+    --------
+    >>> general_toposort([3], lambda n: [n - 1] if n else [])
+    [0, 1, 2, 3]
+    """
+    return _postorder(list(outputs), lambda node: list(deps(node) or ()))
+
+
+def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """Return the nodes between `inputs` and `outputs` in topological order."""
+    return toposort(inputs, outputs)
+
+
+def view_roots(variable: Variable) -> list[Variable]:
+    """Return the variables whose memory `variable` may be a view of, itself when it is no view."""
+
+    def expand(v: Variable) -> list[Variable]:
+        if v.owner is None or v.index is None:
+            return []
+        return [v.owner.inputs[i] for i in v.owner.op.view_map.get(v.index, ())]
+
+    return [v for v in walk([variable], expand) if not expand(v)]
+
+
+def as_string(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[str]:
+    """Return one line of text for each output: nested calls, shared parts marked ``*n -> ...`` and ``*n``.
+
+    Examples
+    --------
+    For ``y = add(x, x)`` the text is ``add(x, x)``; in ``mul(y, y)`` it is ``mul(*1 -> add(x, x), *1)``.
+    """
+    stop = set(inputs)
+    order = toposort(inputs, outputs)
+    uses: dict[Any, int] = {}
+    for node in order:
+        for variable in node.inputs:
+            uses[variable] = uses.get(variable, 0) + 1
+    for variable in outputs:
+        uses[variable] = uses.get(variable, 0) + 1
+    numbers: dict[Variable, int] = {}
+    return [_expression_text(output, stop, uses, numbers) for output in outputs]
+
+
+def _expression_text(
+    output: Variable, stop: set[Variable], uses: Mapping[Variable, int], numbers: dict[Variable, int]
+) -> str:
+    parts: list[str] = []
+    # Work items are text to emit or variables to expand.
+    work: list[str | Variable] = [output]
+    while work:
+        item = work.pop()
+        if isinstance(item, str):
+            parts.append(item)
+            continue
+        node = item.owner
+        if node is None or item in stop:
+            parts.append(str(item))
+            continue
+        if item in numbers:
+            parts.append(f"*{numbers[item]}")
+            continue
+        if uses.get(item, 0) > 1:
+            numbers[item] = len(numbers) + 1
+            parts.append(f"*{numbers[item]} -> ")
+        parts.append(str(node.op) if len(node.outputs) == 1 else f"{node.op}.{item.index}")
+        work.append(")")
+        for i in range(len(node.inputs) - 1, -1, -1):
+            work.append(node.inputs[i])
+            if i:
+                work.append(", ")
+        work.append("(")
+    return "".join(parts)
