@@ -1,0 +1,66 @@
+"""Symbolic differentiation: gradients, products with Jacobians, and the types of gradients that have no value."""
+
+from ._blocks import (
+    DisconnectedGrad as DisconnectedGrad,
+    GradClip as GradClip,
+    GradientGate as GradientGate,
+    GradScale as GradScale,
+    UndefinedGrad as UndefinedGrad,
+    ZeroGrad as ZeroGrad,
+    consider_constant as consider_constant,
+    disconnected_grad as disconnected_grad,
+    grad_clip as grad_clip,
+    grad_scale as grad_scale,
+    undefined_grad as undefined_grad,
+    zero_grad as zero_grad,
+)
+from ._errors import (
+    DisconnectedInputError as DisconnectedInputError,
+    GradNotImplementedError as GradNotImplementedError,
+    GradUndefinedError as GradUndefinedError,
+    NullTypeGradError as NullTypeGradError,
+    PullbackError as PullbackError,
+)
+from ._grad import format_as as format_as, grad as grad
+from ._operators import (
+    Lop as Lop,
+    Rop as Rop,
+    derived_pushforward as derived_pushforward,
+    subgraph_grad as subgraph_grad,
+)
+from ._types import (
+    DisconnectedType as DisconnectedType,
+    NullType as NullType,
+    grad_not_implemented as grad_not_implemented,
+    grad_undefined as grad_undefined,
+)
+
+__all__ = [
+    "DisconnectedGrad",
+    "DisconnectedInputError",
+    "DisconnectedType",
+    "GradClip",
+    "GradNotImplementedError",
+    "GradScale",
+    "GradUndefinedError",
+    "GradientGate",
+    "Lop",
+    "NullType",
+    "NullTypeGradError",
+    "PullbackError",
+    "Rop",
+    "UndefinedGrad",
+    "ZeroGrad",
+    "consider_constant",
+    "derived_pushforward",
+    "disconnected_grad",
+    "format_as",
+    "grad",
+    "grad_clip",
+    "grad_not_implemented",
+    "grad_scale",
+    "grad_undefined",
+    "subgraph_grad",
+    "undefined_grad",
+    "zero_grad",
+]

@@ -1,0 +1,228 @@
+"""Identity ops that change what is propagated back: nothing, zero, an error, a clipped or a scaled gradient."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
+
+from ._arrays import zeros_for
+from ._types import DisconnectedType, grad_undefined
+
+
+class GradientGate(Op):
+    """The value of its input, as a view. Rewriting removes it once gradients have been taken.
+
+    Subclasses differ in their gradient only.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ()
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply the op to one variable.
+
+        Raises
+        ------
+        TypeError
+            If there is not exactly one input, or it is no variable.
+        """
+        if len(inputs) != 1 or not isinstance(inputs[0], Variable):
+            raise TypeError(compose(f"{self} takes one variable, got {inputs!r}", mend="pass a symbolic variable"))
+        return Apply(self, [inputs[0]], [inputs[0].type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Pass the value on."""
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+        """Return the shape of the input."""
+        return list(shapes)
+
+
+class DisconnectedGrad(GradientGate):
+    """A gate that disconnects: the cost does not depend on what is behind it."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the output does not depend on the input differentiably."""
+        return [[False]]
+
+
+class ZeroGrad(GradientGate):
+    """A gate that passes a gradient of zero."""
+
+
+class UndefinedGrad(GradientGate):
+    """A gate whose gradient is an error."""
+
+
+class GradClip(GradientGate):
+    """A gate that clips each element of the gradient to an interval."""
+
+    __props__ = ("lower", "upper")
+
+    def __init__(self, lower: float, upper: float) -> None:
+        if not lower <= upper:
+            raise ValueError(
+                compose(f"grad_clip: the lower bound {lower} is above the upper bound {upper}", mend="swap them")
+            )
+        self.lower = lower
+        self.upper = upper
+
+
+class GradScale(GradientGate):
+    """A gate that multiplies the gradient by a number."""
+
+    __props__ = ("multiplier",)
+
+    def __init__(self, multiplier: float) -> None:
+        self.multiplier = multiplier
+
+
+@pullback.register(DisconnectedGrad)
+def _pullback_disconnected(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [DisconnectedType()()]
+
+
+@pullback.register(ZeroGrad)
+def _pullback_zero(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [zeros_for(node.inputs[0])]
+
+
+@pullback.register(UndefinedGrad)
+def _pullback_undefined(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [grad_undefined(node.op, 0, node.inputs[0], "it was declared so with `undefined_grad`")]
+
+
+@pullback.register(GradClip)
+def _pullback_clip(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    gradient: Any = cotangents[0]
+    return [gradient.clip(node.op.lower, node.op.upper).astype(gradient.type.dtype)]
+
+
+@pullback.register(GradScale)
+def _pullback_scale(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    gradient: Any = cotangents[0]
+    return [(gradient * node.op.multiplier).astype(gradient.type.dtype)]
+
+
+@pushforward.register(DisconnectedGrad)
+def _pushforward_disconnected(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
+
+
+@pushforward.register(ZeroGrad)
+def _pushforward_zero(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [zeros_for(node.outputs[0])]
+
+
+@pushforward.register(GradClip, GradScale)
+def _pushforward_same(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [tangents[0]]
+
+
+def disconnected_grad(x: Variable) -> Variable:
+    """Return the value of `x`, cut off from differentiation.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`. A cost depends on `x` through it in value only: by default `grad` raises
+        DisconnectedInputError where there is no other way.
+    """
+    return _gate(DisconnectedGrad(), x)
+
+
+def zero_grad(x: Variable) -> Variable:
+    """Return the value of `x`, with a gradient of zero.
+
+    Parameters
+    ----------
+    x : Variable
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`. Unlike :func:`disconnected_grad` it stays connected.
+    """
+    return _gate(ZeroGrad(), x)
+
+
+def undefined_grad(x: Variable) -> Variable:
+    """Return the value of `x`; asking for a gradient through it raises :class:`GradUndefinedError`.
+
+    Parameters
+    ----------
+    x : Variable
+    """
+    return _gate(UndefinedGrad(), x)
+
+
+def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
+    """Return the value of `x`; each element of a gradient through it is clipped.
+
+    Parameters
+    ----------
+    x : Variable
+    lower_bound, upper_bound : float
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the bounds are in the wrong order.
+
+    Examples
+    --------
+    >>> import theano_tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> gx = tt.grad(grad_clip(x, -1, 1) ** 2, x)
+    """
+    return _gate(GradClip(lower_bound, upper_bound), x)
+
+
+def grad_scale(x: Variable, multiplier: float) -> Variable:
+    """Return the value of `x`; a gradient through it is multiplied.
+
+    Parameters
+    ----------
+    x : Variable
+    multiplier : float
+        For instance -1.0 to turn the gradient round.
+
+    Returns
+    -------
+    Variable
+        Of the type of `x`.
+    """
+    return _gate(GradScale(multiplier), x)
+
+
+def consider_constant(x: Variable) -> Variable:
+    """Return the value of `x`, with a gradient of zero. Deprecated: use :func:`zero_grad` or :func:`disconnected_grad`.
+
+    Parameters
+    ----------
+    x : Variable
+    """
+    warnings.warn(
+        "consider_constant is deprecated; use zero_grad or disconnected_grad", DeprecationWarning, stacklevel=2
+    )
+    return zero_grad(x)
+
+
+def _gate(op: GradientGate, x: Variable) -> Variable:
+    gated: Variable = op(x)
+    return gated

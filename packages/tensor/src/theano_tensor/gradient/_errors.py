@@ -1,0 +1,25 @@
+"""Errors of symbolic differentiation."""
+
+from __future__ import annotations
+
+from theano_graph import TheanoError
+
+
+class DisconnectedInputError(TheanoError, ValueError):
+    """The cost is no differentiable function of a variable that its gradient was asked for."""
+
+
+class NullTypeGradError(TheanoError, TypeError):
+    """A gradient that was asked for cannot be computed."""
+
+
+class GradUndefinedError(NullTypeGradError):
+    """A gradient that was asked for does not exist mathematically."""
+
+
+class GradNotImplementedError(NullTypeGradError, NotImplementedError):
+    """A gradient that was asked for exists, but an op on the way has no rule for it."""
+
+
+class PullbackError(TheanoError, TypeError):
+    """The gradient rule of an op returned something that does not fit the inputs of the op."""

@@ -1,0 +1,318 @@
+"""Products of Jacobians with vectors, and gradients of parts of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import Apply, Variable, compose, connection_pattern, describe, origin_from, pushforward, toposort
+
+from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
+from ._backward import backward
+from ._errors import DisconnectedInputError, NullTypeGradError, PullbackError
+from ._grad import Disconnected, OnDisconnected, format_as, grad, report_disconnected
+from ._rules import pull_back
+from ._types import DisconnectedType, NullType, is_disconnected
+
+
+def Lop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+) -> Any:
+    """Multiply the Jacobian of `f` with respect to `wrt` by `eval_points` from the left.
+
+    Parameters
+    ----------
+    f : Variable, or list or tuple of Variable
+    wrt : Variable, or list or tuple of Variable
+    eval_points : Variable, or list or tuple of Variable
+        One for each of `f`, of its shape.
+    consider_constant : sequence of Variable, optional
+    disconnected_inputs : {'raise', 'warn', 'ignore'}
+        As for :func:`grad`.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable
+        One for each of `wrt` and of its shape: ``sum_i eval_points[i] * d f[i] / d wrt[j]``.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of `f` and `eval_points` differ.
+    TypeError
+        If an evaluation point has another number of dimensions than its `f`.
+
+    Examples
+    --------
+    >>> import theano_tensor as tt
+    >>> x, v = tt.dvector("x"), tt.dvector("v")
+    >>> vJ = tt.Lop(tt.exp(x), x, v)
+    """
+    outputs, points = _listed(f), _listed(eval_points)
+    _check_points(outputs, points, "f")
+    known: dict[Variable, Variable] = {}
+    for output, point in zip(outputs, points, strict=True):
+        known[output] = total([known[output], point]) if output in known else point
+    results = grad(
+        None,
+        _listed(wrt),
+        consider_constant=consider_constant,
+        disconnected_inputs=disconnected_inputs,
+        known_grads=known,
+    )
+    return _as_given(wrt, results)
+
+
+def Rop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: OnDisconnected = "raise",
+    return_disconnected: Disconnected = "zero",
+) -> Any:
+    """Multiply the Jacobian of `f` with respect to `wrt` by `eval_points` from the right.
+
+    Parameters
+    ----------
+    f : Variable, or list or tuple of Variable
+    wrt : Variable, or list or tuple of Variable
+    eval_points : Variable, or list or tuple of Variable
+        One for each of `wrt`, of its shape.
+    disconnected_outputs : {'raise', 'warn', 'ignore'}
+        What to do for an `f` that depends on none of `wrt`.
+    return_disconnected : {'zero', 'None', 'Disconnected'}
+        What stands for the product of such an `f`.
+
+    Returns
+    -------
+    Variable, or list or tuple of Variable
+        One for each of `f` and of its shape: ``sum_j d f[i] / d wrt[j] * eval_points[j]``.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of `wrt` and `eval_points` differ.
+    TypeError
+        If an evaluation point has another number of dimensions than its `wrt`.
+    DisconnectedInputError
+        If an `f` depends on none of `wrt` and `disconnected_outputs` is 'raise'.
+    NullTypeGradError
+        If an op on the way has no derivative.
+
+    Examples
+    --------
+    >>> import theano_tensor as tt
+    >>> x, v = tt.dvector("x"), tt.dvector("v")
+    >>> Jv = tt.Rop(tt.exp(x), x, v)
+    """
+    outputs, sources, points = _listed(f), _listed(wrt), _listed(eval_points)
+    _check_points(sources, points, "wrt")
+    tangents: dict[Variable, Variable] = {}
+    for source, point in zip(sources, points, strict=True):
+        tangents[source] = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
+    for node in toposort(sources, outputs):
+        _push(node, tangents)
+    results: list[Variable | None] = []
+    for output in outputs:
+        tangent = tangents.get(output)
+        if tangent is None:
+            _report_output(output, sources, disconnected_outputs)
+            results.append(_stand_in(output, return_disconnected))
+        elif isinstance(tangent.type, NullType):
+            raise tangent.type.error(compose(f"the derivative of `{output}` cannot be computed: {tangent.type.reason}"))
+        else:
+            results.append(tangent)
+    return _as_given(f, results)
+
+
+def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
+    given: list[Variable | None] = [tangents.get(v) for v in node.inputs]
+    if all(t is None for t in given):
+        return
+    with origin_from(node):
+        found = _pushed(node, given)
+    if len(found) != len(node.outputs):
+        raise PullbackError(
+            compose(
+                f"the R-op of {node.op} returned {len(found)} items for {len(node.outputs)} outputs",
+                mend="return one each",
+            )
+        )
+    for output, tangent in zip(node.outputs, found, strict=True):
+        if tangent is not None and not is_disconnected(tangent):
+            tangents.setdefault(output, tangent)
+
+
+def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:
+    rule = pushforward.get(node.op)
+    if rule is not None:
+        return rule(node, given)
+    own = getattr(node.op, "R_op", None)
+    if own is not None:
+        found: Sequence[Variable | None] = own(list(node.inputs), given)
+        return found
+    return derived_pushforward(node, given)
+
+
+def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
+    """Return the tangents of the outputs of `node` by applying its pullback twice.
+
+    The pullback is linear in its cotangent ``u``; its transpose, its derivative with respect to ``u``, is the pushforward.
+    """
+    pattern = connection_pattern(node)
+    results: list[Variable | None] = []
+    for o, output in enumerate(node.outputs):
+        depends = [i for i, t in enumerate(tangents) if t is not None and pattern[i][o]]
+        if not depends:
+            results.append(None)
+            continue
+        if not is_continuous(output):
+            results.append(zeros_for(output))
+            continue
+        # Any value serves for u. A computed zero, not a free variable, keeps a result valid that still mentions u.
+        u = zeros_for(output)
+        cotangents: list[Variable | None] = [None] * len(node.outputs)
+        cotangents[o] = u
+        back = pull_back(node, cotangents, pattern)
+        null = next((back[i] for i in depends if back[i] is not None and isinstance(back[i].type, NullType)), None)  # type: ignore[union-attr]  # not None is tested first
+        if null is not None:
+            results.append(null)
+            continue
+        seeds = {b: t for i in depends if (b := back[i]) is not None and (t := tangents[i]) is not None}
+        results.append(
+            backward(seeds, [u])[0] if len(seeds) == len(depends) else _summed_products(back, tangents, depends, u)
+        )
+    return results
+
+
+def _summed_products(
+    back: Sequence[Variable | None], tangents: Sequence[Variable | None], depends: Sequence[int], u: Variable
+) -> Variable | None:
+    """Transpose term by term, where two inputs have one cotangent and so cannot be two seeds."""
+    terms: list[Variable] = []
+    for i in depends:
+        b, t = back[i], tangents[i]
+        if b is None or t is None:
+            continue
+        term = t if b is u else backward({b: t}, [u])[0]
+        if term is not None:
+            terms.append(term)
+    return total(terms) if terms else None
+
+
+def _report_output(output: Variable, sources: Sequence[Variable], policy: OnDisconnected) -> None:
+    if not sources:
+        raise DisconnectedInputError(
+            compose(f"Rop of `{output}` with respect to nothing", mend="give at least one `wrt`")
+        )
+    report_disconnected(sources[0], [output], (), policy)
+
+
+def _stand_in(output: Variable, kind: Disconnected) -> Variable | None:
+    if kind == "zero":
+        return zeros_for(output)
+    if kind == "None":
+        return None
+    disconnected: Variable = DisconnectedType()()
+    return disconnected
+
+
+def _listed(value: Any) -> list[Variable]:
+    items = list(value) if isinstance(value, (list, tuple)) else [value]
+    for item in items:
+        if not isinstance(item, Variable):
+            raise TypeError(compose(f"{item!r} ({type(item).__name__}) is no variable", mend="pass symbolic variables"))
+    return items
+
+
+def _as_given(model: Any, results: list[Any]) -> Any:
+    if isinstance(model, (list, tuple)):
+        return format_as(isinstance(model, list), isinstance(model, tuple), results)
+    return results[0]
+
+
+def _check_points(variables: Sequence[Variable], points: Sequence[Variable], name: str) -> None:
+    if len(variables) != len(points):
+        raise ValueError(
+            compose(
+                f"{len(points)} evaluation points for {len(variables)} variables in `{name}`", mend="give one for each"
+            )
+        )
+    for variable, point in zip(variables, points, strict=True):
+        wanted, got = static_shape(variable), static_shape(point)
+        if wanted is not None and got is not None and len(wanted) != len(got):
+            raise TypeError(
+                compose(
+                    f"the evaluation point of `{variable}` has {len(got)} dimensions, not {len(wanted)}",
+                    where=[describe(variable), describe(point)],
+                    mend="give it the shape of its variable",
+                )
+            )
+        if dtype_of(point) is None:
+            raise NullTypeGradError(compose(f"the evaluation point `{point}` of `{variable}` holds no numbers"))
+
+
+def subgraph_grad(
+    wrt: Sequence[Variable],
+    end: Sequence[Variable],
+    start: Mapping[Variable, Variable] | None = None,
+    cost: Variable | None = None,
+    details: bool = False,
+) -> Any:
+    """Differentiate a part of a graph, from `cost` and `start` back to `end`.
+
+    Parameters
+    ----------
+    wrt : sequence of Variable
+    end : sequence of Variable
+        Propagation stops at these.
+    start : mapping, optional
+        Variable -> its known gradient.
+    cost : scalar Variable, optional
+        May be None when `start` is given.
+    details : bool
+        Also return the parts of the gradients with respect to `wrt` that come from `start` and from `cost`.
+
+    Returns
+    -------
+    tuple of lists of Variable
+        Gradients with respect to `wrt` and `end`; with `details`, also those of `start` and of `cost` with
+        respect to `wrt`. A disconnected variable gets zeros.
+
+    Raises
+    ------
+    ValueError
+        If neither `cost` nor `start` is given.
+    """
+    if cost is None and not start:
+        raise ValueError(
+            compose("subgraph_grad needs a cost or a start", mend="give the cost, or known gradients to start from")
+        )
+    targets = [*wrt, *end]
+
+    def part(of: Variable | None, known: Mapping[Variable, Variable] | None) -> list[Variable] | None:
+        if of is None and not known:
+            return None
+        found: list[Variable] = grad(
+            of,
+            targets,
+            consider_constant=list(end),
+            disconnected_inputs="ignore",
+            known_grads=known,
+            add_names=False,
+        )
+        return found
+
+    from_start, from_cost = part(None, start), part(cost, None)
+    if from_start is None or from_cost is None:
+        both = from_start or from_cost or []
+    else:
+        both = [total([a, b]) for a, b in zip(from_start, from_cost, strict=True)]
+    n = len(wrt)
+    if not details:
+        return both[:n], both[n:]
+    return both[:n], both[n:], (from_start or [])[:n], (from_cost or [])[:n]
