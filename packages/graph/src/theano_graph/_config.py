@@ -1,9 +1,9 @@
 """Configuration: typed flags that every layer adds its own to.
 
 The value of a flag comes from the first of: an assignment in the program, the environment variable ``THEANO_FLAGS``
-(``flag=value`` separated by commas, the right-most wins), the files named in ``THEANORC`` (default ``~/.theanorc``, separated like
-``PATH``, the right-most wins), and the default. A flag ``section.name`` is written in a file as ``name`` under ``[section]``;
-flags without a section stand under ``[global]``. Sources are read on first use, never at import.
+(``flag=value`` separated by commas, the right-most wins), the files named in ``THEANORC`` (default ``~/.theanorc``,
+separated like ``PATH``, the right-most wins), and the default. A flag ``section.name`` is written in a file as ``name``
+under ``[section]``; flags without a section stand under ``[global]``. Sources are read on first use, never at import.
 """
 
 from __future__ import annotations

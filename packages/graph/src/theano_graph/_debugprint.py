@@ -146,7 +146,7 @@ def debugprint(
     stop_on_name: bool = False,
     print_storage: bool = False,
 ) -> str | IO[str] | None:
-    """Print a graph as an indented tree.
+    r"""Print a graph as an indented tree.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def debugprint(
     --------
     >>> from theano_graph import Generic
     >>> debugprint(Generic()("x"), file="str")
-    'x [id A]\\n'
+    'x [id A]\n'
     """
     if ids not in ("CHAR", "int", "id", ""):
         raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))

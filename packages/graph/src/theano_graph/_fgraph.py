@@ -28,8 +28,8 @@ class FunctionGraph:
     features : iterable of Feature
         Attached in order once the graph is complete.
     clone : bool
-        Whether to work on a copy (the default); :attr:`memo` then maps each original variable and node to its copy. Without
-        a copy, the nodes belong to this graph from now on.
+        Whether to work on a copy (the default); :attr:`memo` then maps each original variable and node to its copy.
+        Without a copy, the nodes belong to this graph from now on.
 
     Raises
     ------
@@ -40,7 +40,7 @@ class FunctionGraph:
 
     Invariants
     ----------
-    ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node of the graph leads to an output.
+    ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node leads to an output.
     :meth:`check_integrity` verifies both.
     """
 
@@ -278,7 +278,7 @@ class FunctionGraph:
     def attach_feature(self, feature: Feature) -> None:
         """Attach a feature: it is told of all changes from now on.
 
-        An equivalent feature that is there already may raise :class:`AlreadyThere` in `on_attach`; then nothing is attached.
+        A feature may raise :class:`AlreadyThere` in `on_attach` when an equivalent one is there; nothing is attached.
         """
         if feature in self._features:
             return

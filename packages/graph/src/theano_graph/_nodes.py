@@ -334,17 +334,7 @@ class Apply(Node):
         """
         if len(inputs) != len(self.inputs):
             raise GraphError(compose(f"{self.op} was given {len(inputs)} inputs in place of {len(self.inputs)}"))
-        new_inputs = list(inputs)
-        remake = False
-        for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
-            if current is new or current.type == new.type:
-                continue
-            if current.type.is_super(new.type):
-                remake = True
-            elif strict:
-                new_inputs[i] = current.type.filter_variable(new)
-            else:
-                remake = True
+        new_inputs, remake = self._converted(inputs, strict)
         if remake:
             node: Apply = self.op.make_node(*new_inputs)
             if strict and not all(o.type.is_super(n.type) for o, n in zip(self.outputs, node.outputs, strict=True)):
@@ -361,6 +351,19 @@ class Apply(Node):
         for output in node.outputs:
             output.origin = self.origin
         return node
+
+    def _converted(self, inputs: Sequence[Variable], strict: bool) -> tuple[list[Variable], bool]:
+        """Return `inputs` converted where that is asked for, and whether the op must make a new node of them."""
+        new_inputs = list(inputs)
+        remake = False
+        for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
+            if current is new or current.type == new.type:
+                continue
+            if strict and not current.type.is_super(new.type):
+                new_inputs[i] = current.type.filter_variable(new)
+            else:
+                remake = True
+        return new_inputs, remake
 
     def __str__(self) -> str:
         return (

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 from ._errors import GraphError, MissingRuleError, compose
 from ._nodes import Apply, Variable
+from ._origin import mark_boundary
 from ._type import Type
 
 
 class Op:
     """A computation that can be applied to variables.
 
-    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or what a higher layer
-    offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by these.
+    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or what a higher
+    layer offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by these.
 
     Examples
     --------
@@ -103,8 +104,8 @@ class Op:
         inputs : sequence
             A value for each input; not to be changed unless `destroy_map` says so.
         output_storage : sequence of one-element lists
-            Where the results go: ``output_storage[i][0] = result``. What stands there before may be None or any value of
-            the right type, which may be overwritten and used again.
+            Where the results go: ``output_storage[i][0] = result``. What stands there before may be None or any value
+            of the right type, which may be overwritten and used again.
         """
         raise MissingRuleError(
             compose(f"op {self} cannot be run: it has no `perform`", mend=f"define {type(self).__qualname__}.perform")
@@ -146,6 +147,9 @@ class Op:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+mark_boundary(Op.__call__.__code__)
 
 
 class _Construction:

@@ -1,7 +1,8 @@
 """Where in the user's program a node was made.
 
-Each node keeps the innermost frames of the user's program at its construction; frames of registered library packages are left out.
-Only code objects and instruction offsets are kept: line numbers are worked out when somebody asks, so that building a node stays cheap.
+Each node keeps the innermost frames of the user's program at its construction; frames of registered library packages
+are left out. Only code objects and instruction offsets are kept; line numbers are worked out when somebody asks, so
+that building a node stays cheap.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ DEFAULT_LIMIT = 8
 
 _library_roots: list[str] = []
 _is_library_file: dict[str, bool] = {}
+_boundaries: set[CodeType] = set()
 
 
 def register_library(filename: str) -> None:
@@ -34,6 +36,14 @@ def register_library(filename: str) -> None:
     if root not in _library_roots:
         _library_roots.append(root)
         _is_library_file.clear()
+
+
+def mark_boundary(code: CodeType) -> None:
+    """Let everything that is called from a function count as that function's doing.
+
+    Used for ``Op.__call__``: a node made in a user-written ``make_node`` belongs to the line that applied the op.
+    """
+    _boundaries.add(code)
 
 
 def _is_library(filename: str) -> bool:
@@ -139,7 +149,10 @@ def current_origin(limit: int = DEFAULT_LIMIT) -> Origin | None:
         known = libraries.get(code.co_filename)
         if known is None:
             known = _is_library(code.co_filename)
-        if not known:
+        if known:
+            if raw and code in _boundaries:
+                raw.clear()
+        else:
             raw.append((code, frame.f_lasti))
             if len(raw) == limit:
                 break

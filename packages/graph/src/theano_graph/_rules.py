@@ -1,7 +1,7 @@
 """Typed tables of rules, looked up by the class of an op.
 
-What an op means to a consumer (its gradient, its shape, its native form) is registered beside the op, in the table of that consumer.
-A second registration is an error, and a missing rule names the op and the table.
+What an op means to a consumer (its gradient, its shape, its native form) is registered beside the op, in the table of
+that consumer. A second registration is an error, and a missing rule names the op and the table.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class RuleTable(Generic[RuleT]):
         Raises
         ------
         MissingRuleError
-            If there is none; the text names the table, the op, the file of its class, and the declared reason if there is one.
+            If there is none; the text names the table, the op, its class, and the declared reason if there is one.
         """
         rule = self.get(op)
         if rule is not None:
@@ -127,7 +127,7 @@ PullbackRule = Callable[["Apply", "list[Variable]"], "Sequence[Variable | None]"
 PushforwardRule = Callable[["Apply", "list[Variable | None]"], "Sequence[Variable | None]"]
 ShapeRule = Callable[["Apply", "list[Any]"], "Sequence[Any]"]
 
-#: Vector-Jacobian products: ``rule(node, cotangents)`` gives one cotangent per input, None where the input is disconnected.
+#: Vector-Jacobian products: ``rule(node, cotangents)`` gives one cotangent per input, None where it is disconnected.
 pullback: RuleTable[PullbackRule] = RuleTable("pullback")
 
 #: Jacobian-vector products: ``rule(node, tangents)`` gives one tangent per output; None stands for zero.

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Type:
     """The kind of value that a variable can have.
 
-    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and what else differs.
+    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and what else
+    differs.
 
     Invariants
     ----------
