@@ -11,10 +11,15 @@ from ._rules import pull_back
 from ._types import is_null
 
 Pattern = list[list[bool]]
+#: A node and the number of one of its inputs.
+Edge = tuple[Apply, int]
 
 
 def backward(
-    seeds: Mapping[Variable, Variable], wrt: Sequence[Variable], constants: Iterable[Variable] = ()
+    seeds: Mapping[Variable, Variable],
+    wrt: Sequence[Variable],
+    constants: Iterable[Variable] = (),
+    cuts: set[Edge] | None = None,
 ) -> list[Variable | None]:
     """Return the gradients with respect to `wrt`.
 
@@ -25,6 +30,8 @@ def backward(
     wrt : sequence of Variable
     constants : iterable of Variable
         Nothing flows through these to what they are computed from; their own gradients are known all the same.
+    cuts : set of (Apply, int), optional
+        Gets the node and the number of each input that a gradient rule said does not matter.
 
     Returns
     -------
@@ -39,7 +46,12 @@ def backward(
     for node in reversed(order):
         if any(v in active for v in node.outputs):
             cotangents = [None if v in blocked else _summed(v, terms) for v in node.outputs]
-            _through(node, patterns[node], cotangents, seeds, terms, active)
+            arriving = _through(node, patterns[node], cotangents, seeds, active)
+            for i, term in arriving.items():
+                if term is not None:
+                    terms.setdefault(node.inputs[i], []).append(term)
+                elif cuts is not None:
+                    cuts.add((node, i))
     return [_summed(v, terms) for v in wrt]
 
 
@@ -64,10 +76,9 @@ def _through(
     pattern: Pattern,
     cotangents: list[Variable | None],
     seeds: Mapping[Variable, Variable],
-    terms: dict[Variable, list[Variable]],
     active: set[Variable],
-) -> None:
-    """Pull the cotangents of the outputs of `node` back to its inputs."""
+) -> dict[int, Variable | None]:
+    """Pull the cotangents of the outputs of `node` back to those of its inputs for which it matters."""
     wanted = [
         i
         for i, v in enumerate(node.inputs)
@@ -76,12 +87,9 @@ def _through(
         and any(p and c is not None for p, c in zip(pattern[i], cotangents, strict=True))
     ]
     if not wanted:
-        return
+        return {}
     found = pull_back(node, cotangents, pattern)
-    for i in wanted:
-        term = found[i]
-        if term is not None:
-            terms.setdefault(node.inputs[i], []).append(term)
+    return {i: found[i] for i in wanted}
 
 
 def _summed(variable: Variable, terms: dict[Variable, list[Variable]]) -> Variable | None:

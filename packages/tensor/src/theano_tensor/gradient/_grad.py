@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from theano_graph import Variable, compose, describe
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, ones_for, static_shape, zeros_for
-from ._backward import backward
+from ._backward import Edge, backward
 from ._errors import DisconnectedInputError, NullTypeGradError
 from ._paths import disconnected_text
 from ._types import DisconnectedType, NullType
@@ -78,11 +78,12 @@ def grad(
     variables = _as_list(wrt, "wrt")
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
     seeds = _seeds(cost, known_grads)
-    found = backward(seeds, variables, constants)
+    cuts: set[Edge] = set()
+    found = backward(seeds, variables, constants, cuts)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):
         if gradient is None:
-            report_disconnected(variable, list(seeds), constants, disconnected_inputs)
+            report_disconnected(variable, list(seeds), constants, disconnected_inputs, cuts)
             results.append(_stand_in(variable, return_disconnected))
             continue
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
@@ -118,12 +119,16 @@ def format_as(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
 
 
 def report_disconnected(
-    variable: Variable, costs: Sequence[Variable], constants: Iterable[Variable], policy: OnDisconnected
+    variable: Variable,
+    costs: Sequence[Variable],
+    constants: Iterable[Variable],
+    policy: OnDisconnected,
+    cuts: Collection[Edge] = (),
 ) -> None:
     """Raise or warn, as `policy` says, that no cost depends on `variable`."""
     if policy == "ignore":
         return
-    text = disconnected_text(variable, costs, constants)
+    text = disconnected_text(variable, costs, constants, cuts)
     if policy == "warn":
         warnings.warn(text, stacklevel=3)
         return

@@ -161,7 +161,7 @@ def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | No
 def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
     """Return the tangents of the outputs of `node` by applying its pullback twice.
 
-    The pullback is linear in its cotangent ``u``; its transpose, its derivative with respect to ``u``, is the pushforward.
+    The pullback is linear in its cotangent ``u``; its transpose, by ``d/du``, is the pushforward.
     """
     pattern = connection_pattern(node)
     results: list[Variable | None] = []

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from theano_graph import Apply, Variable, compose, connection_pattern, describe, graph_inputs
 
+Edge = tuple[Apply, int]
 Step = tuple[Variable, Apply, bool]
 
 
-def disconnected_text(wrt: Variable, costs: Iterable[Variable], constants: Iterable[Variable]) -> str:
+def disconnected_text(
+    wrt: Variable, costs: Iterable[Variable], constants: Iterable[Variable], cuts: Collection[Edge] = ()
+) -> str:
     """Return the message that says why no cost depends differentiably on `wrt`."""
     costs, blocked = list(costs), set(constants)
     names = " or ".join(f"`{c}`" for c in costs)
-    path = _path(wrt, costs, blocked)
+    path = _path(wrt, costs, blocked, cuts)
     if path is None:
         used = [describe(v) for v in graph_inputs(costs) if not hasattr(v, "data")]
         return compose(
@@ -30,7 +33,7 @@ def disconnected_text(wrt: Variable, costs: Iterable[Variable], constants: Itera
     )
 
 
-def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable]) -> list[Step] | None:
+def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable], cuts: Collection[Edge]) -> list[Step] | None:
     """Return the steps from a cost down to `wrt` with the fewest breaks (0-1 breadth-first search), or None."""
     came_from: dict[Variable, tuple[Variable, Apply, bool] | None] = dict.fromkeys(costs)
     whole: list[Variable] = list(costs)
@@ -50,7 +53,7 @@ def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable]) -> list[
         for i, source in enumerate(node.inputs):
             if source in done:
                 continue
-            passes = pattern[i][variable.index or 0] and variable not in blocked
+            passes = pattern[i][variable.index or 0] and variable not in blocked and (node, i) not in cuts
             if passes or source not in came_from:
                 came_from[source] = (variable, node, passes)
                 (whole if passes else broken).append(source)
@@ -83,6 +86,4 @@ def _path_lines(path: list[Step], blocked: set[Variable], keep: int = 5) -> list
             reason = "is in `consider_constant`" if held else f"does not depend on the values of `{source}`"
             note = f"   <-- breaks here: the result of {node.op} {reason}"
         lines.append(f"  {node.op}{made}, of `{source}`{note}")
-    if not breaks:
-        lines.append("  each op on the way says in its gradient rule that this input does not matter")
     return lines
