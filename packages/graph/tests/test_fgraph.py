@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import unittest
 from typing import Any, Literal
 
@@ -22,6 +24,11 @@ from theano_graph import (
     Variable,
     equal_computations,
 )
+
+
+def pickled(value: Any) -> Any:
+    """Return what comes back from a pickle of `value`."""
+    return pickle.loads(pickle.dumps(value))
 
 
 class Recorder(Feature):
@@ -244,8 +251,25 @@ class TestSize(unittest.TestCase):
         x = names("x")[0]
         fgraph = FunctionGraph([x], [chain(x, 20_000)])
         self.assertEqual(len(fgraph.toposort()), 20_000)
-        copy = fgraph.clone()
-        self.assertTrue(equal_computations(fgraph.outputs, copy.outputs, fgraph.inputs, copy.inputs))
+        again = fgraph.clone()
+        self.assertTrue(equal_computations(fgraph.outputs, again.outputs, fgraph.inputs, again.inputs))
         fgraph.replace(fgraph.outputs[0], fgraph.inputs[0])
         self.assertEqual(len(fgraph), 0)
         fgraph.check_integrity()
+
+    def test_deep_chain_is_pickled_and_copied(self) -> None:
+        x = names("x")[0]
+        out = chain(x, 4_000)
+        for make in (pickled, copy.deepcopy):
+            x2, out2 = make([x, out])
+            self.assertTrue(equal_computations([out], [out2], [x], [x2]))
+
+    def test_function_graph_is_pickled_and_copied(self) -> None:
+        x, y = names("xy")
+        fgraph = FunctionGraph([x, y], [chain(join(x, y), 2_000), y], [NodeFinder()])
+        for make in (pickled, copy.deepcopy):
+            again = make(fgraph)
+            again.check_integrity()
+            self.assertTrue(equal_computations(fgraph.outputs, again.outputs, fgraph.inputs, again.inputs))
+            again.replace(again.outputs[0], again.inputs[1])
+            self.assertEqual(again.features[0].nodes_of(join), [])

@@ -77,6 +77,7 @@ from ._rules import (
     shape_rule as shape_rule,
 )
 from ._type import Generic as Generic, SingletonType as SingletonType, Type as Type, generic as generic
+from ._version import __version__ as __version__
 from ._walk import (
     ancestors as ancestors,
     applys_between as applys_between,
@@ -135,6 +136,7 @@ __all__ = [
     "UnknownFlagError",
     "UserFrame",
     "Variable",
+    "__version__",
     "add_flag",
     "ancestors",
     "applys_between",

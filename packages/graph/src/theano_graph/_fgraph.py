@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._clone import clone_get_equiv
 from ._errors import AlreadyThere, GraphError, IncompatibleReplacementError, MissingInputError, compose
 from ._nodes import Apply, Constant, Variable, describe
+from ._pickling import Ancestors
 from ._walk import as_string, toposort
 
 if TYPE_CHECKING:
@@ -360,6 +361,23 @@ class FunctionGraph:
                 raise GraphError(compose(f"the clients of `{v}` are not those of the graph", where=[describe(v)]))
             if v.owner is None and v not in self._input_set and not isinstance(v, Constant):
                 raise self._missing(v, order, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Nodes first and in order, so that no pickler has to follow the depth of the graph.
+        return {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        del state["nodes"]
+        self.__dict__.update(state)
+        self._index_callbacks()
+
+    def _all_in_order(self) -> list[Any]:
+        order: dict[Any, None] = {}
+        for node in toposort(self.inputs, self.outputs):
+            order.update(dict.fromkeys(node.inputs))
+            order[node] = None
+            order.update(dict.fromkeys(node.outputs))
+        return list(order)
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import GraphError, compose
 from ._origin import Origin, current_origin
+from ._pickling import Ancestors, is_covered
 from ._type import Type
 
 if TYPE_CHECKING:
@@ -51,6 +52,18 @@ class Node:
     def get_parents(self) -> list[Any]:
         """Return the nodes that this one depends on directly."""
         return []
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        ancestors = None if is_covered(self) else Ancestors(lambda: _in_order(self))
+        state = {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
+        return (_new_node, (type(self),), (ancestors, state, getattr(self, "__dict__", None)))
+
+    def __setstate__(self, saved: tuple[Any, dict[str, Any], dict[str, Any] | None]) -> None:
+        _, state, attributes = saved
+        for slot, value in state.items():
+            setattr(self, slot, value)
+        if attributes:
+            self.__dict__.update(attributes)
 
 
 class Variable(Node):
@@ -133,13 +146,6 @@ class Variable(Node):
                 )
             )
         return _eval_hook.function(self, {} if inputs_to_values is None else inputs_to_values)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for slot, value in state.items():
-            setattr(self, slot, value)
 
 
 class AtomicVariable(Variable):
@@ -375,13 +381,6 @@ class Apply(Node):
     def __repr__(self) -> str:
         return str(self)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for slot, value in state.items():
-            setattr(self, slot, value)
-
 
 def _state_slots(cls: type) -> Iterable[str]:
     slots = _slots_of.get(cls)
@@ -395,6 +394,26 @@ def _state_slots(cls: type) -> Iterable[str]:
 
 
 _slots_of: dict[type, list[str]] = {}
+
+
+def _new_node(cls: type[Node]) -> Node:
+    return cls.__new__(cls)
+
+
+def _in_order(node: Node) -> list[Node]:
+    """Return the ancestors of a node and the node, inputs first."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(node, False)]
+    while stack:
+        current, expanded = stack.pop()
+        if expanded:
+            order.append(current)
+        elif current not in seen:
+            seen.add(current)
+            stack.append((current, True))
+            stack.extend((parent, False) for parent in reversed(current.get_parents()) if parent not in seen)
+    return order
 
 
 def _copy_marks(source: Node, target: Node) -> None:
