@@ -24,7 +24,9 @@ class TestSparseDistribution(unittest.TestCase):
         self.assertEqual(["__version__"], theano_sparse.__all__)
 
     def test_import_loads_no_other_package(self) -> None:
-        program = "import sys; before = set(sys.modules); import theano_sparse; print(sorted(set(sys.modules) - before))"
+        program = (
+            "import sys; before = set(sys.modules); import theano_sparse; print(sorted(set(sys.modules) - before))"
+        )
         output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
         self.assertEqual("['theano_sparse', 'theano_sparse._version']", output.strip())
 

@@ -1,0 +1,95 @@
+"""What the other tools know of the repository: its layers, their needs, and where ``uv`` is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+WHEELS = ROOT / "dist" / "wheels"
+REPORTS = ROOT / "reports"
+
+LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
+"""The folders of ``packages``, each layer after the ones it may import."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One distribution of the repository."""
+
+    name: str
+    folder: Path
+    distribution: str
+    requires: tuple[str, ...]
+    test_requires: tuple[str, ...]
+
+    @property
+    def module(self) -> str:
+        """The import root."""
+        return self.distribution.replace("-", "_")
+
+    @property
+    def source(self) -> Path:
+        """The folder of the import root."""
+        return self.folder / "src" / self.module
+
+
+@cache
+def layer(name: str) -> Layer:
+    """Read what ``packages/<name>/pyproject.toml`` says of a layer."""
+    if name not in LAYERS:
+        sys.exit(f"no such layer: {name!r}; the layers are {', '.join(LAYERS)}")
+    folder = ROOT / "packages" / name
+    data: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())
+    project = data["project"]
+    groups = data.get("dependency-groups", {})
+    return Layer(name, folder, project["name"], tuple(project["dependencies"]), tuple(groups.get("test", ())))
+
+
+@cache
+def by_distribution() -> dict[str, Layer]:
+    """Map distribution names to layers."""
+    return {layer(name).distribution: layer(name) for name in LAYERS}
+
+
+def split_requirements(requirements: Iterable[str]) -> tuple[list[Layer], list[str]]:
+    """Split requirements into layers of this repository and packages of others."""
+    ours: list[Layer] = []
+    others: list[str] = []
+    for text in requirements:
+        name = re.split(r"[^A-Za-z0-9_.-]", text, maxsplit=1)[0].rstrip("~=<>! ")
+        found = by_distribution().get(name)
+        if found is None:
+            others.append(text)
+        else:
+            ours.append(found)
+    return ours, others
+
+
+def closure(*roots: Layer) -> list[Layer]:
+    """Return the given layers and all that they require, lowest first."""
+    wanted: set[str] = set()
+    todo = list(roots)
+    while todo:
+        item = todo.pop()
+        if item.name not in wanted:
+            wanted.add(item.name)
+            todo += split_requirements(item.requires)[0]
+    return [layer(name) for name in LAYERS if name in wanted]
+
+
+def find_uv() -> str:
+    """Return the path of ``uv``: named by UV_BIN, beside this Python, in ``.venv``, or on the search path."""
+    beside = os.pathsep.join([str(Path(sys.executable).parent), str(ROOT / ".venv" / "bin")])
+    found = os.environ.get("UV_BIN") or shutil.which("uv", path=beside) or shutil.which("uv")
+    if not found:
+        sys.exit("uv was not found. To mend: run `python3 bootstrap.py test`, which installs it, or put uv on PATH.")
+    return found

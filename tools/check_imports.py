@@ -1,0 +1,66 @@
+"""Check what import-linter cannot express: no private names taken from another package, no star imports.
+
+    python tools/check_imports.py
+
+A module or name that begins with an underscore belongs to its distribution; the tests of a distribution may use its
+private modules. `__version__` and the like are public.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from _house import LAYERS, ROOT, layer
+
+OURS = frozenset(layer(name).module for name in LAYERS)
+SCRIPTS = ("tools", "examples", "benchmarks")
+
+
+def is_private(name: str) -> bool:
+    """Tell whether a name is private, dunder names being public."""
+    return name.startswith("_") and not name.startswith("__")
+
+
+def problems(path: Path, owner: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each import that breaks a rule in a file that belongs to `owner`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            names = [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+        for name in names:
+            root, *rest = name.split(".")
+            if root in OURS and root != owner and any(map(is_private, rest)):
+                yield node.lineno, f"takes the private name {name} of another package"
+            if rest[-1:] == ["*"]:
+                yield node.lineno, f"star import from {name[:-2]}"
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Yield each Python file with the import root that it belongs to."""
+    for name in LAYERS:
+        item = layer(name)
+        for folder in (item.folder / "src", item.folder / "tests"):
+            yield from ((path, item.module) for path in sorted(folder.rglob("*.py")))
+    for folder_name in SCRIPTS:
+        yield from ((path, "") for path in sorted((ROOT / folder_name).rglob("*.py")))
+
+
+def main() -> None:
+    """Print what breaks a rule."""
+    found = 0
+    for path, owner in files():
+        for line, text in problems(path, owner):
+            print(f"{path.relative_to(ROOT)}:{line}: {text}")
+            found += 1
+    print(f"{found} forbidden imports")
+    sys.exit(int(found > 0))
+
+
+if __name__ == "__main__":
+    main()

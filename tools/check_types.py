@@ -1,0 +1,41 @@
+"""Run `mypy --strict` over the sources and tests of every layer, and over the repository's own scripts.
+
+    python tools/check_types.py [LAYER ...]
+
+Each layer is checked by itself, since test modules of different layers may have the same name.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from _house import LAYERS, ROOT, layer
+
+SCRIPTS = ("tools", "bootstrap.py", "noxfile.py", "toxfile.py", "examples", "benchmarks", "packages/linker-c/setup.py")
+
+
+def check(name: str, targets: list[str], extra_path: str = "") -> bool:
+    """Type-check some targets and tell whether they passed."""
+    print(f"mypy: {name}", flush=True)
+    environment = {**os.environ, "MYPYPATH": extra_path}
+    command = [sys.executable, "-m", "mypy", "--strict", *targets]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+
+
+def main() -> None:
+    """Check the layers that are named, or everything."""
+    passed = True
+    for name in sys.argv[1:] or LAYERS:
+        item = layer(name)
+        tests = item.folder / "tests"
+        targets = [str(item.folder / "src")] + [str(tests)] * any(tests.rglob("*.py"))
+        passed &= check(name, targets, str(tests))
+    if not sys.argv[1:]:
+        passed &= check("scripts", [name for name in SCRIPTS if (ROOT / name).exists()])
+    sys.exit(int(not passed))
+
+
+if __name__ == "__main__":
+    main()

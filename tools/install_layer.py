@@ -1,0 +1,79 @@
+"""Install the built wheel of one layer, and of the layers below it, into an environment.
+
+    python tools/install_layer.py LAYER [--python PATH] [--test] [--with REQUIREMENT ...] [--constraint REQUIREMENT ...]
+
+Layers are installed by the path of their wheel, never by name, so that no index can supply another package in their
+place. The environment holds afterwards exactly what was asked for and what that requires. A second call with nothing
+changed does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from _house import LAYERS, WHEELS, closure, find_uv, layer, split_requirements
+from build_wheels import wheel
+
+STAMP = ".installed-layers.json"
+
+
+def prefix_of(python: str) -> Path:
+    """Return the folder of the environment that an interpreter belongs to."""
+    program = "import sys; print(sys.prefix)"
+    return Path(subprocess.run([python, "-c", program], check=True, capture_output=True, text=True).stdout.strip())
+
+
+def state_of(prefix: Path, wanted: object) -> str:
+    """Hash what is wanted together with the names of what the environment holds."""
+    held = sorted(path.name for path in prefix.glob("lib*/python*/site-packages/*.dist-info"))
+    return hashlib.sha256(json.dumps([wanted, held]).encode()).hexdigest()
+
+
+def install(
+    name: str, python: str, *, test: bool, extra: Sequence[str], constraints: Sequence[str], out: Path = WHEELS
+) -> None:
+    """Make the environment of an interpreter hold a layer, what it requires, and the extra requirements."""
+    top = layer(name)
+    test_layers, others = split_requirements(top.test_requires if test else ())
+    layers = closure(top, *test_layers)
+    wheels = [wheel(item, python, out) for item in layers]
+    others += extra
+    prefix = prefix_of(python)
+    wanted = [[[path.name, key] for path, key in wheels], others, list(constraints)]
+    stamp = prefix / STAMP
+    if stamp.exists() and stamp.read_text() == state_of(prefix, wanted):
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        limits = Path(scratch, "constraints.txt")
+        limits.write_text("\n".join(constraints))
+        command = [find_uv(), "pip", "install", "--quiet", "--exact", "--python", python, "--constraint", str(limits)]
+        for item in layers:
+            command += ["--reinstall-package", item.distribution]
+        subprocess.run([*command, *(str(path) for path, _ in wheels), *others], check=True)
+    stamp.write_text(state_of(prefix, wanted))
+
+
+def main() -> None:
+    """Install what the command line asks for."""
+    parser = argparse.ArgumentParser(description="Install a layer's built wheel and those of the layers below it.")
+    parser.add_argument("layer", choices=LAYERS)
+    parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment to install into")
+    parser.add_argument("--test", action="store_true", help="install also what the tests of the layer need")
+    parser.add_argument("--with", dest="extra", action="append", default=[], metavar="REQUIREMENT")
+    parser.add_argument("--constraint", action="append", default=[], metavar="REQUIREMENT")
+    options = parser.parse_args()
+    try:
+        install(options.layer, options.python, test=options.test, extra=options.extra, constraints=options.constraint)
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
+
+
+if __name__ == "__main__":
+    main()

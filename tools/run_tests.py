@@ -1,0 +1,78 @@
+"""Run the tests of one layer with nose2 against what is installed, and leave a JUnit report.
+
+    python tools/run_tests.py LAYER [--report NAME] [nose2 options]
+
+Fails also when the layer would be imported from the source tree, and when a test file has contributed no test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from _house import LAYERS, REPORTS, ROOT, Layer, layer
+
+
+def check_installed(item: Layer) -> None:
+    """Stop unless the layer is imported from an installed wheel."""
+    spec = importlib.util.find_spec(item.module)
+    if spec is None or spec.origin is None:
+        sys.exit(f"{item.module} is not installed here; run tools/install_layer.py {item.name} --test first")
+    if Path(spec.origin).resolve().is_relative_to(ROOT / "packages"):
+        sys.exit(f"{item.module} would be imported from the source tree ({spec.origin}), not from an installed wheel")
+
+
+def write_crash_report(report: Path, item: Layer, code: int) -> None:
+    """Leave a report with one error for a test process that ended without writing one."""
+    suite = ElementTree.Element("testsuite", name=item.name, tests="1", errors="1", failures="0", skipped="0")
+    case = ElementTree.SubElement(suite, "testcase", classname=item.name, name="process")
+    ElementTree.SubElement(case, "error", message=f"the test process ended with exit status {code} and left no report")
+    ElementTree.ElementTree(suite).write(report)
+
+
+def silent_files(item: Layer, report: Path) -> list[Path]:
+    """List the test files of which the report names no test."""
+    classes = {case.get("classname", "") for case in ElementTree.parse(report).iter("testcase")}
+    tests = item.folder / "tests"
+    silent = []
+    for path in sorted(tests.rglob("test_*.py")):
+        module = ".".join(path.relative_to(tests).with_suffix("").parts)
+        if not any(name == module or name.startswith(module + ".") for name in classes):
+            silent.append(path.relative_to(ROOT))
+    return silent
+
+
+def run(item: Layer, report: Path, options: list[str]) -> int:
+    """Run nose2 and return its exit status."""
+    check_installed(item)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    plugin = ["--plugin", "nose2.plugins.junitxml", "--junit-xml", "--junit-xml-path", str(report)]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [sys.executable, "-m", "nose2", "-s", "tests", *plugin, *options]
+    code = subprocess.run(command, cwd=item.folder, env=environment).returncode
+    if not report.exists():
+        write_crash_report(report, item, code)
+        return code or 1
+    missing = [] if options or code else silent_files(item, report)
+    for path in missing:
+        print(f"{path}: no test of this file was run", file=sys.stderr)
+    return code or int(bool(missing))
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description="Run the tests of a layer against what is installed.")
+    parser.add_argument("layer", choices=LAYERS)
+    parser.add_argument("--report", help="name of the report in reports/ (default: that of the layer)")
+    options, rest = parser.parse_known_args()
+    sys.exit(run(layer(options.layer), REPORTS / f"{options.report or options.layer}.xml", rest))
+
+
+if __name__ == "__main__":
+    main()
