@@ -272,4 +272,5 @@ class TestSize(unittest.TestCase):
             again.check_integrity()
             self.assertTrue(equal_computations(fgraph.outputs, again.outputs, fgraph.inputs, again.inputs))
             again.replace(again.outputs[0], again.inputs[1])
-            self.assertEqual(again.features[0].nodes_of(join), [])
+            finder: Any = again.features[0]
+            self.assertEqual(finder.nodes_of(join), [])
