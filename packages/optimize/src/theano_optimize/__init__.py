@@ -1,0 +1,91 @@
+"""How an expression is rewritten: node rewriters and patterns, the engines that apply them, and databases of rewriters.
+
+The layer knows graphs only, no arrays. See the package's README for where to start.
+"""
+
+from theano_graph import register_library
+
+from . import _flags as _flags
+from ._aliasing import is_destroyed as is_destroyed
+from ._database import (
+    DatabaseEntry as DatabaseEntry,
+    EquilibriumDatabase as EquilibriumDatabase,
+    GroupDatabase as GroupDatabase,
+    RewriteDatabase as RewriteDatabase,
+    SequenceDatabase as SequenceDatabase,
+)
+from ._equilibrium import EquilibriumRewriter as EquilibriumRewriter
+from ._errors import (
+    DatabaseError as DatabaseError,
+    PatternError as PatternError,
+    RewriteCycleError as RewriteCycleError,
+    RewriteError as RewriteError,
+    RewriteWarning as RewriteWarning,
+)
+from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
+from ._graph_rewriter import (
+    FunctionGraphRewriter as FunctionGraphRewriter,
+    GraphRewriter as GraphRewriter,
+    OnError as OnError,
+    RewriteOptions as RewriteOptions,
+    SequenceRewriter as SequenceRewriter,
+)
+from ._group import RewriterGroup as RewriterGroup
+from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
+from ._match import constant_scalar as constant_scalar
+from ._merge import MergeRewriter as MergeRewriter
+from ._node_rewriter import (
+    FunctionNodeRewriter as FunctionNodeRewriter,
+    NodeRewriter as NodeRewriter,
+    Tracks as Tracks,
+    TransformResult as TransformResult,
+    node_rewriter as node_rewriter,
+)
+from ._pattern import PatternRewriter as PatternRewriter
+from ._query import RewriteQuery as RewriteQuery
+from ._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
+from ._trace import RewriteEvent as RewriteEvent, RewriteProfile as RewriteProfile, RewriteTrace as RewriteTrace
+from ._walk import WalkRewriter as WalkRewriter
+
+register_library(__file__)
+
+__all__ = [
+    "ConstantFolding",
+    "DatabaseEntry",
+    "DatabaseError",
+    "EquilibriumDatabase",
+    "EquilibriumRewriter",
+    "Exactness",
+    "FunctionGraphRewriter",
+    "FunctionNodeRewriter",
+    "GraphRewriter",
+    "GroupDatabase",
+    "MergeRewriter",
+    "NodeRewriter",
+    "OnError",
+    "PatternError",
+    "PatternRewriter",
+    "Phase",
+    "RemoveOp",
+    "RewriteCycleError",
+    "RewriteDatabase",
+    "RewriteError",
+    "RewriteEvent",
+    "RewriteInfo",
+    "RewriteOptions",
+    "RewriteProfile",
+    "RewriteQuery",
+    "RewriteTrace",
+    "RewriteWarning",
+    "RewriterGroup",
+    "SequenceDatabase",
+    "SequenceRewriter",
+    "SubstituteOp",
+    "Tracks",
+    "TransformResult",
+    "WalkRewriter",
+    "constant_folding",
+    "constant_scalar",
+    "is_destroyed",
+    "node_rewriter",
+]

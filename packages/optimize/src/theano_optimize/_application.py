@@ -1,0 +1,233 @@
+"""Asking a rule about a node and carrying out its answer safely.
+
+All engines go through :class:`RuleApplication`: it checks what a rule returns before the graph is touched, so that
+after an error the graph is as it was.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable, compose, debugprint, describe
+
+from ._errors import RewriteError, RewriteWarning
+from ._graph_rewriter import RewriteOptions
+from ._node_rewriter import NodeRewriter, TransformResult
+
+Pairs = list[tuple[Variable, Variable]]
+
+#: Depth to which errors print the expression in question.
+ERROR_DEPTH = 4
+
+
+def is_unchanged(node: Apply, result: TransformResult) -> bool:
+    """Tell whether the answer of a rule about `node` means that nothing is to be done."""
+    if result is None or result is False:
+        return True
+    if isinstance(result, Mapping):
+        return all(old is new for old, new in result.items())
+    outputs = node.outputs
+    return isinstance(result, (list, tuple)) and len(result) == len(outputs) and all(map(_is_same, result, outputs))
+
+
+def _is_same(new: Variable | None, old: Variable) -> bool:
+    return new is old
+
+
+class RuleApplication:
+    """Applies rules to nodes of one function graph under given options.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    options : RewriteOptions
+    """
+
+    def __init__(self, fgraph: FunctionGraph, options: RewriteOptions) -> None:
+        self.fgraph = fgraph
+        self.options = options
+        self.trace = options.trace
+
+    def ask(self, rewriter: NodeRewriter, node: Apply) -> tuple[NodeRewriter, Pairs] | None:
+        """Return the rule that answered and the checked replacements that it offers, or None for no change.
+
+        The caller has set the origin for new nodes.
+        """
+        start = perf_counter() if self.trace is not None else 0.0
+        try:
+            rule, result = rewriter.attempt(self.fgraph, node)
+        except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
+            if isinstance(error, RewriteError):
+                self._fail(error)
+            else:
+                self._fail(_raised(rewriter, node, error))
+            return None
+        if self.trace is not None:
+            self.trace.asked(rule.name, perf_counter() - start)
+        if result is None or result is False or is_unchanged(node, result):
+            return None
+        try:
+            pairs = self._checked_pairs(rule, node, result)
+        except RewriteError as error:
+            self._fail(error)
+            return None
+        return (rule, pairs) if pairs else None
+
+    def replace(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> bool:
+        """Carry out what :meth:`ask` returned. False if a feature of the graph refused it and errors are warnings."""
+        trace = self.trace
+        if trace is not None:
+            before = "\n".join(_text(old, trace.depth) for old, _ in pairs)
+            where = describe(node.outputs[0]) if node.outputs else str(node)
+        for old, new in pairs:
+            if new.name is None and old.name is not None and new.owner is not None:
+                new.name = old.name
+        start = perf_counter()
+        try:
+            self.fgraph.replace_all(pairs, reason=rule.name)
+        except Exception as error:  # noqa: BLE001  # features are written by anybody; raised again below
+            self._fail(_raised(rule, node, error, "its replacement was refused:"))
+            return False
+        if trace is not None:
+            after = "\n".join(_text(new, trace.depth) for _, new in pairs)
+            trace.fired(rule.info, where, before, after, perf_counter() - start)
+        return True
+
+    def _fail(self, error: RewriteError) -> None:
+        """Raise `error`, warn of it or drop it, as the options say."""
+        on_error = self.options.on_error
+        if on_error == "warn":
+            warnings.warn(f"a rewrite was skipped: {error}", RewriteWarning, stacklevel=4)
+            return
+        if on_error == "ignore":
+            return
+        if on_error == "pdb":
+            breakpoint()
+        raise error
+
+    def _checked_pairs(self, rule: NodeRewriter, node: Apply, result: Any) -> Pairs:
+        """Turn an answer into pairs of old and new variables that fit, leaving out what stays as it is."""
+        if isinstance(result, Mapping):
+            offered: Sequence[tuple[Any, Any]] = list(result.items())
+            self._check_known(rule, node, offered)
+        elif isinstance(result, (list, tuple)):
+            if len(result) != len(node.outputs):
+                raise _wrong(
+                    rule,
+                    node,
+                    f"returned {len(result)} variables for a node with {len(node.outputs)} outputs",
+                    "return one variable for each output, None where an output is not used, or a mapping",
+                )
+            offered = list(zip(node.outputs, result, strict=True))
+        else:
+            raise _wrong(
+                rule,
+                node,
+                f"returned {type(result).__name__}",
+                "return None, a list of variables, or a mapping of variables",
+            )
+        pairs = []
+        for old, new in offered:
+            if new is None:
+                self._check_unused(rule, node, old)
+            elif new is not old and self.fgraph.has_clients(old):
+                pairs.append((old, self._fitting(rule, node, old, new)))
+        self._check_no_cycle(rule, node, pairs)
+        return pairs
+
+    def _check_known(self, rule: NodeRewriter, node: Apply, offered: Sequence[tuple[Any, Any]]) -> None:
+        for old, _ in offered:
+            if not isinstance(old, Variable) or old not in self.fgraph.variables:
+                raise _wrong(
+                    rule, node, f"wants to replace {old!r}, which is not in the graph", "replace variables of the graph"
+                )
+
+    def _check_unused(self, rule: NodeRewriter, node: Apply, old: Variable) -> None:
+        if self.fgraph.has_clients(old):
+            raise _wrong(
+                rule,
+                node,
+                f"returned None for output {old.index}, which is used",
+                "return a replacement, or the output itself where it stays",
+            )
+
+    def _fitting(self, rule: NodeRewriter, node: Apply, old: Variable, new: Any) -> Variable:
+        """Return `new`, converted if need be, as a variable that can stand in place of `old`."""
+        if not isinstance(new, Variable):
+            raise _wrong(
+                rule,
+                node,
+                f"returned {new!r}, which is no variable",
+                "return variables; make constants with make_constant",
+            )
+        if old.type.is_super(new.type):
+            return new
+        try:
+            return old.type.filter_variable(new)
+        except (TypeError, ValueError) as error:
+            raise _wrong(
+                rule,
+                node,
+                f"wants to replace a variable of type {old.type} by one of type {new.type}",
+                "return a variable of the same or a more precise type",
+            ) from error
+
+    def _check_no_cycle(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> None:
+        """Refuse replacements that need the variable they replace.
+
+        Only the new nodes and one level of old ones are looked at, so that this costs no more than importing the new
+        nodes.
+        """
+        known = self.fgraph.apply_nodes
+        replaced = {old for old, _ in pairs}
+        stack = [new.owner for _, new in pairs if new.owner is not None]
+        seen = set(stack)
+        while stack:
+            current = stack.pop()
+            for variable in current.inputs:
+                if variable in replaced:
+                    raise _wrong(
+                        rule,
+                        node,
+                        f"offers a replacement for `{variable}` that is itself computed from `{variable}`",
+                        "build the replacement from the inputs of the node",
+                    )
+                owner = variable.owner
+                if owner is not None and owner not in seen and current not in known:
+                    seen.add(owner)
+                    stack.append(owner)
+
+
+def _text(variable: Variable, depth: int) -> str:
+    if variable.owner is None:
+        return f"{variable} <{variable.type}>" if isinstance(variable, Constant) else str(variable)
+    return str(debugprint(variable, depth=depth)).rstrip()
+
+
+def _where(node: Apply) -> list[str]:
+    """Return the lines that show a node in an error: its output, its origin and its expression."""
+    lines = [describe(output) for output in node.outputs]
+    for output in node.outputs[:1]:
+        lines += str(debugprint(output, depth=ERROR_DEPTH, print_type=True)).rstrip().split("\n")
+    return lines
+
+
+def _wrong(rule: NodeRewriter, node: Apply, what: str, mend: str) -> RewriteError:
+    text = compose(
+        f"rewrite `{rule.name}` {what}", where=_where(node), mend=f"in `{rule.name}`, {mend}; or exclude this rewrite"
+    )
+    return RewriteError(text, rewriter=rule.name)
+
+
+def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raised") -> RewriteError:
+    text = compose(
+        f"rewrite `{rule.name}`: {how} {type(error).__name__}: {error}",
+        where=_where(node),
+        mend=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
+    )
+    made = RewriteError(text, rewriter=rule.name)
+    made.__cause__ = error
+    return made

@@ -1,0 +1,379 @@
+"""Databases of rewriters: entries with names, tags and positions, from which a query builds a rewriter."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TextIO, TypeAlias, TypeVar
+
+from theano_graph import compose
+
+from ._equilibrium import EquilibriumRewriter
+from ._errors import DatabaseError
+from ._graph_rewriter import GraphRewriter, SequenceRewriter
+from ._group import RewriterGroup
+from ._info import Phase, RewriteInfo
+from ._node_rewriter import NodeRewriter
+from ._query import RewriteQuery, as_query
+
+Rewriter: TypeAlias = NodeRewriter | GraphRewriter
+BuiltT = TypeVar("BuiltT", bound=Rewriter)
+
+#: How many answers a database keeps; the same few queries come again with each compiled function.
+KEPT_ANSWERS = 32
+
+
+@dataclass(slots=True)
+class DatabaseEntry:
+    """One registration.
+
+    Attributes
+    ----------
+    name : str
+    item : NodeRewriter, GraphRewriter or RewriteDatabase
+    tags : set of str
+        The registered tags, the names, and what the rewriter says of itself.
+    position : float
+        Where it stands; entries at one position keep the order of registration.
+    role : str
+        "rule", or for graph rewriters in an equilibrium "cleanup" or "final".
+    """
+
+    name: str
+    item: Rewriter | RewriteDatabase[Rewriter]
+    tags: set[str]
+    position: float
+    number: int
+    role: str = "rule"
+
+    @property
+    def info(self) -> RewriteInfo | None:
+        """What the rewriter says of itself; None for a database."""
+        return None if isinstance(self.item, RewriteDatabase) else self.item.info
+
+
+class RewriteDatabase(Generic[BuiltT]):
+    """Base of databases: registration, tags, names and queries.
+
+    Subclasses define what may be registered (:meth:`check_item`) and what a query builds (:meth:`build`).
+
+    Parameters
+    ----------
+    name : str
+        For summaries, and the name of the rewriters that it builds.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or type(self).__name__
+        self._entries: dict[str, DatabaseEntry] = {}
+        self._numbers = itertools.count()
+        self._version = 0
+        self._answers: dict[RewriteQuery, tuple[object, BuiltT]] = {}
+
+    # ---- registration
+
+    def register(
+        self,
+        name: str,
+        rewriter: Rewriter | RewriteDatabase[Rewriter],
+        *tags: str | float | Phase,
+        position: float | Phase | None = None,
+        role: str | None = None,
+    ) -> None:
+        """Add a rewriter, or a database of rewriters, under a name.
+
+        Parameters
+        ----------
+        name : str
+            Unique in this database.
+        rewriter : NodeRewriter, GraphRewriter or RewriteDatabase
+        *tags : str
+            A number or :class:`Phase` among them is taken as the position.
+        position : float or Phase, optional
+            Where it stands. Smaller comes first; entries at one position keep the order of registration.
+        role : {"rule", "cleanup", "final"}, optional
+            In an equilibrium, when a graph rewriter runs; see :class:`EquilibriumRewriter`. "cleanup" by default.
+
+        Raises
+        ------
+        DatabaseError
+            If the name is taken, or this kind of rewriter has no place in this kind of database.
+        """
+        if name in self._entries:
+            raise DatabaseError(
+                compose(
+                    f"database {self.name} already has an entry called {name!r}",
+                    mend="choose another name, or remove the entry first with `remove(name)`",
+                )
+            )
+        words = {tag for tag in tags if isinstance(tag, str)}
+        for tag in tags:
+            if not isinstance(tag, str):
+                position = tag
+        self.check_item(name, rewriter)
+        number = next(self._numbers)
+        role = role or ("cleanup" if isinstance(rewriter, GraphRewriter) else "rule")
+        entry = DatabaseEntry(name, rewriter, {name, *words, *_own_tags(rewriter)}, _position(position), number, role)
+        self._entries[name] = entry
+        self._changed()
+
+    def remove(self, name: str) -> None:
+        """Remove an entry.
+
+        Raises
+        ------
+        DatabaseError
+            If there is no entry of this name.
+        """
+        self._entry(name)
+        del self._entries[name]
+        self._changed()
+
+    def add_tags(self, name: str, *tags: str) -> None:
+        """Add tags to an entry."""
+        self._entry(name).tags.update(tags)
+        self._changed()
+
+    def remove_tags(self, name: str, *tags: str) -> None:
+        """Remove tags from an entry; its name stays a tag."""
+        entry = self._entry(name)
+        entry.tags.difference_update(set(tags) - {name})
+        self._changed()
+
+    def check_item(self, name: str, item: object) -> None:
+        """Raise DatabaseError if `item` has no place in this kind of database."""
+        if not isinstance(item, (NodeRewriter, GraphRewriter, RewriteDatabase)):
+            raise DatabaseError(
+                compose(
+                    f"{item!r}, to be registered as {name!r} in {self.name}, is no rewriter", mend="see node_rewriter"
+                )
+            )
+
+    def _changed(self) -> None:
+        self._version += 1
+        self._answers.clear()
+
+    # ---- questions
+
+    def _entry(self, name: str) -> DatabaseEntry:
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise DatabaseError(
+                compose(
+                    f"database {self.name} has no entry called {name!r}",
+                    mend=f"choose among {', '.join(sorted(self._entries)) or 'none'}",
+                )
+            ) from None
+
+    def __getitem__(self, name: str) -> Rewriter | RewriteDatabase[Rewriter]:
+        """Return what is registered under `name`."""
+        return self._entry(name).item
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.name for entry in self.entries())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entries(self) -> list[DatabaseEntry]:
+        """Return the entries by position, then in order of registration."""
+        return sorted(self._entries.values(), key=lambda entry: (entry.position, entry.number))
+
+    def tags_of(self, name: str) -> frozenset[str]:
+        """Return the tags of an entry, its name included."""
+        return frozenset(self._entry(name).tags)
+
+    def names(self) -> set[str]:
+        """Return the names of all entries, those of databases inside included."""
+        found: set[str] = set()
+        stack: list[RewriteDatabase[Rewriter]] = [self]  # type: ignore[list-item]  # only read
+        while stack:
+            for name, entry in stack.pop()._entries.items():
+                found.add(name)
+                if isinstance(entry.item, RewriteDatabase):
+                    stack.append(entry.item)
+        return found
+
+    def version(self) -> object:
+        """Return a value that changes with each registration here or in a database inside."""
+        inner = tuple(e.item.version() for e in self._entries.values() if isinstance(e.item, RewriteDatabase))
+        return (self._version, inner)
+
+    def query(self, *tags: RewriteQuery | str, subquery: Mapping[str, RewriteQuery] | None = None) -> BuiltT:
+        """Build the rewriter of all entries that are wanted.
+
+        Parameters
+        ----------
+        *tags : RewriteQuery or str
+            One query; or tags, with a sign where they are to be required (``&tag``) or excluded (``-tag``).
+        subquery : mapping, optional
+            With tags: queries for databases inside, by name.
+
+        Returns
+        -------
+        GraphRewriter or NodeRewriter
+            A sequence, an equilibrium or a group, by the kind of database. The same query gives the same object until
+            something is registered; later registrations count in later queries.
+
+        Raises
+        ------
+        DatabaseError
+            If the arguments are no query.
+        """
+        query = as_query(tags, subquery)
+        version = self.version()
+        known = self._answers.get(query)
+        if known is not None and known[0] == version:
+            return known[1]
+        built = self.build(query)
+        if len(self._answers) >= KEPT_ANSWERS:
+            self._answers.pop(next(iter(self._answers)))
+        self._answers[query] = (version, built)
+        return built
+
+    def selected(self, query: RewriteQuery) -> list[tuple[DatabaseEntry, Rewriter]]:
+        """Return the wanted entries in order, each with its rewriter; databases inside are queried."""
+        found: list[tuple[DatabaseEntry, Rewriter]] = []
+        for entry in self.entries():
+            if query.selects(entry.tags, entry.info):
+                item = entry.item
+                found.append(
+                    (entry, item.query(query.for_database(entry.name)) if isinstance(item, RewriteDatabase) else item)
+                )
+        return found
+
+    def build(self, query: RewriteQuery) -> BuiltT:
+        """Build the rewriter for a query."""
+        raise TypeError(
+            compose(f"{type(self).__name__} defines no `build`", mend="use a sequence, equilibrium or group database")
+        )
+
+    def print_summary(self, stream: TextIO | None = None) -> None:
+        """Print the entries with positions and tags to `stream` (standard output by default)."""
+        print("\n".join(self.summary_lines()), file=sys.stdout if stream is None else stream)
+
+    def summary_lines(self) -> list[str]:
+        """Return the lines of :meth:`print_summary`."""
+        lines = [f"{self.name}: {type(self).__name__}"]
+        for entry in self.entries():
+            tags = ", ".join(sorted(entry.tags - {entry.name}))
+            lines.append(f"  {entry.position:g} {entry.name} [{tags}]")
+            if isinstance(entry.item, RewriteDatabase):
+                lines += [f"  {line}" for line in entry.item.summary_lines()[1:]]
+        return lines
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} with {len(self)} entries>"
+
+
+class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
+    """Graph rewriters and databases in the order of their positions; a query builds a :class:`SequenceRewriter`.
+
+    Examples
+    --------
+    >>> from theano_optimize import MergeRewriter, Phase
+    >>> db = SequenceDatabase("demo")
+    >>> db.register("last_merge", MergeRewriter(), "fast_run", position=Phase.FINAL_MERGE)
+    >>> db.register("first_merge", MergeRewriter(), "fast_run", position=Phase.MERGE)
+    >>> list(db)
+    ['first_merge', 'last_merge']
+    """
+
+    def check_item(self, name: str, item: object) -> None:
+        super().check_item(name, item)
+        if isinstance(item, (NodeRewriter, GroupDatabase)):
+            raise DatabaseError(
+                compose(
+                    f"{name!r} rewrites single nodes and cannot be registered in the sequence {self.name}",
+                    mend="wrap it in WalkRewriter or EquilibriumRewriter, or register it in an EquilibriumDatabase",
+                )
+            )
+
+    def build(self, query: RewriteQuery) -> SequenceRewriter:
+        chosen = [
+            rewriter
+            for entry, rewriter in self.selected(query)
+            if entry.position < query.position_cutoff and isinstance(rewriter, GraphRewriter)
+        ]
+        return SequenceRewriter(chosen, self.name)
+
+
+class EquilibriumDatabase(RewriteDatabase[EquilibriumRewriter]):
+    """Node rewriters that are applied until nothing changes; a query builds an :class:`EquilibriumRewriter`.
+
+    Graph rewriters may be registered too: they run when no rule applies any more (``role="cleanup"`` or ``"final"``).
+
+    Parameters
+    ----------
+    name : str
+    max_use_ratio : float
+        See :class:`EquilibriumRewriter`.
+
+    Examples
+    --------
+    >>> from theano_optimize import constant_folding
+    >>> db = EquilibriumDatabase("canonicalize")
+    >>> db.register("constant_folding", constant_folding, "fast_run")
+    >>> db.query("fast_run").node_rewriters
+    (<ConstantFolding constant_folding>,)
+    """
+
+    def __init__(self, name: str | None = None, *, max_use_ratio: float = 16.0) -> None:
+        super().__init__(name)
+        self.max_use_ratio = max_use_ratio
+
+    def build(self, query: RewriteQuery) -> EquilibriumRewriter:
+        rules: list[NodeRewriter] = []
+        after: dict[str, list[GraphRewriter]] = {"cleanup": [], "final": []}
+        for entry, rewriter in self.selected(query):
+            if isinstance(rewriter, NodeRewriter):
+                rules.append(rewriter)
+            else:
+                after["final" if entry.role == "final" else "cleanup"].append(rewriter)
+        return EquilibriumRewriter(
+            rules, self.name, cleanup=after["cleanup"], final=after["final"], max_use_ratio=self.max_use_ratio
+        )
+
+
+class GroupDatabase(RewriteDatabase[RewriterGroup]):
+    """Node rewriters of which the first that matches is used; a query builds a :class:`RewriterGroup`.
+
+    Examples
+    --------
+    >>> from theano_optimize import constant_folding
+    >>> db = GroupDatabase("folding")
+    >>> db.register("constant_folding", constant_folding, "fast_run")
+    >>> db.query("fast_run").name
+    'folding'
+    """
+
+    def check_item(self, name: str, item: object) -> None:
+        super().check_item(name, item)
+        if not isinstance(item, (NodeRewriter, GroupDatabase)):
+            raise DatabaseError(
+                compose(
+                    f"{name!r} rewrites whole graphs and cannot be registered in the group {self.name}",
+                    mend="register node rewriters",
+                )
+            )
+
+    def build(self, query: RewriteQuery) -> RewriterGroup:
+        return RewriterGroup([r for _, r in self.selected(query) if isinstance(r, NodeRewriter)], self.name)
+
+
+def _own_tags(item: Rewriter | RewriteDatabase[Rewriter]) -> tuple[str, ...]:
+    if isinstance(item, RewriteDatabase):
+        return (item.name,)
+    return (item.info.name, *item.info.all_tags)
+
+
+def _position(position: float | Phase | None) -> float:
+    if position is None:
+        return 0.0
+    return position.position if isinstance(position, Phase) else float(position)

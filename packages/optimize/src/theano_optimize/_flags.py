@@ -1,0 +1,30 @@
+"""Flags of the rewriting layer, read by the public entry points of higher layers, which hand the values down."""
+
+from __future__ import annotations
+
+from theano_graph import BoolFlag, EnumFlag, StrFlag, add_flag
+
+add_flag(
+    "on_opt_error",
+    "What happens when a rewrite rule fails: raise, warn and skip the rule, skip it silently, or enter the debugger.",
+    EnumFlag("raise", "warn", "ignore", "pdb"),
+)
+add_flag("optimizer_verbose", "Print each rewrite as it happens.", BoolFlag(False))
+add_flag(
+    "optimizer_including",
+    "Tags of rewrites that the default mode also includes, separated by ':'.",
+    StrFlag(""),
+    fixed=True,
+)
+add_flag(
+    "optimizer_excluding",
+    "Tags of rewrites that the default mode leaves out, separated by ':'.",
+    StrFlag(""),
+    fixed=True,
+)
+add_flag(
+    "optimizer_requiring",
+    "Tags that each rewrite of the default mode must have, separated by ':'.",
+    StrFlag(""),
+    fixed=True,
+)

@@ -1,0 +1,77 @@
+"""Computing what depends on constants only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable
+
+from ._aliasing import is_destroyed
+from ._info import Phase, RewriteInfo
+from ._node_rewriter import NodeRewriter, TransformResult
+
+
+class ConstantFolding(NodeRewriter):
+    """Replace a node whose inputs are all constants by constants.
+
+    The node is computed by the op's ``perform`` into fresh storage. Nothing happens where the op says no
+    (``do_constant_folding(node)``), where the op overwrites an input or an output is overwritten later, and where
+    computing fails: the error then appears when the compiled function runs, with the place in the user's program.
+
+    Examples
+    --------
+    >>> from theano_graph import FunctionGraph, Generic, Op
+    >>> from theano_optimize import WalkRewriter, constant_folding
+    >>> class Neg(Op):
+    ...     __props__ = ()
+    ...     itypes = otypes = (Generic(),)
+    ...     def perform(self, node, inputs, output_storage, params=None):
+    ...         output_storage[0][0] = -inputs[0]
+    >>> fgraph = FunctionGraph([], [Neg()(Generic().make_constant(3))])
+    >>> WalkRewriter(constant_folding).rewrite(fgraph).changes
+    1
+    >>> fgraph.outputs[0].data
+    -3
+    """
+
+    def __init__(self) -> None:
+        tags = ("fast_run", "fast_compile")
+        super().__init__(info=RewriteInfo("constant_folding", Phase.CANONICALIZE, tags), reach=0)
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        for variable in node.inputs:
+            if not isinstance(variable, Constant):
+                return None
+        op = node.op
+        if op.destroy_map or not op.do_constant_folding(node):
+            return None
+        if any(is_destroyed(fgraph, output) for output in node.outputs):
+            return None
+        values = computed_outputs(node)
+        if values is None:
+            return None
+        return [_as_constant(output, value) for output, value in zip(node.outputs, values, strict=True)]
+
+
+def computed_outputs(node: Apply) -> list[Any] | None:
+    """Return the values of the outputs of a node on constants, or None if they cannot be computed."""
+    storage: list[list[Any]] = [[None] for _ in node.outputs]
+    inputs = [variable.data for variable in node.inputs]
+    op = node.op
+    try:
+        if getattr(op, "params_type", None) is None:
+            op.perform(node, inputs, storage)
+        else:
+            op.perform(node, inputs, storage, op.get_params(node))
+    except Exception:  # noqa: BLE001  # fails again, with its place in the program, at run time
+        return None
+    return [cell[0] for cell in storage]
+
+
+def _as_constant(output: Variable, value: Any) -> Variable:
+    constant: Variable = output.type.make_constant(value, name=output.name)
+    return constant
+
+
+#: The one instance that is needed; register it with a database.
+constant_folding = ConstantFolding()

@@ -1,0 +1,234 @@
+"""Rewriters of whole graphs: the contract, and running several in sequence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal, TextIO, TypeAlias
+
+from theano_graph import FunctionGraph, compose
+
+from ._info import RewriteInfo
+from ._trace import RewriteProfile, RewriteTrace
+
+#: What happens when a rule fails: the error is raised; it becomes a :class:`RewriteWarning`, or is dropped, and the
+#: rule is skipped there; or the debugger is entered before the error is raised.
+OnError: TypeAlias = Literal["raise", "warn", "ignore", "pdb"]
+ON_ERROR = ("raise", "warn", "ignore", "pdb")
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteOptions:
+    """How a run of rewriting behaves; handed down from the outermost rewriter to the innermost.
+
+    Parameters
+    ----------
+    on_error : {"raise", "warn", "ignore", "pdb"}
+        What happens when a rule fails.
+    trace : RewriteTrace, optional
+        Where to record what fires.
+    """
+
+    on_error: OnError = "raise"
+    trace: RewriteTrace | None = None
+
+
+DEFAULT_OPTIONS = RewriteOptions()
+
+
+class GraphRewriter:
+    """Something that changes a function graph into an equivalent one.
+
+    Subclasses define :meth:`apply`, or :meth:`run` where they want to know the options; and :meth:`add_requirements`
+    where they need features.
+
+    Parameters
+    ----------
+    name : str, optional
+        The class name by default.
+    info : RewriteInfo, optional
+        Name, phase, tags, exactness and reference; takes precedence over `name`.
+
+    Examples
+    --------
+    >>> class CountNodes(GraphRewriter):
+    ...     def apply(self, fgraph):
+    ...         self.count = len(fgraph.apply_nodes)
+    >>> from theano_graph import FunctionGraph, Generic
+    >>> x = Generic()("x")
+    >>> profile = CountNodes().rewrite(FunctionGraph([x], [x]))
+    >>> profile.changes
+    0
+    """
+
+    def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None) -> None:
+        self.info = RewriteInfo(name or type(self).__name__) if info is None else info
+
+    @property
+    def name(self) -> str:
+        """Name of the rewriter."""
+        return self.info.name
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach to `fgraph` the features that the rewriter needs."""
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile | None:
+        """Change `fgraph`; the requirements have been added."""
+        return self.run(fgraph, DEFAULT_OPTIONS)
+
+    def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile | None:
+        """Do the work of :meth:`apply` under given options. By default calls :meth:`apply`."""
+        if type(self).apply is GraphRewriter.apply:
+            raise TypeError(
+                compose(
+                    f"graph rewriter {self.name} has no `apply`", mend=f"define {type(self).__qualname__}.apply(fgraph)"
+                )
+            )
+        return self.apply(fgraph)
+
+    def rewrite(
+        self, fgraph: FunctionGraph, *, on_error: OnError = "raise", trace: RewriteTrace | None = None
+    ) -> RewriteProfile:
+        """Add the requirements and rewrite `fgraph` in place.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        on_error : {"raise", "warn", "ignore", "pdb"}
+            What happens when a rule fails: "warn" and "ignore" skip the rule and leave the graph as it was there;
+            "pdb" enters the debugger, then raises.
+        trace : RewriteTrace, optional
+            Where to record what fires.
+
+        Returns
+        -------
+        RewriteProfile
+
+        Raises
+        ------
+        RewriteError
+            If a rule fails and `on_error` is "raise" or "pdb".
+        RewriteCycleError
+            If rules undo each other; whatever `on_error` says.
+        ValueError
+            If `on_error` is none of these.
+        """
+        if on_error not in ON_ERROR:
+            raise ValueError(compose(f"on_error is {on_error!r}", mend=f"pass one of {', '.join(ON_ERROR)}"))
+        return self.run_timed(fgraph, RewriteOptions(on_error, trace))
+
+    def run_timed(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
+        """Add the requirements, run, and return the profile with times and numbers of nodes filled in."""
+        self.add_requirements(fgraph)
+        before = len(fgraph.apply_nodes)
+        start = perf_counter()
+        if options.trace is None:
+            profile = self.run(fgraph, options)
+        else:
+            with options.trace.inside(self.name):
+                profile = self.run(fgraph, options)
+        if not isinstance(profile, RewriteProfile):
+            profile = RewriteProfile(self.name)
+        profile.seconds = perf_counter() - start
+        profile.nodes_before = before
+        profile.nodes_after = len(fgraph.apply_nodes)
+        return profile
+
+    def summary_lines(self) -> list[str]:
+        """Return the lines that describe the rewriter and its parts."""
+        return [self.name]
+
+    def print_summary(self, stream: TextIO | None = None) -> None:
+        """Print what the rewriter consists of, one line for each rule, to `stream` (standard output by default)."""
+        print("\n".join(self.summary_lines()), file=sys.stdout if stream is None else stream)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class FunctionGraphRewriter(GraphRewriter):
+    """A graph rewriter made of a function of the function graph.
+
+    Examples
+    --------
+    >>> FunctionGraphRewriter(lambda fgraph: None, name="nothing").name
+    'nothing'
+    """
+
+    def __init__(
+        self,
+        function: Callable[[FunctionGraph], object],
+        name: str | None = None,
+        *,
+        info: RewriteInfo | None = None,
+        requirements: Callable[[FunctionGraph], object] | None = None,
+    ) -> None:
+        super().__init__(name or getattr(function, "__name__", None), info=info)
+        self._function = function
+        self._requirements = requirements
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        if self._requirements is not None:
+            self._requirements(fgraph)
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile | None:
+        result = self._function(fgraph)
+        return result if isinstance(result, RewriteProfile) else None
+
+
+def indented(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines two columns further right."""
+    return (f"  {line}" for line in lines)
+
+
+class SequenceRewriter(GraphRewriter):
+    """Runs graph rewriters one after the other, in the given order.
+
+    Parameters
+    ----------
+    rewriters : iterable of GraphRewriter
+    name : str, optional
+
+    Raises
+    ------
+    TypeError
+        If one of them is no graph rewriter.
+
+    Examples
+    --------
+    >>> SequenceRewriter([FunctionGraphRewriter(lambda fgraph: None, "first")]).summary_lines()
+    ['SequenceRewriter', '  first']
+    """
+
+    def __init__(
+        self, rewriters: Iterable[GraphRewriter], name: str | None = None, *, info: RewriteInfo | None = None
+    ) -> None:
+        super().__init__(name, info=info)
+        self.rewriters = tuple(rewriters)
+        for rewriter in self.rewriters:
+            require_graph_rewriter(rewriter, f"sequence {self.name}")
+
+    def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
+        profile = RewriteProfile(self.name)
+        for rewriter in self.rewriters:
+            profile.add_part(rewriter.run_timed(fgraph, options))
+        return profile
+
+    def summary_lines(self) -> list[str]:
+        return [self.name, *(line for r in self.rewriters for line in indented(r.summary_lines()))]
+
+
+def require_graph_rewriter(rewriter: object, where: str) -> None:
+    """Raise TypeError unless `rewriter` is a graph rewriter."""
+    if not isinstance(rewriter, GraphRewriter):
+        raise TypeError(
+            compose(
+                f"{where} needs graph rewriters, got {rewriter!r}",
+                mend="wrap a node rewriter in WalkRewriter or EquilibriumRewriter",
+            )
+        )

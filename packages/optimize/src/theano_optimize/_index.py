@@ -1,0 +1,67 @@
+"""Finding the rules that want to see a node, by its op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from theano_graph import Op
+
+from ._node_rewriter import NodeRewriter, check_tracks
+
+
+class RewriterIndex:
+    """Rules by the ops and op classes that they track.
+
+    The rules for an op are found once for each op class (once for each op where a rule tracks an instance of that
+    class) and kept, so that a look-up is one or two dictionary accesses however many rules there are.
+
+    Parameters
+    ----------
+    rewriters : iterable of NodeRewriter
+        In order of priority; :meth:`for_op` keeps this order.
+    """
+
+    def __init__(self, rewriters: Iterable[NodeRewriter]) -> None:
+        self.rewriters = tuple(rewriters)
+        self._everywhere: list[int] = []
+        self._by_class: dict[type[Op], list[int]] = {}
+        self._by_instance: dict[Op, list[int]] = {}
+        self._classes_of_instances: set[type[Op]] = set()
+        self._found_for_class: dict[type[Op], tuple[NodeRewriter, ...]] = {}
+        self._found_for_op: dict[Op, tuple[NodeRewriter, ...]] = {}
+        for number, rewriter in enumerate(self.rewriters):
+            self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
+
+    def _enter(self, number: int, tracks: Sequence[Op | type[Op]] | None) -> None:
+        if tracks is None:
+            self._everywhere.append(number)
+            return
+        for tracked in tracks:
+            if isinstance(tracked, type):
+                self._by_class.setdefault(tracked, []).append(number)
+            else:
+                self._by_instance.setdefault(tracked, []).append(number)
+                self._classes_of_instances.add(type(tracked))
+
+    def for_op(self, op: Op) -> tuple[NodeRewriter, ...]:
+        """Return the rules that track `op`, its class or a base of its class, and those that track everything."""
+        op_class = type(op)
+        if op_class in self._classes_of_instances:
+            found = self._found_for_op.get(op)
+            if found is None:
+                found = self._collect(op_class, self._by_instance.get(op, ()))
+                # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
+                if len(self._found_for_op) > 4096:
+                    self._found_for_op.clear()
+                self._found_for_op[op] = found
+            return found
+        found = self._found_for_class.get(op_class)
+        if found is None:
+            found = self._found_for_class[op_class] = self._collect(op_class, ())
+        return found
+
+    def _collect(self, op_class: type[Op], own: Iterable[int]) -> tuple[NodeRewriter, ...]:
+        numbers = {*self._everywhere, *own}
+        for base in op_class.__mro__:
+            numbers.update(self._by_class.get(base, ()))
+        return tuple(self.rewriters[number] for number in sorted(numbers))

@@ -1,0 +1,178 @@
+"""Merging what is computed twice.
+
+A feature of the graph keeps a table of its nodes by op, inputs and output types, and a list of the nodes that came or
+changed since the last merge; so the first merge is one walk over the graph and each later one costs only as much as
+has changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import Literal
+
+from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable, describe
+
+from ._aliasing import is_destroyed
+from ._graph_rewriter import GraphRewriter, RewriteOptions
+from ._info import RewriteInfo
+from ._trace import RewriteProfile, RewriteTrace
+
+#: What a merge is called in profiles and as the reason of a replacement.
+MERGE_NODES = "merge_nodes"
+MERGE_CONSTANTS = "merge_constants"
+
+
+class MergeTable(Feature):
+    """The nodes and constants of one graph by what they compute."""
+
+    def __init__(self) -> None:
+        self._pending: dict[Apply, None] = {}
+        self._queue: deque[Apply] = deque()
+        self._node_of: dict[Hashable, Apply] = {}
+        self._key_of: dict[Apply, Hashable] = {}
+        self._constant_of: dict[Hashable, Constant] = {}
+        self._key_of_constant: dict[Constant, Hashable] = {}
+        self._left_constants: dict[Constant, None] = {}
+        self._destroyers = 0
+
+    # ---- what the graph tells
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        for node in fgraph.toposort():
+            self.on_import(fgraph, node, "on_attach")
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self._destroyers += bool(node.op.destroy_map)
+        self._mark(node)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self._destroyers -= bool(node.op.destroy_map)
+        self._pending.pop(node, None)
+        self._forget(node)
+        for variable in node.inputs:
+            if isinstance(variable, Constant):
+                self._left_constants[variable] = None
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if not isinstance(node, str):
+            self._forget(node)
+            self._mark(node)
+        if isinstance(old, Constant):
+            self._left_constants[old] = None
+
+    def _mark(self, node: Apply) -> None:
+        if node not in self._pending:
+            self._pending[node] = None
+            self._queue.append(node)
+
+    def _forget(self, node: Apply) -> None:
+        key = self._key_of.pop(node, None)
+        if key is not None:
+            del self._node_of[key]
+
+    # ---- merging
+
+    def merge(self, fgraph: FunctionGraph, profile: RewriteProfile, trace: RewriteTrace | None) -> None:
+        """Merge all that came or changed since the last time."""
+        while self._queue:
+            node = self._queue.popleft()
+            if node not in self._pending:
+                continue
+            del self._pending[node]
+            profile.visits += 1
+            for variable in list(node.inputs):
+                if isinstance(variable, Constant) and variable not in self._key_of_constant:
+                    self._merge_constant(fgraph, variable, profile)
+            self._merge_node(fgraph, node, profile, trace)
+        self._drop_left_constants(fgraph)
+
+    def _merge_constant(self, fgraph: FunctionGraph, constant: Constant, profile: RewriteProfile) -> None:
+        key = (constant.type, constant.signature())
+        kept = self._constant_of.setdefault(key, constant)
+        if kept is constant:
+            self._key_of_constant[constant] = key
+        else:
+            fgraph.replace(constant, kept, reason=MERGE_CONSTANTS)
+            profile.count(MERGE_CONSTANTS)
+
+    def _drop_left_constants(self, fgraph: FunctionGraph) -> None:
+        """Forget constants that the graph no longer has, so that their data can be freed."""
+        for constant in self._left_constants:
+            if constant not in fgraph.variables:
+                key = self._key_of_constant.pop(constant, None)
+                if key is not None:
+                    del self._constant_of[key]
+        self._left_constants.clear()
+
+    def _merge_node(
+        self, fgraph: FunctionGraph, node: Apply, profile: RewriteProfile, trace: RewriteTrace | None
+    ) -> None:
+        op = node.op
+        if op.destroy_map or not getattr(op, "mergeable", True):
+            return
+        key = (op, tuple(node.inputs), tuple(output.type for output in node.outputs))
+        self._forget(node)
+        kept = self._node_of.setdefault(key, node)
+        if kept is node:
+            self._key_of[node] = key
+            return
+        # Two values of which one is overwritten later have to stay apart.
+        if self._destroyers and any(is_destroyed(fgraph, o) for o in (*node.outputs, *kept.outputs)):
+            return
+        pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
+        if trace is not None:
+            text = f"{node}"
+            trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
+        fgraph.replace_all(pairs, reason=MERGE_NODES)
+        profile.count(MERGE_NODES)
+
+
+class MergeRewriter(GraphRewriter):
+    """Compute once what is computed several times: equal ops on the same inputs, and equal constants.
+
+    Constants are equal if their types and their ``signature()`` are; nodes if their ops are equal, their inputs are
+    the same variables and the types of their outputs agree. Ops with a `destroy_map`, ops with an attribute
+    ``mergeable = False``, and values of which one is overwritten by a node of the graph stay apart. Linear in the
+    number of edges at first; run again on the same graph, it looks only at what has changed in between.
+
+    Examples
+    --------
+    >>> from theano_graph import FunctionGraph, Generic, Op
+    >>> class Neg(Op):
+    ...     __props__ = ()
+    ...     itypes = otypes = (Generic(),)
+    >>> x = Generic()("x")
+    >>> fgraph = FunctionGraph([x], [Neg()(x), Neg()(x)])
+    >>> MergeRewriter().rewrite(fgraph).nodes_after
+    1
+    """
+
+    def __init__(self, name: str = "merge", *, info: RewriteInfo | None = None) -> None:
+        super().__init__(name, info=info)
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        _table_of(fgraph)
+
+    def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
+        profile = RewriteProfile(self.name)
+        _table_of(fgraph).merge(fgraph, profile, options.trace)
+        return profile
+
+
+def _table_of(fgraph: FunctionGraph) -> MergeTable:
+    """Return the table of a graph, attached if there is none."""
+    for feature in fgraph.features:
+        if isinstance(feature, MergeTable):
+            return feature
+    table = MergeTable()
+    fgraph.attach_feature(table)
+    return table

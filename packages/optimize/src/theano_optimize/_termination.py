@@ -1,0 +1,130 @@
+"""Noticing that rewriting will not end.
+
+Each node that a rule makes remembers what it was derived from. Two signs end a run: the same rule fires for the third
+time on the same application (op and inputs) along one line of descent, which means that rules undo each other; and a
+rule fires more often than a multiple of the number of nodes, which means that it feeds itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+
+from theano_graph import Apply, compose, debugprint
+
+from ._errors import RewriteCycleError
+
+#: Room for small graphs, in which a few nodes may be rewritten many times.
+SPARE_NODES = 100
+
+#: How often one rule may fire on one application along a line of descent.
+ALLOWED_REPETITIONS = 2
+
+#: How far back a line of descent is searched.
+MAX_LINEAGE = 2000
+
+
+class Derivation:
+    """One firing of a rule: its name, what it fired on, and the firing that made that."""
+
+    __slots__ = ("parent", "rule", "state")
+
+    def __init__(self, parent: Derivation | None, rule: str, state: Hashable) -> None:
+        self.parent = parent
+        self.rule = rule
+        self.state = state
+
+
+class TerminationGuard:
+    """Counts firings and follows lines of descent; see the text of the module.
+
+    Parameters
+    ----------
+    name : str
+        Of the rewriter that is guarded, for errors.
+    nodes : int
+        Size of the graph at the start.
+    max_use_ratio : float
+        How many times a rule may fire for each node of the graph at the start.
+    """
+
+    def __init__(self, name: str, nodes: int, max_use_ratio: float) -> None:
+        self.name = name
+        self.limit = max_use_ratio * (nodes + SPARE_NODES)
+        self.firings: Counter[str] = Counter()
+        self._states: Counter[Hashable] = Counter()
+        self._lineage: dict[Apply, Derivation] = {}
+        self._current: Derivation | None = None
+
+    def before(self, rule: str, node: Apply) -> None:
+        """Note that `rule` is about to fire on `node`.
+
+        Raises
+        ------
+        RewriteCycleError
+            If rewriting would not end.
+        """
+        state = (rule, node.op, tuple(node.inputs))
+        current = Derivation(self._lineage.get(node), rule, state)
+        self.firings[rule] += 1
+        if self.firings[rule] > self.limit:
+            raise self._error(node, _rules_of(current), f"fired {self.firings[rule]} times, more than {self.limit:.0f}")
+        self._states[state] += 1
+        if self._states[state] > ALLOWED_REPETITIONS:
+            cycle = _find_cycle(current)
+            if cycle:
+                raise self._error(node, cycle, "come back to the same expression again and again")
+        self._current = current
+
+    def after(self) -> None:
+        """Note that the replacement is complete."""
+        self._current = None
+
+    def made(self, node: Apply) -> None:
+        """Note that `node` came into the graph."""
+        if self._current is not None:
+            self._lineage[node] = self._current
+
+    def gone(self, node: Apply) -> None:
+        """Note that `node` left the graph."""
+        self._lineage.pop(node, None)
+
+    def _error(self, node: Apply, rules: tuple[str, ...], how: str) -> RewriteCycleError:
+        names = " and ".join(f"`{rule}`" for rule in rules)
+        return RewriteCycleError(
+            compose(
+                f"rewriting in {self.name} does not end: {names} {how}",
+                where=str(debugprint(node.outputs[:1], depth=4)).rstrip().split("\n"),
+                mend=f"exclude one of {names}, or give it a condition that its own result does not fulfil",
+            ),
+            rewriters=rules,
+        )
+
+
+def _line(derivation: Derivation | None) -> Iterable[Derivation]:
+    for _ in range(MAX_LINEAGE):
+        if derivation is None:
+            return
+        yield derivation
+        derivation = derivation.parent
+
+
+def _find_cycle(current: Derivation) -> tuple[str, ...]:
+    """Return the rules between firings on the same state, or nothing if the line of descent does not repeat."""
+    rules: dict[str, None] = {}
+    repetitions = 0
+    for derivation in _line(current):
+        if derivation is not current and derivation.state == current.state:
+            repetitions += 1
+            if repetitions == ALLOWED_REPETITIONS:
+                return tuple(reversed(rules))
+        rules[derivation.rule] = None
+    return ()
+
+
+def _rules_of(current: Derivation) -> tuple[str, ...]:
+    """Return the rules of the last few firings, the one that fired most recently first."""
+    rules: dict[str, None] = {}
+    for derivation, _ in zip(_line(current), range(20), strict=False):
+        rules[derivation.rule] = None
+    return tuple(rules)

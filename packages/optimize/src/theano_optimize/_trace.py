@@ -1,0 +1,176 @@
+"""The trace of rewriting: which rule fired where, what stood there before and after, and how long it took."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from ._info import RewriteInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteEvent:
+    """One replacement.
+
+    Attributes
+    ----------
+    info : RewriteInfo
+        Of the rule that fired.
+    path : tuple of str
+        Names of the rewriters around it, outermost first.
+    where : str
+        The node that was rewritten, with the user's line where it is known.
+    before, after : str
+        The expressions, printed to a limited depth; variables that are replaced together are joined by line breaks.
+    seconds : float
+        Time spent in the rule's ``transform``, this time.
+    """
+
+    info: RewriteInfo
+    path: tuple[str, ...]
+    where: str
+    before: str
+    after: str
+    seconds: float
+
+    @property
+    def rewriter(self) -> str:
+        """Name of the rule."""
+        return self.info.name
+
+    def __str__(self) -> str:
+        place = "/".join((*self.path, self.rewriter))
+        before = self.before.replace("\n", "\n    ")
+        after = self.after.replace("\n", "\n    ")
+        return f"{place} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}"
+
+
+@dataclass
+class RewriteTrace:
+    """A record of rewriting, to be passed to :meth:`GraphRewriter.rewrite`. Rewriting without one keeps no text at all.
+
+    Parameters
+    ----------
+    stream : text file, optional
+        Each event is also printed there as it happens.
+    depth : int
+        To how many levels expressions are printed.
+
+    Attributes
+    ----------
+    events : list of RewriteEvent
+        In the order in which they happened.
+    calls, seconds : dict
+        For each rule: how many times it was asked, and the time spent in it whether it fired or not.
+
+    Examples
+    --------
+    >>> trace = RewriteTrace()
+    >>> trace.counts()
+    {}
+    >>> str(trace)
+    'no rewrite fired'
+    """
+
+    stream: TextIO | None = None
+    depth: int = 3
+    events: list[RewriteEvent] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    _path: list[str] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def inside(self, name: str) -> Iterator[None]:
+        """Put `name` on the path of the events that happen inside."""
+        self._path.append(name)
+        try:
+            yield
+        finally:
+            self._path.pop()
+
+    def asked(self, rule: str, seconds: float) -> None:
+        """Note that a rule was asked, and how long it took to answer."""
+        self.calls[rule] += 1
+        self.seconds[rule] = self.seconds.get(rule, 0.0) + seconds
+
+    def fired(self, info: RewriteInfo, where: str, before: str, after: str, seconds: float) -> None:
+        """Note a replacement."""
+        event = RewriteEvent(info, tuple(self._path), where, before, after, seconds)
+        self.events.append(event)
+        if self.stream is not None:
+            print(event, file=self.stream)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many times each rule fired, the most frequent first."""
+        return dict(Counter(event.rewriter for event in self.events).most_common())
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.events)) or "no rewrite fired"
+
+
+@dataclass(slots=True)
+class RewriteProfile:
+    """What one run of a graph rewriter did.
+
+    Attributes
+    ----------
+    name : str
+    seconds : float
+        Wall time, parts included.
+    nodes_before, nodes_after : int
+    changes : int
+        Number of replacements, parts included.
+    visits : int
+        How many times a node was looked at.
+    rules : dict
+        For each rule that fired, how many times.
+    parts : list of RewriteProfile
+        Of the rewriters that it ran.
+    """
+
+    name: str
+    seconds: float = 0.0
+    nodes_before: int = 0
+    nodes_after: int = 0
+    changes: int = 0
+    visits: int = 0
+    rules: dict[str, int] = field(default_factory=dict)
+    parts: list[RewriteProfile] = field(default_factory=list)
+
+    def count(self, rule: str) -> None:
+        """Note that `rule` fired."""
+        self.changes += 1
+        self.rules[rule] = self.rules.get(rule, 0) + 1
+
+    def add_part(self, part: RewriteProfile) -> None:
+        """Note the profile of a rewriter that ran inside this one."""
+        self.parts.append(part)
+        self.changes += part.changes
+
+    def total_rules(self) -> dict[str, int]:
+        """Return how many times each rule fired, parts included, the most frequent first."""
+        total: Counter[str] = Counter()
+        stack = [self]
+        while stack:
+            profile = stack.pop()
+            total.update(profile.rules)
+            stack.extend(profile.parts)
+        return dict(total.most_common())
+
+    def lines(self, level: int = 0) -> list[str]:
+        """Return the text of the profile; parts are indented and sorted by time."""
+        indent = "  " * level
+        size = f"{self.nodes_before} -> {self.nodes_after} nodes"
+        lines = [f"{indent}{self.name}: {self.seconds * 1e3:.3f} ms, {size}, {self.changes} changes"]
+        lines += [
+            f"{indent}  {count} x {rule}" for rule, count in sorted(self.rules.items(), key=lambda p: (-p[1], p[0]))
+        ]
+        for part in sorted(self.parts, key=lambda p: -p.seconds):
+            lines += part.lines(level + 1)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
