@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, compose, debugprint, describe
+from theano_graph import Apply, FunctionGraph, Variable, compose, describe
 
 from ._errors import RewriteError, RewriteWarning
 from ._graph_rewriter import RewriteOptions
 from ._node_rewriter import NodeRewriter, TransformResult
+from ._text import expression_text, tree_lines
 
 Pairs = list[tuple[Variable, Variable]]
 
@@ -80,7 +81,7 @@ class RuleApplication:
         """Carry out what :meth:`ask` returned. False if a feature of the graph refused it and errors are warnings."""
         trace = self.trace
         if trace is not None:
-            before = "\n".join(_text(old, trace.depth) for old, _ in pairs)
+            before = "\n".join(expression_text(old, trace.depth) for old, _ in pairs)
             where = describe(node.outputs[0]) if node.outputs else str(node)
         for old, new in pairs:
             if new.name is None and old.name is not None and new.owner is not None:
@@ -92,7 +93,7 @@ class RuleApplication:
             self._fail(_raised(rule, node, error, "its replacement was refused:"))
             return False
         if trace is not None:
-            after = "\n".join(_text(new, trace.depth) for _, new in pairs)
+            after = "\n".join(expression_text(new, trace.depth) for _, new in pairs)
             trace.fired(rule.info, where, before, after, perf_counter() - start)
         return True
 
@@ -201,18 +202,9 @@ class RuleApplication:
                     stack.append(owner)
 
 
-def _text(variable: Variable, depth: int) -> str:
-    if variable.owner is None:
-        return f"{variable} <{variable.type}>" if isinstance(variable, Constant) else str(variable)
-    return str(debugprint(variable, depth=depth)).rstrip()
-
-
 def _where(node: Apply) -> list[str]:
-    """Return the lines that show a node in an error: its output, its origin and its expression."""
-    lines = [describe(output) for output in node.outputs]
-    for output in node.outputs[:1]:
-        lines += str(debugprint(output, depth=ERROR_DEPTH, print_type=True)).rstrip().split("\n")
-    return lines
+    """Return the lines that show a node in an error: its outputs with their origin, and its expression."""
+    return [*map(describe, node.outputs), *tree_lines(node.outputs[:1], ERROR_DEPTH)]
 
 
 def _wrong(rule: NodeRewriter, node: Apply, what: str, mend: str) -> RewriteError:

@@ -16,6 +16,7 @@ from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable, desc
 from ._aliasing import is_destroyed
 from ._graph_rewriter import GraphRewriter, RewriteOptions
 from ._info import RewriteInfo
+from ._text import expression_text
 from ._trace import RewriteProfile, RewriteTrace
 
 #: What a merge is called in profiles and as the reason of a replacement.
@@ -130,7 +131,7 @@ class MergeTable(Feature):
             return
         pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
         if trace is not None:
-            text = f"{node}"
+            text = expression_text(node.outputs[0], trace.depth)
             trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
         fgraph.replace_all(pairs, reason=MERGE_NODES)
         profile.count(MERGE_NODES)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from theano_graph import Apply, compose, debugprint
+from theano_graph import Apply, compose
 
 from ._errors import RewriteCycleError
+from ._text import tree_lines
 
 #: Room for small graphs, in which a few nodes may be rewritten many times.
 SPARE_NODES = 100
@@ -94,7 +95,7 @@ class TerminationGuard:
         return RewriteCycleError(
             compose(
                 f"rewriting in {self.name} does not end: {names} {how}",
-                where=str(debugprint(node.outputs[:1], depth=4)).rstrip().split("\n"),
+                where=tree_lines(node.outputs[:1], 4),
                 mend=f"exclude one of {names}, or give it a condition that its own result does not fulfil",
             ),
             rewriters=rules,
