@@ -1,0 +1,1 @@
+"""Running graphs: scalars, kernels, the compiler and the machines."""

@@ -1,0 +1,201 @@
+"""Addition, subtraction, multiplication, negation, absolute value, sign and square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ._cvalue import CValue, c_builtin, c_cast
+from ._derivative import differentiable, zero_like
+from ._dtypes import UNSIGNED_DTYPES, is_discrete, upcast
+from ._op import Arithmetic, ScalarOp, dtype_name, quiet
+from ._record import NUMBERS, REALS, ScalarRecord
+
+
+class _Variadic(Arithmetic):
+    """Addition or multiplication of any number of values, from left to right."""
+
+    nin = -1
+    commutative = True
+    associative = True
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Combine the values one after the other in the result's dtype."""
+        dtype = self.result_dtypes(*(dtype_name(value) for value in values))[0]
+        if len(values) == 1:
+            return np.array(values[0], dtype=dtype)[()]
+        return reduce(lambda a, b: type(self).ufunc(a, b, dtype=dtype), values)
+
+
+class Add(_Variadic):
+    """Sum of all inputs; of truth values: whether one is true."""
+
+    name = "add"
+    ufunc = np.add
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Join with ``+``, or ``|`` for bool."""
+        return (" | " if result == "bool" else " + ").join(c_cast(arg, result) for arg in args)
+
+
+class Mul(_Variadic):
+    """Product of all inputs; of truth values: whether all are true."""
+
+    name = "mul"
+    ufunc = np.multiply
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Join with ``*``, or ``&`` for bool; 16-bit unsigned numbers must not be promoted to a signed int."""
+        texts = [c_cast(arg, result) for arg in args]
+        if result == "uint16":
+            texts = [f"(uint32_t){text}" for text in texts]
+        return (" & " if result == "bool" else " * ").join(texts)
+
+
+class Sub(Arithmetic):
+    """Difference of two numbers."""
+
+    name = "sub"
+    ufunc = np.subtract
+    bool_ok = False
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Write the difference."""
+        a, b = (c_cast(arg, result) for arg in args)
+        return f"{a} - {b}"
+
+
+class Neg(Arithmetic):
+    """The number with the opposite sign."""
+
+    name = "neg"
+    nin = 1
+    ufunc = np.negative
+    bool_ok = False
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Write the negation."""
+        return f"-{args[0].text}"
+
+
+class Abs(ScalarOp):
+    """Absolute value; of a complex number its length, a float."""
+
+    name = "abs"
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The input's dtype, or the dtype of the parts of a complex number."""
+        common = upcast(*dtypes)
+        return ({"complex64": "float32", "complex128": "float64"}.get(common, common),)
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Take NumPy's absolute value."""
+        return np.absolute(values[0])
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Clear the sign."""
+        text = args[0].text
+        if result == "bool" or result in UNSIGNED_DTYPES:
+            return text
+        return f"{text} < 0 ? -{text} : {text}" if is_discrete(result) else c_builtin("fabs", result, text)
+
+
+class Sgn(Arithmetic):
+    """Sign: -1, 0 or 1, and NaN for NaN."""
+
+    name = "sgn"
+    nin = 1
+    ufunc = np.sign
+    bool_ok = False
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Compare with zero; NaN comes through."""
+        x = args[0].text
+        if result in UNSIGNED_DTYPES:
+            return f"{x} > 0"
+        return f"{x} > 0 ? 1 : ({x} < 0 ? -1 : {'0' if is_discrete(result) else f'({x} == 0 ? 0 : {x})'})"
+
+
+class Sqr(Arithmetic):
+    """The number times itself."""
+
+    name = "sqr"
+    nin = 1
+    ufunc = np.square
+    bool_ok = False
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Multiply the number with itself."""
+        x = args[0].text
+        return f"(uint32_t){x} * (uint32_t){x}" if result == "uint16" else f"{x} * {x}"
+
+
+add = Add()
+mul = Mul()
+sub = Sub()
+neg = Neg()
+abs_ = Abs()
+sgn = Sgn()
+sqr = Sqr()
+
+
+@differentiable(Add)
+def _add(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed for _ in inputs]
+
+
+@differentiable(Mul)
+def _mul(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    if len(inputs) == 2:
+        return [seed * inputs[1], seed * inputs[0]]
+    # Products of all inputs before and after each one: linear in their number, and right where one is zero.
+    before = [seed]
+    for x in inputs[:-1]:
+        before.append(before[-1] * x)
+    parts: list[Any] = [before[-1]]
+    after = inputs[-1]
+    for i in range(len(inputs) - 2, -1, -1):
+        parts.append(before[i] * after)
+        after = inputs[i] * after
+    return parts[::-1]
+
+
+@differentiable(Sub)
+def _sub(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed, -seed]
+
+
+@differentiable(Neg)
+def _neg(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [-seed]
+
+
+@differentiable(Abs)
+def _abs(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (inputs[0] if inputs[0].dtype == "bool" else sgn(inputs[0]))]
+
+
+@differentiable(Sgn)
+def _sgn(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [zero_like(inputs[0])]
+
+
+@differentiable(Sqr)
+def _sqr(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (2 * inputs[0])]
+
+
+RECORDS = (
+    ScalarRecord(add, np.add, count=2),
+    ScalarRecord(mul, np.multiply, count=2),
+    ScalarRecord(sub, np.subtract, NUMBERS),
+    ScalarRecord(neg, np.negative, NUMBERS),
+    ScalarRecord(abs_, np.absolute, REALS),
+    ScalarRecord(sgn, np.sign, NUMBERS, smooth=False),
+    ScalarRecord(sqr, np.square, NUMBERS),
+)

@@ -1,0 +1,87 @@
+"""Conversion between element types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._cvalue import CValue, c_cast
+from ._derivative import differentiable
+from ._dtypes import check_dtype, is_complex
+from ._op import ScalarOp, quiet
+from ._record import REALS, ScalarRecord
+
+
+class Cast(ScalarOp):
+    """The number converted to another dtype.
+
+    Parameters
+    ----------
+    dtype : str
+        The dtype of the result.
+
+    Raises
+    ------
+    TypeError
+        If `dtype` is no element type, or when a complex number is converted to a real one.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = check_dtype(dtype)
+        self.name = f"Cast{{{dtype}}}"
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The dtype that the op was made for."""
+        if is_complex(dtypes[0]) and not is_complex(self.dtype):
+            raise self.refuse(dtypes, "a complex number has no real value", "take the real part, or abs, first")
+        return (self.dtype,)
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Convert with NumPy."""
+        return np.asarray(values[0]).astype(self.dtype)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Convert in C; the value must fit where a float becomes an integer, as in NumPy."""
+        return c_cast(args[0], result)
+
+
+@cache
+def cast(dtype: str) -> Cast:
+    """Give the op that converts to `dtype`.
+
+    Parameters
+    ----------
+    dtype : str
+        The dtype of the result.
+
+    Returns
+    -------
+    Cast
+
+    Examples
+    --------
+    >>> cast("float32").impl(1).dtype.name
+    'float32'
+    """
+    return Cast(dtype)
+
+
+@differentiable(Cast)
+def _cast(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed]
+
+
+def _converted(dtype: str) -> Any:
+    return lambda x: x.astype(dtype)
+
+
+RECORDS = tuple(
+    ScalarRecord(cast(dtype), _converted(dtype), REALS, smooth=dtype.startswith("float"))
+    for dtype in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64")
+)

@@ -1,0 +1,129 @@
+"""Comparisons and tests, which give bool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._cvalue import CValue, c_builtin
+from ._derivative import without_derivative
+from ._dtypes import is_discrete
+from ._op import Comparison, ScalarOp, dtype_name
+from ._record import REALS, ScalarRecord
+
+
+class LT(Comparison):
+    """Whether the first is below the second."""
+
+    name = "lt"
+    ufunc = np.less
+    symbol = "<"
+
+
+class LE(Comparison):
+    """Whether the first is not above the second."""
+
+    name = "le"
+    ufunc = np.less_equal
+    symbol = "<="
+
+
+class GT(Comparison):
+    """Whether the first is above the second."""
+
+    name = "gt"
+    ufunc = np.greater
+    symbol = ">"
+
+
+class GE(Comparison):
+    """Whether the first is not below the second."""
+
+    name = "ge"
+    ufunc = np.greater_equal
+    symbol = ">="
+
+
+class EQ(Comparison):
+    """Whether the two are equal; NaN equals nothing."""
+
+    name = "eq"
+    ufunc = np.equal
+    symbol = "=="
+    orders = False
+    commutative = True
+
+
+class NEQ(Comparison):
+    """Whether the two differ."""
+
+    name = "neq"
+    ufunc = np.not_equal
+    symbol = "!="
+    orders = False
+    commutative = True
+
+
+class IsNan(ScalarOp):
+    """Whether the number is NaN; never for bool and integers."""
+
+    name = "isnan"
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Always bool."""
+        return ("bool",)
+
+    def impl(self, *values: Any) -> Any:
+        """Ask NumPy."""
+        return np.isnan(values[0])
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Only NaN differs from itself."""
+        return "0" if is_discrete(args[0].dtype) else f"{args[0].text} != {args[0].text}"
+
+
+class IsInf(ScalarOp):
+    """Whether the number is infinite; never for bool and integers."""
+
+    name = "isinf"
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Always bool."""
+        return ("bool",)
+
+    def impl(self, *values: Any) -> Any:
+        """Ask NumPy."""
+        value = values[0]
+        return np.zeros(np.shape(value), "bool")[()] if is_discrete(dtype_name(value)) else np.isinf(value)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Compare the absolute value with infinity."""
+        (x,) = args
+        if is_discrete(x.dtype):
+            return "0"
+        return f"{c_builtin('fabs', x.dtype, x.text)} == {c_builtin('inf', x.dtype)}"
+
+
+lt = LT()
+le = LE()
+gt = GT()
+ge = GE()
+eq = EQ()
+neq = NEQ()
+isnan = IsNan()
+isinf = IsInf()
+
+without_derivative(LT, LE, GT, GE, EQ, NEQ, IsNan, IsInf)
+
+RECORDS = (
+    ScalarRecord(lt, np.less, REALS, smooth=False),
+    ScalarRecord(le, np.less_equal, REALS, smooth=False),
+    ScalarRecord(gt, np.greater, REALS, smooth=False),
+    ScalarRecord(ge, np.greater_equal, REALS, smooth=False),
+    ScalarRecord(eq, np.equal, REALS, smooth=False),
+    ScalarRecord(neq, np.not_equal, REALS, smooth=False),
+    ScalarRecord(isnan, np.isnan, REALS, smooth=False),
+    ScalarRecord(isinf, np.isinf, REALS, smooth=False),
+)

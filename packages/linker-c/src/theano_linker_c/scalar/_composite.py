@@ -1,0 +1,189 @@
+"""A scalar op made of a scalar graph: what fusion puts into one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from theano_graph import Apply, Variable, applys_between, compose, pullback, pushforward
+
+from ._cvalue import CValue, c_cast, c_type
+from ._op import ScalarTypeError
+from ._program import HasProgram, ScalarProgram, program_from_graph, reverse_accumulate
+from ._type import ScalarType, as_scalar
+
+
+class Composite(HasProgram):
+    """The function of `inputs` that gives `outputs`, as one op.
+
+    Parameters
+    ----------
+    inputs : sequence of ScalarVariable
+        Variables without owner, or cut points inside a larger graph.
+    outputs : sequence of ScalarVariable
+        Results. Composites inside are dissolved, equal subexpressions are computed once.
+
+    Raises
+    ------
+    TypeError
+        If the graph holds something that is no scalar, or depends on a variable that is not among `inputs`.
+
+    Notes
+    -----
+    Two composites are equal when their normal forms are: names of variables do not matter.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import ScalarType, tanh
+    >>> x = ScalarType("float64")("x")
+    >>> float(Composite([x], [tanh(x) * 2]).impl(0.0))
+    0.0
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("program",)
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self._set_program(program_from_graph(inputs, outputs))
+
+    @classmethod
+    def from_program(cls, program: ScalarProgram) -> Composite:
+        """Make the op of a program."""
+        op = cls.__new__(cls)
+        op._set_program(program)
+        return op
+
+    def _set_program(self, program: ScalarProgram) -> None:
+        self.program = program
+        self.nin = len(program.input_dtypes)
+        self.nout = len(program.outputs)
+        self.cost = program.cost
+        self._hash = hash((type(self), program))
+        self._graph: tuple[list[Any], list[Any]] | None = None
+        self._name: str | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Composite) and self._hash == other._hash and self.program == other.program
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Composite.from_program, (self.program,))
+
+    @property
+    def graph(self) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs of a scalar graph that says what the op computes; made on first use."""
+        if self._graph is None:
+            inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
+            self._graph = (inputs, self.program.rebuild(inputs))
+        return self._graph
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Input variables of `graph`."""
+        return self.graph[0]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Output variables of `graph`."""
+        return self.graph[1]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``Composite{...}`` with the formula."""
+        if self._name is None:
+            self._name = "Composite{" + ", ".join(_formulas(self.program)) + "}"
+        return self._name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Follow the ops' rules from the inputs to the outputs."""
+        self.check_count(len(dtypes))
+        return self.program.retyped(dtypes).output_dtypes
+
+    def impl(self, *values: Any) -> Any:
+        """Run the ops one by one."""
+        results = self.program.run(values)
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Give a statement expression; loops use `c_statements`."""
+        if self.nout != 1:
+            raise ScalarTypeError(compose(f"{self} has {self.nout} results", mend="use c_statements"))
+        named = [CValue(f"a{i}", arg.dtype) for i, arg in enumerate(args)]
+        statements, (value,) = self.program.retyped([arg.dtype for arg in args]).emit(named, "c")
+        copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
+        return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
+
+    def c_statements(self, args: Sequence[CValue], prefix: str = "t") -> tuple[list[str], list[CValue]]:
+        """Give C statements that define temporaries, and the values of the outputs in terms of these."""
+        return self.program.retyped([arg.dtype for arg in args]).emit(args, prefix)
+
+
+def _formulas(program: ScalarProgram) -> list[str]:
+    """Write the results as nested calls; a value that is used several times is named ``t0``, ``t1``, ... once."""
+    uses: dict[int, int] = {}
+    for number in [*(n for step in program.steps for n in step.args), *program.outputs]:
+        uses[number] = uses.get(number, 0) + 1
+    texts = [f"i{i}" for i in range(len(program.input_dtypes))]
+
+    def text_of(number: int) -> str:
+        return texts[number] if number >= 0 else str(program.constant(number))
+
+    shared: list[str] = []
+    for i, step in enumerate(program.steps):
+        number = len(program.input_dtypes) + i
+        text = f"{step.op}({', '.join(text_of(n) for n in step.args)})"
+        if (uses.get(number, 0) > 1 or len(text) > 400) and number not in program.outputs:
+            shared.append(f"t{len(shared)} = {text}")
+            text = f"t{len(shared) - 1}"
+        texts.append(text)
+    return [*shared, *(text_of(n) for n in program.outputs)]
+
+
+@pullback.register(Composite)
+def _pullback(node: Apply, cotangents: list[Any]) -> list[Any]:
+    inputs = [as_scalar(x) for x in node.inputs]
+    fresh = [x.type() for x in inputs]
+    outputs = node.op.program.retyped([x.dtype for x in inputs]).rebuild(fresh)
+    nodes = applys_between(fresh, outputs)
+    seeds: dict[Variable, Any] = {}
+    for output, cotangent in zip(outputs, cotangents, strict=True):
+        if cotangent is not None:
+            seeds[output] = cotangent if output not in seeds else seeds[output] + cotangent
+    found = reverse_accumulate(nodes, seeds, pullback.lookup)
+    wanted = [found.get(x) for x in fresh]
+    present = [w for w in wanted if w is not None]
+    on_inputs = iter(_substitute(present, fresh, inputs))
+    return [None if w is None else next(on_inputs) for w in wanted]
+
+
+@pushforward.register(Composite)
+def _pushforward(node: Apply, tangents: list[Any]) -> list[Any]:
+    inputs = [as_scalar(x) for x in node.inputs]
+    fresh = [x.type() for x in inputs]
+    outputs = node.op.program.retyped([x.dtype for x in inputs]).rebuild(fresh)
+    known: dict[Variable, Any] = {x: t for x, t in zip(fresh, tangents, strict=True) if t is not None}
+    for inner in applys_between(fresh, outputs):
+        given = [known.get(x) for x in inner.inputs]
+        if any(t is not None for t in given):
+            (result,) = pushforward.lookup(inner.op)(inner, given)
+            if result is not None:
+                known[inner.outputs[0]] = result
+    wanted = [known.get(x) for x in outputs]
+    on_inputs = iter(_substitute([w for w in wanted if w is not None], fresh, inputs))
+    return [None if w is None else next(on_inputs) for w in wanted]
+
+
+def _substitute(outputs: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    """Rebuild `outputs` with `old` variables replaced; seeds that do not depend on `old` stay as they are."""
+    replaced: dict[Any, Any] = dict(zip(old, new, strict=True))
+    for node in applys_between([], outputs):
+        if any(x in replaced for x in node.inputs):
+            copy = node.clone_with_new_inputs([replaced.get(x, x) for x in node.inputs])
+            replaced.update(zip(node.outputs, copy.outputs, strict=True))
+    return [replaced.get(x, x) for x in outputs]

@@ -1,0 +1,103 @@
+"""True division, reciprocal, and floor division and remainder with Python's rule of signs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._cvalue import CValue, c_cast, c_helper
+from ._derivative import differentiable, zero_like
+from ._dtypes import upcast
+from ._op import FloatFunction, UfuncOp
+from ._record import REALS, ScalarRecord
+
+
+class TrueDiv(FloatFunction):
+    """Quotient as a float; integers are divided in float64."""
+
+    name = "true_div"
+    nin = 2
+    ufunc = np.true_divide
+    cost = 4
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Divide in the result's dtype."""
+        a, b = (c_cast(arg, result) for arg in args)
+        return f"{a} / {b}"
+
+
+class Reciprocal(FloatFunction):
+    """One divided by the number; integers give float64."""
+
+    name = "inv"
+    ufunc = np.reciprocal
+    cost = 4
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Divide one by the argument."""
+        return f"1 / {c_cast(args[0], result)}"
+
+
+class _Division(UfuncOp):
+    nin = 2
+    cost = 15
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The common dtype; int8 for two truth values."""
+        self.refuse_complex(dtypes)
+        common = upcast(*dtypes)
+        return ("int8" if common == "bool" else common,)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper that follows the sign rule and never traps."""
+        return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
+
+
+class IntDiv(_Division):
+    """Quotient rounded down; an integer divided by zero gives 0, as in NumPy."""
+
+    name = "int_div"
+    ufunc = np.floor_divide
+
+
+class Mod(_Division):
+    """Remainder with the sign of the divisor; an integer modulo zero gives 0, as in NumPy."""
+
+    name = "mod"
+    ufunc = np.remainder
+
+
+true_div = TrueDiv()
+reciprocal = Reciprocal()
+int_div = IntDiv()
+mod = Mod()
+
+
+@differentiable(TrueDiv)
+def _true_div(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed / inputs[1], -(seed * output / inputs[1])]
+
+
+@differentiable(Reciprocal)
+def _reciprocal(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [-(seed * output * output)]
+
+
+@differentiable(IntDiv)
+def _int_div(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [zero_like(x) for x in inputs]
+
+
+@differentiable(Mod)
+def _mod(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed, -(seed * int_div(*inputs))]
+
+
+RECORDS = (
+    ScalarRecord(true_div, np.true_divide, REALS),
+    ScalarRecord(reciprocal, lambda x: np.true_divide(1, x, dtype=np.result_type(x, np.float32)), REALS),
+    ScalarRecord(int_div, np.floor_divide, REALS, smooth=False),
+    ScalarRecord(mod, np.remainder, REALS, smooth=False),
+)

@@ -1,0 +1,118 @@
+"""Element types: their names, their kinds, their C names and the promotion rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+BOOL_DTYPES: frozenset[str] = frozenset({"bool"})
+SIGNED_DTYPES: frozenset[str] = frozenset({"int8", "int16", "int32", "int64"})
+UNSIGNED_DTYPES: frozenset[str] = frozenset({"uint8", "uint16", "uint32", "uint64"})
+FLOAT_DTYPES: frozenset[str] = frozenset({"float16", "float32", "float64"})
+COMPLEX_DTYPES: frozenset[str] = frozenset({"complex64", "complex128"})
+DISCRETE_DTYPES: frozenset[str] = BOOL_DTYPES | SIGNED_DTYPES | UNSIGNED_DTYPES
+CONTINUOUS_DTYPES: frozenset[str] = FLOAT_DTYPES | COMPLEX_DTYPES
+ALL_DTYPES: frozenset[str] = DISCRETE_DTYPES | CONTINUOUS_DTYPES
+
+# `_Bool` is the type of a C temporary; in memory a bool is one byte, as NumPy stores it.
+C_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "bool": "_Bool",
+        "int8": "int8_t",
+        "int16": "int16_t",
+        "int32": "int32_t",
+        "int64": "int64_t",
+        "uint8": "uint8_t",
+        "uint16": "uint16_t",
+        "uint32": "uint32_t",
+        "uint64": "uint64_t",
+        "float32": "float",
+        "float64": "double",
+    }
+)
+
+_SMALLEST_FIRST = ("int8", "int16", "int32", "int64", "uint64")
+
+
+@lru_cache(maxsize=4096)
+def upcast(*dtypes: str) -> str:
+    """Give the smallest dtype that NumPy's promotion finds for all of `dtypes`.
+
+    Parameters
+    ----------
+    *dtypes : str
+        Names such as ``"int8"`` or ``"float32"``; at least one.
+
+    Returns
+    -------
+    str
+        The common dtype: arrays of these dtypes add up to an array of it.
+
+    Raises
+    ------
+    TypeError
+        If there is no argument, or one that is no element type.
+
+    Examples
+    --------
+    >>> upcast("int64", "float32")
+    'float64'
+    """
+    if not dtypes:
+        raise TypeError("upcast: no dtype given\n  To mend: pass at least one dtype name, such as 'float64'.")
+    for dtype in dtypes:
+        check_dtype(dtype)
+    return np.result_type(*dtypes).name
+
+
+def check_dtype(dtype: str) -> str:
+    """Return `dtype` if it names an element type; TypeError otherwise."""
+    if dtype not in ALL_DTYPES:
+        raise TypeError(f"{dtype!r} is not an element type\n  To mend: use one of {', '.join(sorted(ALL_DTYPES))}.")
+    return dtype
+
+
+def upcast_to_float(*dtypes: str) -> str:
+    """Give the dtype in which a function such as ``exp`` works: floats stay, discrete types count as float64."""
+    common = upcast(*dtypes)
+    return "float64" if common in DISCRETE_DTYPES else common
+
+
+def is_discrete(dtype: str) -> bool:
+    """Say whether `dtype` is bool or an integer type."""
+    return dtype in DISCRETE_DTYPES
+
+
+def is_complex(dtype: str) -> bool:
+    """Say whether `dtype` is complex64 or complex128."""
+    return dtype in COMPLEX_DTYPES
+
+
+def dtype_of_number(value: Any) -> str:
+    """Give the dtype in which a Python number or NumPy scalar is stored as a constant.
+
+    An int takes the smallest type that holds it, a float is float32 if that is exact, otherwise float64.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        return check_dtype(value.dtype.name)
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        for name in _SMALLEST_FIRST:
+            info = np.iinfo(name)
+            if info.min <= value <= info.max:
+                return name
+        raise OverflowError(
+            f"the integer {value} does not fit in 64 bits\n  To mend: write it as a float, for instance float({value})."
+        )
+    if isinstance(value, float):
+        with np.errstate(all="ignore"):
+            exact = value != value or float(np.float32(value)) == value
+        return "float32" if exact else "float64"
+    if isinstance(value, complex):
+        return "complex128"
+    raise TypeError(f"{value!r} of type {type(value).__name__} is not a number\n  To mend: pass a number or a scalar.")

@@ -1,0 +1,112 @@
+"""Hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._derivative import differentiable
+from ._op import FloatFunction
+from ._power import sqrt
+from ._record import REALS, ScalarRecord
+
+
+class Sinh(FloatFunction):
+    """Hyperbolic sine."""
+
+    name = "sinh"
+    ufunc = np.sinh
+    cost = 20
+
+
+class Cosh(FloatFunction):
+    """Hyperbolic cosine."""
+
+    name = "cosh"
+    ufunc = np.cosh
+    cost = 20
+
+
+class Tanh(FloatFunction):
+    """Hyperbolic tangent."""
+
+    name = "tanh"
+    ufunc = np.tanh
+    cost = 20
+
+
+class ArcSinh(FloatFunction):
+    """Inverse of the hyperbolic sine."""
+
+    name = "arcsinh"
+    c_function = "asinh"
+    ufunc = np.arcsinh
+    cost = 20
+
+
+class ArcCosh(FloatFunction):
+    """Inverse of the hyperbolic cosine; NaN below 1."""
+
+    name = "arccosh"
+    c_function = "acosh"
+    ufunc = np.arccosh
+    cost = 20
+
+
+class ArcTanh(FloatFunction):
+    """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+
+    name = "arctanh"
+    c_function = "atanh"
+    ufunc = np.arctanh
+    cost = 20
+
+
+sinh = Sinh()
+cosh = Cosh()
+tanh = Tanh()
+arcsinh = ArcSinh()
+arccosh = ArcCosh()
+arctanh = ArcTanh()
+
+
+@differentiable(Sinh)
+def _sinh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * cosh(inputs[0])]
+
+
+@differentiable(Cosh)
+def _cosh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * sinh(inputs[0])]
+
+
+@differentiable(Tanh)
+def _tanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (1 - output * output)]
+
+
+@differentiable(ArcSinh)
+def _arcsinh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed / sqrt(inputs[0] * inputs[0] + 1)]
+
+
+@differentiable(ArcCosh)
+def _arccosh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed / sqrt(inputs[0] * inputs[0] - 1)]
+
+
+@differentiable(ArcTanh)
+def _arctanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed / (1 - inputs[0] * inputs[0])]
+
+
+RECORDS = (
+    ScalarRecord(sinh, np.sinh, REALS),
+    ScalarRecord(cosh, np.cosh, REALS),
+    ScalarRecord(tanh, np.tanh, REALS),
+    ScalarRecord(arcsinh, np.arcsinh, REALS),
+    ScalarRecord(arccosh, np.arccosh, REALS, low=1.05, high=50.0),
+    ScalarRecord(arctanh, np.arctanh, REALS, low=-0.95, high=0.95),
+)

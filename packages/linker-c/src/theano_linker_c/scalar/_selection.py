@@ -1,0 +1,193 @@
+"""Ops that choose among their inputs: maximum, minimum, clip, switch, second and identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._comparison import eq, ge, gt, le, lt
+from ._cvalue import CValue, c_cast, c_helper
+from ._derivative import differentiable
+from ._dtypes import upcast
+from ._logic import and_
+from ._op import Arithmetic, ScalarOp, dtype_name, quiet
+from ._record import REALS, ScalarRecord
+
+
+class _Extreme(Arithmetic):
+    commutative = True
+    associative = True
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The common dtype of the inputs."""
+        self.refuse_complex(dtypes)
+        return super().result_dtypes(*dtypes)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper, which lets NaN through."""
+        return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
+
+
+class Maximum(_Extreme):
+    """The larger of two numbers; NaN if one is NaN."""
+
+    name = "maximum"
+    ufunc = np.maximum
+
+
+class Minimum(_Extreme):
+    """The smaller of two numbers; NaN if one is NaN."""
+
+    name = "minimum"
+    ufunc = np.minimum
+
+
+class Clip(ScalarOp):
+    """The first number, moved into the interval from the second to the third.
+
+    It is ``minimum(maximum(x, low), high)``: `high` wins where the bounds cross, and NaN comes through.
+    """
+
+    name = "clip"
+    nin = 3
+    cost = 2
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The common dtype of the three inputs."""
+        self.refuse_complex(dtypes)
+        return (upcast(*dtypes),)
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Take the maximum, then the minimum."""
+        dtype = self.result_dtypes(*(dtype_name(value) for value in values))[0]
+        x, low, high = values
+        return np.minimum(np.maximum(x, low, dtype=dtype), high, dtype=dtype)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Nest the two helpers."""
+        x, low, high = (c_cast(arg, result) for arg in args)
+        return c_helper("minimum", result, c_helper("maximum", result, x, low), high)
+
+
+class Switch(ScalarOp):
+    """The second number where the first is not zero, otherwise the third."""
+
+    name = "switch"
+    nin = 3
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The common dtype of the two choices."""
+        return (upcast(*dtypes[1:]),)
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Choose with NumPy's where."""
+        condition, chosen, other = values
+        dtype = self.result_dtypes(*(dtype_name(value) for value in values))[0]
+        return np.where(condition, chosen, other).astype(dtype, copy=False)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Use the conditional operator on values that are both computed, so that loops vectorise."""
+        return f"{c_cast(args[0], 'bool')} ? {c_cast(args[1], result)} : {c_cast(args[2], result)}"
+
+
+class Second(ScalarOp):
+    """The second number, in the shape of both; the value of the first is not looked at."""
+
+    name = "second"
+    nin = 2
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The dtype of the second input."""
+        return (dtypes[1],)
+
+    def impl(self, *values: Any) -> Any:
+        """Copy the second into the common shape."""
+        shape, value = np.broadcast_shapes(np.shape(values[0]), np.shape(values[1])), np.asarray(values[1])
+        return np.broadcast_to(value, shape).copy()[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Give the second argument."""
+        return args[1].text
+
+
+class Identity(ScalarOp):
+    """The number itself."""
+
+    name = "identity"
+    cost = 0
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """The dtype of the input."""
+        return (upcast(*dtypes),)
+
+    def impl(self, *values: Any) -> Any:
+        """Copy the value."""
+        return np.array(values[0])[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Give the argument."""
+        return args[0].text
+
+
+maximum = Maximum()
+minimum = Minimum()
+clip = Clip()
+switch = Switch()
+second = Second()
+identity = Identity()
+
+
+@differentiable(Maximum, Minimum)
+def _extreme(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # At a tie the first input takes all, so that the two parts add up to the seed.
+    first = eq(output, inputs[0])
+    return [switch(first, seed, _zero(seed)), switch(first, _zero(seed), seed)]
+
+
+@differentiable(Clip)
+def _clip(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    x, low, high = inputs
+    zero = _zero(seed)
+    inside = and_(ge(x, low), le(x, high))
+    return [switch(inside, seed, zero), switch(and_(lt(x, low), le(low, high)), seed, zero), _above(x, low, high, seed)]
+
+
+def _above(x: Any, low: Any, high: Any, seed: Any) -> Any:
+    return switch(gt(maximum(x, low), high), seed, _zero(seed))
+
+
+def _zero(seed: Any) -> Any:
+    return seed.type.make_constant(0)
+
+
+@differentiable(Switch)
+def _switch(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [None, switch(inputs[0], seed, _zero(seed)), switch(inputs[0], _zero(seed), seed)]
+
+
+@differentiable(Second)
+def _second(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [None, seed]
+
+
+@differentiable(Identity)
+def _identity(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed]
+
+
+def _choose(condition: Any, chosen: Any, other: Any) -> Any:
+    return np.where(condition != 0, chosen, other)
+
+
+RECORDS = (
+    ScalarRecord(maximum, np.maximum, REALS),
+    ScalarRecord(minimum, np.minimum, REALS),
+    ScalarRecord(clip, lambda x, low, high: np.minimum(np.maximum(x, low), high), REALS),
+    ScalarRecord(switch, _choose, REALS),
+    ScalarRecord(second, lambda x, y: y, REALS),
+    ScalarRecord(identity, lambda x: x, REALS),
+)
