@@ -86,6 +86,16 @@ def closure(*roots: Layer) -> list[Layer]:
     return [layer(name) for name in LAYERS if name in wanted]
 
 
+def layer_of(environment: str) -> Layer:
+    """Return the layer that an environment such as ``py312-linker-c`` is for: the longest layer name it ends with."""
+    parts = environment.split("-")
+    for start in range(len(parts)):
+        name = "-".join(parts[start:])
+        if name in LAYERS:
+            return layer(name)
+    return layer(environment)
+
+
 def find_uv() -> str:
     """Return the path of ``uv``: named by UV_BIN, beside this Python, in ``.venv``, or on the search path."""
     beside = os.pathsep.join([str(Path(sys.executable).parent), str(ROOT / ".venv" / "bin")])
@@ -93,3 +103,11 @@ def find_uv() -> str:
     if not found:
         sys.exit("uv was not found. To mend: run `python3 bootstrap.py test`, which installs it, or put uv on PATH.")
     return found
+
+
+def pyenv_path(path: str) -> str:
+    """Return a search path with the interpreters of pyenv added in front, if there is a pyenv."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    known = path.split(os.pathsep)
+    folders = [str(folder) for folder in sorted(root.glob("versions/3.1[1-3].*/bin"), reverse=True)]
+    return os.pathsep.join([*(folder for folder in folders if folder not in known), *known])

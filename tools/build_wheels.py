@@ -111,7 +111,7 @@ def wheel(item: Layer, python: str = sys.executable, out: Path = WHEELS) -> tupl
     if stamp.exists():
         known = json.loads(stamp.read_text())
         path = out / known["wheel"]
-        if known["key"] == key and path.exists() and known["sha256"] == sha256(path):
+        if known["key"] == key and path.exists() and known.get("sha256") == sha256(path):
             return path, key
     print(f"building the wheel of {item.distribution} ({variant})", flush=True)
     (path,) = build(item, ("--wheel",), out, python)

@@ -2,6 +2,8 @@
 
     python tools/install_layer.py LAYER [--python PATH] [--test] [--with REQUIREMENT ...] [--constraint REQUIREMENT ...]
 
+LAYER may also be the name of an environment that ends with it, such as ``py312-tensor``.
+
 Layers are installed by the path of their wheel, never by name, so that no index can supply another package in their
 place. The environment holds afterwards exactly what was asked for and what that requires. A second call with nothing
 changed does nothing.
@@ -15,11 +17,10 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from _house import LAYERS, WHEELS, closure, find_uv, layer, split_requirements
-from build_wheels import wheel
+from _house import LAYERS, WHEELS, closure, find_uv, layer_of, split_requirements
+from build_wheels import sha256, wheel
 
 STAMP = ".installed-layers.json"
 
@@ -36,24 +37,24 @@ def state_of(prefix: Path, wanted: object) -> str:
     return hashlib.sha256(json.dumps([wanted, held]).encode()).hexdigest()
 
 
-def install(
-    name: str, python: str, *, test: bool, extra: Sequence[str], constraints: Sequence[str], out: Path = WHEELS
-) -> None:
+def install(options: argparse.Namespace) -> None:
     """Make the environment of an interpreter hold a layer, what it requires, and the extra requirements."""
-    top = layer(name)
-    test_layers, others = split_requirements(top.test_requires if test else ())
+    top = layer_of(options.layer)
+    test_layers, others = split_requirements(top.test_requires if options.test else ())
     layers = closure(top, *test_layers)
-    wheels = [wheel(item, python, out) for item in layers]
-    others += extra
-    prefix = prefix_of(python)
-    wanted = [[[path.name, key] for path, key in wheels], others, list(constraints)]
+    wheels = [wheel(item, options.python, options.wheels) for item in layers]
+    if options.wheel is not None:
+        wheels[layers.index(top)] = (options.wheel, sha256(options.wheel))
+    others += options.extra
+    prefix = prefix_of(options.python)
+    wanted = [[[path.name, key] for path, key in wheels], others, options.constraint]
     stamp = prefix / STAMP
     if stamp.exists() and stamp.read_text() == state_of(prefix, wanted):
         return
     with tempfile.TemporaryDirectory() as scratch:
         limits = Path(scratch, "constraints.txt")
-        limits.write_text("\n".join(constraints))
-        command = [find_uv(), "pip", "install", "--quiet", "--exact", "--python", python, "--constraint", str(limits)]
+        limits.write_text("\n".join(options.constraint))
+        command = [find_uv(), "pip", "install", "--quiet", "--exact", "--python", options.python, "-c", str(limits)]
         for item in layers:
             command += ["--reinstall-package", item.distribution]
         subprocess.run([*command, *(str(path) for path, _ in wheels), *others], check=True)
@@ -63,14 +64,16 @@ def install(
 def main() -> None:
     """Install what the command line asks for."""
     parser = argparse.ArgumentParser(description="Install a layer's built wheel and those of the layers below it.")
-    parser.add_argument("layer", choices=LAYERS)
+    parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environment to install into")
     parser.add_argument("--test", action="store_true", help="install also what the tests of the layer need")
     parser.add_argument("--with", dest="extra", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--constraint", action="append", default=[], metavar="REQUIREMENT")
+    parser.add_argument("--wheel", type=Path, help="install this wheel of the layer instead of building it")
+    parser.add_argument("--wheels", type=Path, default=WHEELS, help="the folder that keeps the built wheels")
     options = parser.parse_args()
     try:
-        install(options.layer, options.python, test=options.test, extra=options.extra, constraints=options.constraint)
+        install(options)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)
 

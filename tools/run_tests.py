@@ -1,6 +1,8 @@
-"""Run the tests of one layer with nose2 against what is installed, and leave a JUnit report.
+"""Run the tests of one layer with nose2 against what is installed, and leave a report in ``reports``.
 
-    python tools/run_tests.py LAYER [--report NAME] [nose2 options]
+    python tools/run_tests.py LAYER [nose2 options]
+
+LAYER may also be the name of an environment that ends with it; the report is named after it.
 
 Fails also when the layer would be imported from the source tree, and when a test file has contributed no test.
 """
@@ -15,7 +17,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from _house import LAYERS, REPORTS, ROOT, Layer, layer
+from _house import LAYERS, REPORTS, ROOT, Layer, layer_of
 
 
 def check_installed(item: Layer) -> None:
@@ -68,10 +70,9 @@ def run(item: Layer, report: Path, options: list[str]) -> int:
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description="Run the tests of a layer against what is installed.")
-    parser.add_argument("layer", choices=LAYERS)
-    parser.add_argument("--report", help="name of the report in reports/ (default: that of the layer)")
+    parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}, or an environment's name that ends with one")
     options, rest = parser.parse_known_args()
-    sys.exit(run(layer(options.layer), REPORTS / f"{options.report or options.layer}.xml", rest))
+    sys.exit(run(layer_of(options.layer), REPORTS / f"{options.layer}.xml", rest))
 
 
 if __name__ == "__main__":

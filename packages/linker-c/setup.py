@@ -38,14 +38,6 @@ class OptionalBuildExt(build_ext):
             reason = " ".join(str(error).split()) or type(error).__name__
             print(MESSAGE.format(reason=reason), flush=True)
 
-    def copy_extensions_to_source(self) -> None:
-        """Put the built library beside the sources (``--inplace``), if there is one."""
-        self.extensions = [ext for ext in self.extensions if os.path.exists(self._built_path(ext))]
-        super().copy_extensions_to_source()
-
-    def _built_path(self, ext: Extension) -> str:
-        return os.path.join(self.build_lib, self.get_ext_filename(self.get_ext_fullname(ext.name)))
-
 
 def numpy_include() -> str:
     """Return NumPy's header folder; NumPy is there when a build front end runs this file, not for plain queries."""

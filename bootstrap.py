@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Set up what is needed in `.venv`, then run the demo, the tests or the benchmarks.
+
+    python3 bootstrap.py demo  [options of the demo, see: python3 bootstrap.py demo --help]
+    python3 bootstrap.py test  [options of tox, for example: -e graph]
+    python3 bootstrap.py bench [options of the benchmarks]
+
+It needs Python 3.11, 3.12 or 3.13 and the standard library alone. Nothing outside this folder is changed.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(ROOT, ".venv")
+BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
+VENV_PYTHON = os.path.join(BIN, "python")
+STAMP = os.path.join(VENV, ".bootstrap")
+TOOLS = ["nox>=2025.2", "tox>=4.23", "tox-uv>=1.20", "uv>=0.5"]
+
+NO_VENV = """\
+bootstrap: no virtual environment could be made in .venv.
+{details}
+To mend: install the venv module of your Python (on Debian and Ubuntu: apt-get install python3-venv), or pip, or uv."""
+
+NO_INSTALLER = """\
+bootstrap: the tools ({tools}) could not be installed into .venv.
+{details}
+To mend: install pip for your Python (on Debian and Ubuntu: apt-get install python3-venv python3-pip), and see that the
+package index can be reached."""
+
+
+def find_python() -> str | None:
+    """Find an interpreter that is neither too old nor too new."""
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    for version in ("3.13", "3.12", "3.11"):
+        found = shutil.which("python" + version)
+        for candidate in ([found] if found else []) + glob.glob(f"{pyenv}/versions/{version}.*/bin/python"):
+            if run_quietly([candidate, "--version"])[0]:
+                return candidate
+    return None
+
+
+def check_version() -> None:
+    """Go on with a Python that fits, or say what is needed."""
+    if (3, 11) <= sys.version_info[:2] <= (3, 13):
+        return
+    found = find_python()
+    if found is None:
+        sys.exit("bootstrap: Python 3.11, 3.12 or 3.13 is needed; this is %d.%d." % sys.version_info[:2])  # noqa: UP031
+    os.execv(found, [found, *sys.argv])
+
+
+def run_quietly(command: list[str]) -> tuple[bool, str]:
+    """Run a command and return whether it succeeded, and the end of what it said."""
+    try:
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError as error:
+        return False, str(error)
+    return done.returncode == 0, "\n".join(done.stdout.strip().splitlines()[-6:])
+
+
+def try_each(commands: list[list[str]]) -> tuple[bool, str]:
+    """Run commands until one succeeds; return whether one did, and what the others said."""
+    details = []
+    for command in commands:
+        succeeded, said = run_quietly(command)
+        if succeeded:
+            return True, ""
+        details.append("  " + " ".join(command) + "\n    " + said.replace("\n", "\n    "))
+    return False, "\n".join(details)
+
+
+def make_environment() -> None:
+    """Make `.venv`, unless there is one that works."""
+    if run_quietly([VENV_PYTHON, "-c", "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"])[0]:
+        return
+    if os.path.isdir(VENV) and os.listdir(VENV) and not os.path.exists(os.path.join(VENV, "pyvenv.cfg")):
+        sys.exit("bootstrap: .venv exists and is no virtual environment. To mend: move it away.")
+    print("bootstrap: making .venv", flush=True)
+    python = sys.executable
+    commands = [
+        [python, "-m", "venv", "--clear", VENV],
+        # Where the system's Python comes without ensurepip, pip can be brought in from outside afterwards.
+        [python, "-m", "venv", "--clear", "--without-pip", VENV],
+        [python, "-m", "virtualenv", "--clear", VENV],
+    ]
+    uv = shutil.which("uv")
+    if uv:
+        commands.append([uv, "venv", "--clear", "--python", python, VENV])
+    succeeded, details = try_each(commands)
+    if not succeeded:
+        sys.exit(NO_VENV.format(details=details))
+
+
+def install_tools() -> None:
+    """Install the tools into `.venv`, unless the last call did so."""
+    if os.path.exists(STAMP):
+        with open(STAMP) as stamp:
+            if stamp.read().split("\n") == TOOLS:
+                return
+    print("bootstrap: installing", ", ".join(TOOLS), flush=True)
+    commands = [
+        [os.path.join(BIN, "uv"), "pip", "install", "--python", VENV_PYTHON, *TOOLS],
+        [VENV_PYTHON, "-m", "pip", "install", *TOOLS],
+        [sys.executable, "-m", "pip", "--python", VENV_PYTHON, "install", *TOOLS],
+    ]
+    uv = shutil.which("uv")
+    if uv:
+        commands.append([uv, "pip", "install", "--python", VENV_PYTHON, *TOOLS])
+    succeeded, details = try_each(commands)
+    if not succeeded:
+        sys.exit(NO_INSTALLER.format(tools=", ".join(TOOLS), details=details))
+    with open(STAMP, "w") as stamp:
+        stamp.write("\n".join(TOOLS))
+
+
+def command_of(arguments: list[str]) -> list[str]:
+    """Translate the arguments into a call of nox or tox."""
+    task, options = arguments[0], arguments[1:]
+    if task == "test":
+        return [os.path.join(BIN, "tox"), "run", *options]
+    return [os.path.join(BIN, "nox"), "--session", task, "--", *options]
+
+
+def main() -> int:
+    """Do what the command line asks for."""
+    arguments = sys.argv[1:]
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    if not arguments or arguments[0] not in ("demo", "test", "bench"):
+        print("usage: python3 bootstrap.py demo|test|bench [options]", file=sys.stderr)
+        return 2
+    check_version()
+    make_environment()
+    install_tools()
+    environment = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
+    environment["PATH"] = BIN + os.pathsep + environment.get("PATH", os.defpath)
+    environment["VIRTUAL_ENV"] = VENV
+    try:
+        return subprocess.run(command_of(arguments), cwd=ROOT, env=environment).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

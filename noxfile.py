@@ -1,0 +1,66 @@
+"""Sessions beyond the tests: `nox -s demo`, `nox -s bench`, `nox -s release -- LAYER` (options follow `--`)."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["demo"]
+
+ROOT = Path(__file__).resolve().parent
+DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
+PEERS = ("jax>=0.4.35", "pytensor>=2.26")
+
+
+def python_of(session: nox.Session) -> str:
+    """Return the interpreter of a session."""
+    return shutil.which("python", path=session.bin) or sys.executable
+
+
+def install_layer(session: nox.Session, layer: str, python: str, *options: str) -> None:
+    """Install the built wheel of a layer and of those below it; nothing is done when all is in place."""
+    tool = str(ROOT / "tools" / "install_layer.py")
+    session.run(sys.executable, tool, layer, "--python", python, *options, external=True, silent=False)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Train the logistic regression of the manual; options after `--` are those of the demo."""
+    python = python_of(session)
+    install_layer(session, "theano", python, *(f"--with={name}" for name in DEMO_REQUIRES))
+    session.run("python", "examples/logistic_regression.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure side by side with JAX, PyTensor and NumPy, which are installed here only."""
+    python = python_of(session)
+    install_layer(session, "theano", python, *(f"--with={name}" for name in PEERS))
+    session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build sdist and wheel of one layer, check them, and test the wheel with the built wheels of the layers below."""
+    if len(session.posargs) != 1:
+        session.error("name one layer, for example: nox -s release -- graph")
+    (layer,) = session.posargs
+    out = ROOT / "dist" / "release" / layer
+    shutil.rmtree(out, ignore_errors=True)
+    session.install("towncrier>=24.8", "twine>=6.1")
+    session.run("python", "tools/check_release.py", layer, "--out", str(out))
+    files = sorted(str(path) for path in out.iterdir())
+    session.run("twine", "check", "--strict", *files)
+    (wheel,) = (path for path in files if path.endswith(".whl"))
+    fresh = Path(session.create_tmp()) / layer
+    session.run("uv", "venv", "--quiet", "--clear", "--python", python_of(session), str(fresh), external=True)
+    python = str(fresh / "bin" / "python")
+    install_layer(session, layer, python, "--test", "--wheel", wheel)
+    session.run(python, "tools/run_tests.py", layer, external=True)
+    session.log("built and checked: %s", ", ".join(files))

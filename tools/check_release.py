@@ -1,0 +1,130 @@
+"""Build the sdist and the wheel of a layer and check what is in them.
+
+    python tools/check_release.py LAYER [--out FOLDER]
+
+Checked are the metadata (name, version, licence, Python versions, requirements), the contents of both files, and that
+the changelog tells of this version and loses no fragment. Needs towncrier.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+from _house import LAYERS, ROOT, Layer, layer
+from build_wheels import build
+
+KINDS = ("added", "changed", "fixed", "deprecated", "removed", "performance")
+FRAGMENT = re.compile(rf"(\d+|\+[a-z0-9-]+)\.({'|'.join(KINDS)})(\.\d+)?\.md")
+WHEEL_SUFFIXES = {".py", ".c", ".h", ".so", ".pyd", ".typed"}
+
+
+def source_version(item: Layer) -> str:
+    """Read the version that the source names."""
+    text = (item.source / "_version.py").read_text()
+    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def metadata_problems(item: Layer, metadata: Message) -> Iterator[str]:
+    """Compare the metadata of a wheel with what the source says."""
+    version = source_version(item)
+    expected = {
+        "Name": item.distribution,
+        "Version": version,
+        "License-Expression": "BSD-3-Clause",
+        "Requires-Python": "<3.14,>=3.11",
+        "License-File": "LICENSE",
+    }
+    for key, value in expected.items():
+        if metadata[key] != value:
+            yield f"metadata: {key} is {metadata[key]!r}, not {value!r}"
+    plain = {text.replace(" ", "") for text in metadata.get_all("Requires-Dist") or () if "extra ==" not in text}
+    if plain != set(item.requires):
+        yield f"metadata: requires {sorted(plain)}, not {sorted(item.requires)}"
+    if not str(metadata.get_payload()).strip():
+        yield "metadata: the long description is empty"
+
+
+def wheel_problems(item: Layer, path: Path) -> Iterator[str]:
+    """Check the contents and the metadata of a wheel."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        info = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(info).decode())
+    yield from metadata_problems(item, metadata)
+    yield from content_problems(item, [name for name in names if ".dist-info/" not in name])
+    if not any(name.endswith(".dist-info/licenses/LICENSE") for name in names):
+        yield "wheel: the licence is missing"
+
+
+def content_problems(item: Layer, names: list[str]) -> Iterator[str]:
+    """Compare the files in a wheel with those of the source."""
+    for name in names:
+        if not name.startswith(item.module + "/") or Path(name).suffix not in WHEEL_SUFFIXES:
+            yield f"wheel: stray file {name}"
+    built = {name for name in names if name.endswith((".so", ".pyd"))}
+    wanted = {str(path.relative_to(item.folder / "src")) for path in item.source.rglob("*.py")}
+    wanted.add(f"{item.module}/py.typed")
+    yield from (f"wheel: {name} is missing" for name in sorted(wanted - set(names)))
+    if (item.folder / "setup.py").exists() and not built:
+        yield "wheel: the C extension is missing"
+
+
+def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
+    """Check that the sdist can be built from, and holds nothing that was built."""
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    sources = [path for kind in ("*.py", "*.c", "*.h") for path in item.source.rglob(kind)]
+    wanted = {"pyproject.toml", "README.md", "LICENSE", *(str(file.relative_to(item.folder)) for file in sources)}
+    yield from (f"sdist: {name} is missing" for name in sorted(wanted - names))
+    yield from (f"sdist: stray file {name}" for name in sorted(names) if name.endswith((".so", ".pyc")))
+
+
+def changelog_problems(item: Layer) -> Iterator[str]:
+    """Check that each fragment reaches the changelog, and that the changelog tells of this version."""
+    fragments = [path for path in sorted((item.folder / "changelog.d").iterdir()) if path.name != ".gitkeep"]
+    version = source_version(item)
+    if not fragments and f"## {version} " not in (item.folder / "CHANGELOG.md").read_text():
+        yield f"changelog: no section for {version} and no fragment to make one of"
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version]
+    draft = subprocess.run(command, cwd=item.folder, check=True, capture_output=True, text=True).stdout
+    shown = " ".join(draft.split())
+    for path in fragments:
+        text = " ".join(path.read_text().split())
+        if not FRAGMENT.fullmatch(path.name):
+            yield f"changelog: {path.name} is not named NUMBER.KIND.md or +word.KIND.md (kinds: {', '.join(KINDS)})"
+        elif not text or text not in shown:
+            yield f"changelog: {path.name} would be lost"
+
+
+def main() -> None:
+    """Build, check, and report."""
+    parser = argparse.ArgumentParser(description="Build the sdist and the wheel of a layer and check what is in them.")
+    parser.add_argument("layer", choices=LAYERS)
+    parser.add_argument("--out", type=Path, default=ROOT / "dist" / "release")
+    options = parser.parse_args()
+    item = layer(options.layer)
+    os.environ["THEANO_REQUIRE_EXTENSION"] = "1"
+    files = build(item, ("--sdist", "--wheel"), options.out, sys.executable)
+    problems = list(changelog_problems(item))
+    for path in files:
+        problems += wheel_problems(item, path) if path.suffix == ".whl" else sdist_problems(item, path)
+    if (item.folder / "LICENSE").read_bytes() != (ROOT / "LICENSE").read_bytes():
+        problems.append("LICENSE differs from that of the repository")
+    print(*(path.name for path in files), sep="\n")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    sys.exit(int(bool(problems)))
+
+
+if __name__ == "__main__":
+    main()
