@@ -33,7 +33,8 @@ def main() -> None:
         targets = [str(item.folder / "src")] + [str(tests)] * any(tests.rglob("*.py"))
         passed &= check(name, targets, str(tests))
     if not sys.argv[1:]:
-        passed &= check("scripts", [name for name in SCRIPTS if (ROOT / name).exists()])
+        scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
+        passed &= check("scripts", scripts, os.pathsep.join(("examples", "benchmarks")))
     sys.exit(int(not passed))
 
 
