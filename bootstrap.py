@@ -105,6 +105,8 @@ def install_tools() -> None:
             if stamp.read().split("\n") == TOOLS:
                 return
     print("bootstrap: installing", ", ".join(TOOLS), flush=True)
+    if not run_quietly([VENV_PYTHON, "-m", "pip", "--version"])[0]:
+        run_quietly([VENV_PYTHON, "-m", "ensurepip"])
     commands = [
         [os.path.join(BIN, "uv"), "pip", "install", "--python", VENV_PYTHON, *TOOLS],
         [VENV_PYTHON, "-m", "pip", "install", *TOOLS],
