@@ -14,3 +14,12 @@ def scipy_special() -> Any:
 
     module: ModuleType = scipy.special
     return module
+
+
+@cache
+def scipy_blas() -> Any:
+    """Return the extension module of SciPy that exports its BLAS routines as C function pointers."""
+    import scipy.linalg.cython_blas
+
+    module: ModuleType = scipy.linalg.cython_blas
+    return module

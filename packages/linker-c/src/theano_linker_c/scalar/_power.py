@@ -99,8 +99,8 @@ def _reference_pow(x: Any, y: Any) -> Any:
 
 def _whole_power(base: int, exponent: int) -> int:
     if exponent >= 0:
-        return base**exponent
-    return base**-exponent if base in (1, -1) else 0
+        return int(base**exponent)
+    return int(base**-exponent) if base in (1, -1) else 0
 
 
 RECORDS = (

@@ -1,0 +1,28 @@
+"""The compiler driver: finding a C compiler, running it, and the directory of what it made."""
+
+from ._directory import CompileDirectory as CompileDirectory, digest as digest
+from ._driver import CompilerRun as CompilerRun, compile_error as compile_error, run_compiler as run_compiler
+from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
+from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
+from ._toolchain import (
+    Toolchain as Toolchain,
+    available_vector_functions as available_vector_functions,
+    find_toolchain as find_toolchain,
+    machine_identity as machine_identity,
+)
+
+__all__ = [
+    "CompileDirectory",
+    "CompileError",
+    "CompilerOptions",
+    "CompilerRun",
+    "CompilerWarning",
+    "Toolchain",
+    "available_vector_functions",
+    "c_compiler",
+    "compile_error",
+    "digest",
+    "find_toolchain",
+    "machine_identity",
+    "run_compiler",
+]

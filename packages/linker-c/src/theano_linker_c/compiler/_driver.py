@@ -1,0 +1,63 @@
+"""Runs the compiler: argument lists, never shell text; the source goes through a pipe."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from theano_graph import compose
+
+from ._directory import CompileDirectory, digest
+from ._errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerRun:
+    """How a run of the compiler ended."""
+
+    ok: bool
+    message: str
+
+
+def run_compiler(command: str, arguments: Sequence[str], source: str, output: str) -> CompilerRun:
+    """Compile C text into a shared object at `output`.
+
+    Parameters
+    ----------
+    command : str
+        Path of the compiler.
+    arguments : sequence of str
+        Flags before and libraries after the input are told apart by their ``-l``.
+    source : str
+        C text.
+    output : str
+        Path of the object.
+    """
+    libraries = [argument for argument in arguments if argument.startswith("-l")]
+    flags = [argument for argument in arguments if not argument.startswith("-l")]
+    line = [command, *flags, "-shared", "-fPIC", "-o", output, "-x", "c", "-", "-x", "none", *libraries]
+    # Error texts are read by the user and by us: English, whatever the locale.
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(line, input=source.encode(), capture_output=True, check=False, env=environment)
+    except OSError as error:
+        return CompilerRun(False, f"{command}: {error.strerror}")
+    message = done.stderr.decode("utf-8", "replace").strip()
+    return CompilerRun(done.returncode == 0, message or f"exit status {done.returncode}")
+
+
+def compile_error(
+    command: str, arguments: Sequence[str], source: str, message: str, folder: CompileDirectory
+) -> CompileError:
+    """Keep `source` in `folder` and make the error that says what happened and where the source is."""
+    kept = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
+    shown = "\n".join(message.splitlines()[:20])
+    return CompileError(
+        compose(
+            f"{command} refused code for compiled kernels: {message.splitlines()[0] if message else 'no message'}",
+            where=[f"source: {kept}", f"arguments: {' '.join(arguments)}", *shown.splitlines()[1:]],
+            mend="check the flags cxx and gcc.cxxflags; THEANO_FLAGS=cxx= runs everything without a compiler",
+        )
+    )

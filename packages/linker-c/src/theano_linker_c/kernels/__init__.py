@@ -1,0 +1,52 @@
+"""Kernels: native forms of nodes as data, their C text, and machine code made of it."""
+
+from ..compiler import (
+    CompileError as CompileError,
+    CompilerOptions as CompilerOptions,
+    CompilerWarning as CompilerWarning,
+)
+from ._blas import blas_address as blas_address
+from ._build import (
+    KernelLibrary as KernelLibrary,
+    LoadedKernel as LoadedKernel,
+    build as build,
+    kernel_source as kernel_source,
+    library as library,
+)
+from ._descriptions import (
+    EXPENSIVE as EXPENSIVE,
+    ElementwiseKernel as ElementwiseKernel,
+    Kernel as Kernel,
+    MatrixProduct as MatrixProduct,
+    ReductionKernel as ReductionKernel,
+    Reorder as Reorder,
+    is_expensive as is_expensive,
+    native_kernel as native_kernel,
+    reduction_seed as reduction_seed,
+    with_element as with_element,
+)
+from ._source import KernelSource as KernelSource, file_text as file_text
+
+__all__ = [
+    "EXPENSIVE",
+    "CompileError",
+    "CompilerOptions",
+    "CompilerWarning",
+    "ElementwiseKernel",
+    "Kernel",
+    "KernelLibrary",
+    "KernelSource",
+    "LoadedKernel",
+    "MatrixProduct",
+    "ReductionKernel",
+    "Reorder",
+    "blas_address",
+    "build",
+    "file_text",
+    "is_expensive",
+    "kernel_source",
+    "library",
+    "native_kernel",
+    "reduction_seed",
+    "with_element",
+]

@@ -1,0 +1,230 @@
+"""From descriptions to machine code: what is neither loaded nor on disk is compiled, all of it by one compiler run."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from theano_graph import compose
+
+from .._cache import KernelCache
+from ..compiler import (
+    CompileDirectory,
+    CompilerOptions,
+    CompilerWarning,
+    Toolchain,
+    compile_error,
+    digest,
+    find_toolchain,
+    run_compiler,
+)
+from ..scalar import NoNativeForm
+from ._blas import blas_address
+from ._descriptions import ElementwiseKernel, Kernel, MatrixProduct, ReductionKernel
+from ._elementwise import elementwise_source
+from ._reduction import reduction_source
+from ._source import KernelSource, file_text
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedKernel:
+    """Machine code of a kernel, ready to be called.
+
+    Parameters
+    ----------
+    symbol : str
+        Name of the function; of a reduction, the part before ``_inner`` and ``_outer``.
+    address : int
+        Address of the function (of a reduction: ``NAME_inner``); 0 for a `Reorder`, which needs no code.
+    outer_address : int
+        Address of a reduction's ``NAME_outer``, otherwise 0.
+    """
+
+    symbol: str
+    address: int
+    outer_address: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    source: KernelSource
+    key: str
+
+    @property
+    def symbol(self) -> str:
+        return "k" + self.key
+
+
+class KernelLibrary:
+    """Loaded kernels of the process, and the toolchains that made them.
+
+    Machine code stays mapped as long as the process lives, since programs hold its addresses; the table holds a few
+    integers for each kernel and is emptied by `clear`.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._loaded: dict[str, LoadedKernel] = {}
+        self._toolchains: dict[CompilerOptions, tuple[CompileDirectory, Toolchain | None]] = {}
+        #: Number of compiler runs for kernels since the library was made (probing not counted).
+        self.compiler_runs = 0
+
+    def clear(self) -> None:
+        """Forget what is loaded and what is known of compilers."""
+        with self._lock:
+            self._loaded.clear()
+            self._toolchains.clear()
+
+    def toolchain(self, options: CompilerOptions) -> tuple[CompileDirectory, Toolchain | None]:
+        """Give the compile directory and the toolchain for `options`; warn once where there is no compiler."""
+        with self._lock:
+            known = self._toolchains.get(options)
+            if known is None:
+                folder = CompileDirectory(options.directory)
+                known = (folder, find_toolchain(options, folder))
+                self._toolchains[options] = known
+                if known[1] is None:
+                    _warn_no_compiler(options)
+            return known
+
+    def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
+        """See `build`."""
+        plain = [blas_kernel(k) if isinstance(k, MatrixProduct) else None for k in kernels]
+        sources = [kernel_source(kernel) for kernel in kernels]
+        if any(source is not None for source in sources):
+            with self._lock:
+                found = self._build_sources([s for s in sources if s is not None], options)
+        return [
+            (None if source is None else found.get(source))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel))
+            else (known or LoadedKernel("", 0))
+            for kernel, source, known in zip(kernels, sources, plain, strict=True)
+        ]
+
+    def _build_sources(
+        self, sources: Sequence[KernelSource], options: CompilerOptions
+    ) -> dict[KernelSource, LoadedKernel]:
+        folder, toolchain = self.toolchain(options)
+        if toolchain is None:
+            return {}
+        wanted = {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
+        cache = KernelCache(folder, options.max_age)
+        missing: dict[str, _Wanted] = {}
+        for item in wanted.values():
+            if item.key not in self._loaded and not self._load_cached(cache, item):
+                missing[item.key] = item
+        if missing:
+            self._compile(list(missing.values()), toolchain, cache, options)
+        return {source: self._loaded[item.key] for source, item in wanted.items()}
+
+    def _load_cached(self, cache: KernelCache, item: _Wanted) -> bool:
+        path = cache.find(item.key)
+        if path is None:
+            return False
+        try:
+            self._loaded[item.key] = _load(path, item)
+        except (OSError, AttributeError):
+            # A complete file that the loader refuses, or that lacks the symbol, is of no use: make a new one.
+            return False
+        return True
+
+    def _compile(
+        self, items: Sequence[_Wanted], toolchain: Toolchain, cache: KernelCache, options: CompilerOptions
+    ) -> None:
+        text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions)
+        output = cache.folder.temporary_file(".so")
+        run = run_compiler(toolchain.command, toolchain.arguments, text, output)
+        self.compiler_runs += 1
+        if not run.ok:
+            os.unlink(output)
+            raise compile_error(toolchain.command, toolchain.arguments, text, run.message, cache.folder)
+        if options.warnings and "warning:" in run.message:
+            warnings.warn(f"compiling kernels: {run.message}", CompilerWarning, stacklevel=6)
+        path = cache.store(output, [item.key for item in items])
+        for item in items:
+            self._loaded[item.key] = _load(path, item)
+
+
+def _key(source: KernelSource, toolchain: Toolchain) -> str:
+    """Name a kernel by everything that its machine code depends on."""
+    return digest(file_text([source.render("kernel")], toolchain.vector_functions), toolchain.identity)
+
+
+def _load(path: str, item: _Wanted) -> LoadedKernel:
+    library = ctypes.CDLL(path)
+
+    def address(suffix: str) -> int:
+        return ctypes.cast(getattr(library, item.symbol + suffix), ctypes.c_void_p).value or 0
+
+    if item.source.has_outer:
+        return LoadedKernel(item.symbol, address("_inner"), address("_outer"))
+    return LoadedKernel(item.symbol, address(""))
+
+
+def _warn_no_compiler(options: CompilerOptions) -> None:
+    what = "no C compiler is set" if not options.command else f"the C compiler {options.command} does not work"
+    warnings.warn(
+        compose(
+            f"{what}: functions run in Python, which is much slower",
+            mend="install gcc or clang, or set THEANO_FLAGS=cxx=<path of a compiler>",
+        ),
+        CompilerWarning,
+        stacklevel=5,
+    )
+
+
+def kernel_source(kernel: Kernel) -> KernelSource | None:
+    """Give the C text of a kernel; None for a kernel without generated code, or whose ops or dtypes have no C form."""
+    try:
+        if isinstance(kernel, ElementwiseKernel):
+            return elementwise_source(kernel)
+        if isinstance(kernel, ReductionKernel):
+            return reduction_source(kernel)
+    except NoNativeForm:
+        return None
+    return None
+
+
+def blas_kernel(kernel: MatrixProduct) -> LoadedKernel | None:
+    """Give the BLAS routine behind `kernel`; None if SciPy has none for its dtype."""
+    name, address = blas_address(kernel.kind, kernel.dtype)
+    return LoadedKernel(name, address) if address else None
+
+
+#: The kernels of this process.
+library = KernelLibrary()
+
+
+def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[LoadedKernel | None]:
+    """Load the machine code of `kernels`, compiling what is missing with at most one run of the compiler.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        All kernels of a function; equal ones share their code.
+    options : CompilerOptions, optional
+        Compiler and directory; from the configuration by default.
+
+    Returns
+    -------
+    list of LoadedKernel or None
+        One for each kernel, in order. None where no compiler works (one warning is given) or where an op or dtype has
+        no C form: the caller runs the node's `perform`.
+
+    Raises
+    ------
+    CompileError
+        If the compiler refuses the code or the user's arguments; the source is kept and named.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import tanh
+    >>> kernel = ElementwiseKernel(tanh, ("float64",), ("float64",), ((False,),), 1)
+    >>> len(build([kernel, kernel]))
+    2
+    """
+    return library.build(kernels, CompilerOptions.from_config() if options is None else options)

@@ -1,0 +1,194 @@
+"""Native forms of nodes: what is to be computed by compiled code, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from theano_graph import Apply, RuleTable, compose
+
+from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete
+
+#: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
+EXPENSIVE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseKernel:
+    """A scalar op over all elements of its broadcast inputs.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        What is computed; a `Composite` for a fused nest.
+    input_dtypes, output_dtypes : tuple of str
+    broadcast : tuple of tuple of bool
+        For each input, which dimensions are known to have length 1 and stretch.
+    ndim : int
+        Number of dimensions of the outputs, and of every input.
+    cost : int, optional
+        Rough number of cycles for one element; taken from the op by default.
+    """
+
+    scalar_op: ScalarOp
+    input_dtypes: tuple[str, ...]
+    output_dtypes: tuple[str, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    cost: int = -1
+
+    def __post_init__(self) -> None:
+        _check_broadcast("elementwise kernel", self.input_dtypes, self.broadcast, self.ndim)
+        if self.cost < 0:
+            object.__setattr__(self, "cost", self.scalar_op.cost)
+
+    @property
+    def expensive(self) -> bool:
+        """Whether one element costs enough that computing it twice would show."""
+        return is_expensive(self.scalar_op)
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionKernel:
+    """A scalar op over all elements, folded along some axes.
+
+    Parameters
+    ----------
+    combine : ScalarOp
+        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
+    element : ScalarOp
+        What is computed of the inputs before: identity or a `Composite`.
+    input_dtypes : tuple of str
+    broadcast : tuple of tuple of bool
+    ndim : int
+        Number of dimensions of the inputs.
+    axes : tuple of int
+        Axes that disappear.
+    acc_dtype, output_dtype : str
+        Dtype in which elements are joined, and dtype of the result.
+    identity : float or int or None
+        Result for no elements; None if that is an error.
+    keepdims : bool
+        Whether the axes stay with length 1.
+    """
+
+    combine: ScalarOp
+    element: ScalarOp
+    input_dtypes: tuple[str, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    axes: tuple[int, ...]
+    acc_dtype: str
+    output_dtype: str
+    identity: float | int | None
+    keepdims: bool = False
+
+    def __post_init__(self) -> None:
+        _check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
+
+    @property
+    def seed(self) -> float | int:
+        """The value that accumulators start from, also where `identity` is None."""
+        return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return self.element.cost + max(self.combine.cost, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixProduct:
+    """A product that BLAS computes.
+
+    Parameters
+    ----------
+    kind : {"dot", "gemv", "vecmat", "gemm", "ger"}
+        Vector with vector, matrix with vector, vector with matrix, matrix with matrix, outer product.
+    dtype : str
+        float32, float64, complex64 or complex128.
+    """
+
+    kind: Literal["dot", "gemv", "vecmat", "gemm", "ger"]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """A view with the axes in another order.
+
+    Parameters
+    ----------
+    order : tuple of (int or None)
+        Which axis of the input stands in each place; None for a new axis of length 1.
+    drop : tuple of int
+        Axes of length 1 that disappear.
+    """
+
+    order: tuple[int | None, ...]
+    drop: tuple[int, ...]
+
+
+Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | MatrixProduct | Reorder
+
+#: Native form of a node, by the class of its op; a rule gives None where this node has none.
+native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")
+
+
+def is_expensive(op: ScalarOp) -> bool:
+    """Say whether an element of `op` costs enough that fusion must not compute it more than once."""
+    if isinstance(op, Composite):
+        return any(step.op.cost >= EXPENSIVE for step in op.program.steps)
+    return op.cost >= EXPENSIVE
+
+
+def reduction_seed(combine: ScalarOp, dtype: str) -> float | int:
+    """Give the value that changes nothing when it is joined by `combine` with a value of `dtype`.
+
+    Raises
+    ------
+    TypeError
+        If `combine` is not add, mul, maximum, minimum, and_, or_ or xor.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import maximum
+    >>> reduction_seed(maximum, "float64")
+    -inf
+    """
+    name = combine.name
+    if name in ("add", "or_", "xor"):
+        return 0
+    if name == "mul":
+        return 1
+    if name == "and_":
+        return 1 if dtype == "bool" else int(np.array(-1).astype(dtype))
+    if name in ("maximum", "minimum"):
+        lowest = name == "maximum"
+        if dtype == "bool":
+            return int(not lowest)
+        if is_discrete(dtype):
+            return int(np.iinfo(dtype).min if lowest else np.iinfo(dtype).max)
+        return float("-inf") if lowest else float("inf")
+    raise ScalarTypeError(
+        compose(f"a reduction with {combine} has no starting value", mend="give the kernel an identity")
+    )
+
+
+def with_element(kernel: ReductionKernel, element: ScalarOp, dtypes: tuple[str, ...]) -> ReductionKernel:
+    """Return `kernel` on elements computed by `element` from inputs of `dtypes` (all of full shape)."""
+    flat = tuple((False,) * kernel.ndim for _ in dtypes)
+    return replace(kernel, element=element, input_dtypes=dtypes, broadcast=flat)
+
+
+def _check_broadcast(what: str, dtypes: tuple[str, ...], broadcast: tuple[tuple[bool, ...], ...], ndim: int) -> None:
+    if len(dtypes) != len(broadcast) or any(len(pattern) != ndim for pattern in broadcast):
+        raise ScalarTypeError(
+            compose(
+                f"{what}: {len(dtypes)} inputs of {ndim} dimensions do not fit the broadcast pattern {broadcast}",
+                mend="give one pattern for each input, with one entry for each dimension",
+            )
+        )

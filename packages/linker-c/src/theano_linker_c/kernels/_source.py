@@ -1,0 +1,177 @@
+"""C text of kernels: a small builder that owns indentation and names, and the text of whole files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..scalar import CValue, c_type, helper_definitions
+
+#: Functions of the C mathematical library that generated code may call, with their number of arguments.
+MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "cbrt"), 1),
+        **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan"), 1),
+        **dict.fromkeys(("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"), 1),
+        **dict.fromkeys(("atan2", "pow", "hypot", "fmod"), 2),
+    }
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class CWriter:
+    """Collects lines of C with the right indentation."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._depth = 1
+
+    def line(self, text: str) -> None:
+        """Add one line."""
+        self.lines.append("  " * self._depth + text)
+
+    def directive(self, text: str) -> None:
+        """Add a preprocessor line."""
+        self.lines.append(text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add ``head {``, the lines that follow, and the closing brace."""
+        self.line(head + " {")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}")
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """One function of a kernel: the suffix of its name, its parameters and the lines of its body."""
+
+    suffix: str
+    parameters: str
+    body: tuple[str, ...]
+
+    def render(self, symbol: str) -> str:
+        """Give the definition under the name ``symbol + suffix``."""
+        return "\n".join([f"void {symbol}{self.suffix}({self.parameters}) {{", *self.body, "}"])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The C text of one kernel."""
+
+    functions: tuple[CFunction, ...]
+
+    @property
+    def has_outer(self) -> bool:
+        """Whether there is a second function, for the reduced axis outside."""
+        return len(self.functions) > 1
+
+    def render(self, symbol: str) -> str:
+        """Give the definitions, named after `symbol`."""
+        return "\n".join(function.render(symbol) for function in self.functions)
+
+
+def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = ()) -> str:
+    """Put `definitions` into one C file, with declarations of what they call.
+
+    Parameters
+    ----------
+    definitions : sequence of str
+        Function definitions.
+    vector_functions : iterable of str
+        Mathematical functions (``exp``, ``expf``, ...) that have a form working on vectors.
+
+    Returns
+    -------
+    str
+    """
+    helpers = helper_definitions(definitions)
+    used = {word for text in (*helpers, *definitions) for word in _WORD.findall(text)}
+    declared = [_declaration(name, frozenset(vector_functions)) for name in sorted(used) if _base(name)]
+    return "\n".join(["#include <stdint.h>", *declared, *helpers, *definitions, ""])
+
+
+def _base(name: str) -> str | None:
+    if name in MATH_FUNCTIONS:
+        return name
+    return name[:-1] if name.endswith("f") and name[:-1] in MATH_FUNCTIONS else None
+
+
+def _declaration(name: str, vector_functions: frozenset[str]) -> str:
+    scalar = "double" if name in MATH_FUNCTIONS else "float"
+    base = _base(name)
+    assert base is not None, "only names of mathematical functions are declared"
+    attributes = (
+        '__attribute__((simd("notinbranch"), const)) ' if name in vector_functions else "__attribute__((const)) "
+    )
+    return f"{attributes}{scalar} {name}({', '.join([scalar] * MATH_FUNCTIONS[base])});"
+
+
+def memory_type(dtype: str) -> str:
+    """Give the C type of an element in memory: a bool is a byte."""
+    return "uint8_t" if dtype == "bool" else c_type(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array that a kernel reads or writes: its pointer ``p<index>`` and byte stride ``s<index>``."""
+
+    index: int
+    dtype: str
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return 1 if self.dtype == "bool" else int(re.sub(r"\D", "", self.dtype)) // 8
+
+    def declare(self, writer: CWriter, stride: bool = True) -> None:
+        """Declare pointer and stride."""
+        writer.line(f"char *const p{self.index} = data[{self.index}];")
+        if stride:
+            writer.line(f"const int64_t s{self.index} = strides[{self.index}];")
+
+    def place(self, mode: str) -> str:
+        """Give the C text of the element: in a "contiguous" loop, a "strided" loop, or "fixed" for all i."""
+        memory = memory_type(self.dtype)
+        if mode == "contiguous":
+            return f"(({memory} *)p{self.index})[i]"
+        if mode == "fixed":
+            return f"*({memory} *)p{self.index}"
+        return f"*({memory} *)(p{self.index} + i * s{self.index})"
+
+    def load(self, writer: CWriter, mode: str) -> CValue:
+        """Define ``x<index>`` with the value of the element."""
+        test = " != 0" if self.dtype == "bool" else ""
+        writer.line(f"const {c_type(self.dtype)} x{self.index} = {self.place(mode)}{test};")
+        return CValue(f"x{self.index}", self.dtype)
+
+
+def vector_layouts(broadcast: Sequence[Sequence[bool]], count: int) -> list[tuple[bool, ...]]:
+    """Say for which choices of fixed inputs a vectorised loop is worth its code.
+
+    Scalars are fixed in all of them. Inputs that stretch along the last axis, which is the inner one of C-ordered
+    arrays, are fixed in the second.
+
+    Returns
+    -------
+    list of tuple of bool
+        For each loop, which of the `count` inputs are fixed; empty if all are scalars.
+    """
+    scalars = tuple(all(pattern) for pattern in broadcast)
+    if count and all(scalars):
+        return []
+    last = tuple(bool(pattern) and pattern[-1] for pattern in broadcast)
+    return [scalars] if all(last) or last == scalars else [scalars, last]
+
+
+def layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
+    """Give the condition that the strides fit a loop: fixed operands have stride 0, the others are contiguous."""
+    return " && ".join(
+        f"s{operand.index} == {0 if is_fixed else operand.itemsize}"
+        for operand, is_fixed in zip(operands, fixed, strict=True)
+    )
