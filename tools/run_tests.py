@@ -1,6 +1,6 @@
 """Run the tests of one layer with nose2 against what is installed, and leave a report in ``reports``.
 
-    python tools/run_tests.py LAYER [nose2 options]
+    python tools/run_tests.py LAYER [--tests FOLDER] [nose2 options]
 
 LAYER may also be the name of an environment that ends with it; the report is named after it.
 
@@ -37,10 +37,9 @@ def write_crash_report(report: Path, item: Layer, code: int) -> None:
     ElementTree.ElementTree(suite).write(report)
 
 
-def silent_files(item: Layer, report: Path) -> list[Path]:
+def silent_files(tests: Path, report: Path) -> list[Path]:
     """List the test files of which the report names no test."""
     classes = {case.get("classname", "") for case in ElementTree.parse(report).iter("testcase")}
-    tests = item.folder / "tests"
     silent = []
     for path in sorted(tests.rglob("test_*.py")):
         module = ".".join(path.relative_to(tests).with_suffix("").parts)
@@ -49,19 +48,19 @@ def silent_files(item: Layer, report: Path) -> list[Path]:
     return silent
 
 
-def run(item: Layer, report: Path, options: list[str]) -> int:
-    """Run nose2 and return its exit status."""
+def run(item: Layer, tests: Path, report: Path, options: list[str]) -> int:
+    """Run nose2 on a folder of tests and return its exit status."""
     check_installed(item)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     plugin = ["--plugin", "nose2.plugins.junitxml", "--junit-xml", "--junit-xml-path", str(report)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [sys.executable, "-m", "nose2", "-s", "tests", *plugin, *options]
+    command = [sys.executable, "-m", "nose2", "-s", str(tests), *plugin, *options]
     code = subprocess.run(command, cwd=item.folder, env=environment).returncode
     if not report.exists():
         write_crash_report(report, item, code)
         return code or 1
-    missing = [] if options or code else silent_files(item, report)
+    missing = [] if options or code else silent_files(tests, report)
     for path in missing:
         print(f"{path}: no test of this file was run", file=sys.stderr)
     return code or int(bool(missing))
@@ -71,8 +70,11 @@ def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description="Run the tests of a layer against what is installed.")
     parser.add_argument("layer", help=f"one of {', '.join(LAYERS)}, or an environment's name that ends with one")
+    parser.add_argument("--tests", type=Path, help="another folder of tests than that of the layer")
     options, rest = parser.parse_known_args()
-    sys.exit(run(layer_of(options.layer), REPORTS / f"{options.layer}.xml", rest))
+    item = layer_of(options.layer)
+    tests = (options.tests or item.folder / "tests").resolve()
+    sys.exit(run(item, tests, REPORTS / f"{options.layer}.xml", rest))
 
 
 if __name__ == "__main__":

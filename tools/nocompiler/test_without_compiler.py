@@ -1,0 +1,55 @@
+"""The stack as it is where neither at installation nor later a C compiler is found."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import theano
+import theano.tensor as T
+
+TWO_FUNCTIONS = """
+import numpy as np, theano, theano.tensor as T
+x = T.dvector("x")
+for expression in (T.exp(x) + 1, T.tanh(x * x).sum()):
+    theano.function([x], expression)(np.ones(3))
+"""
+
+
+class TestWithoutCompiler(unittest.TestCase):
+    def test_there_is_no_compiler_and_no_runtime(self) -> None:
+        self.assertIsNone(shutil.which("gcc") or shutil.which("cc") or shutil.which("clang"))
+        self.assertIsNone(importlib.util.find_spec("theano_linker_c._runtime"))
+
+    def test_one_warning_for_all_functions(self) -> None:
+        done = subprocess.run([sys.executable, "-c", TWO_FUNCTIONS], check=True, capture_output=True, text=True)
+        warnings = [line for line in done.stderr.splitlines() if "Warning" in line]
+        self.assertEqual(len(warnings), 1, done.stderr)
+        self.assertIn("compiler", done.stderr)
+
+    def test_import_is_silent(self) -> None:
+        done = subprocess.run([sys.executable, "-c", "import theano"], check=True, capture_output=True, text=True)
+        self.assertEqual("", done.stdout + done.stderr)
+
+    def test_logistic_regression_step(self) -> None:
+        rng = np.random.default_rng(3)
+        data, target, weights = rng.normal(size=(20, 5)), rng.integers(0, 2, 20).astype(float), rng.normal(size=5)
+        x, y = T.dmatrix("x"), T.dvector("y")
+        w = theano.shared(weights.copy(), name="w")
+        p = 1 / (1 + T.exp(-T.dot(x, w)))
+        cost = (-y * T.log(p) - (1 - y) * T.log(1 - p)).mean() + 0.01 * (w**2).sum()
+        train = theano.function([x, y], cost, updates=[(w, w - 0.1 * T.grad(cost, w))])
+        probability = 1 / (1 + np.exp(-data @ weights))
+        likelihood = np.where(target == 1, np.log(probability), np.log(1 - probability))
+        np.testing.assert_allclose(train(data, target), -likelihood.mean() + 0.01 * (weights**2).sum(), rtol=1e-12)
+        gradient = data.T @ (probability - target) / 20 + 0.02 * weights
+        np.testing.assert_allclose(w.get_value(), weights - 0.1 * gradient, rtol=1e-12)
+
+
+if __name__ == "__main__":
+    unittest.main()
