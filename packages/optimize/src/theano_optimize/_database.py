@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TextIO, TypeAlias, TypeVar
+from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
 from theano_graph import compose
 
@@ -19,7 +19,7 @@ from ._node_rewriter import NodeRewriter
 from ._query import RewriteQuery, as_query
 
 Rewriter: TypeAlias = NodeRewriter | GraphRewriter
-BuiltT = TypeVar("BuiltT", bound=Rewriter)
+BuiltT = TypeVar("BuiltT", bound=Rewriter, covariant=True)
 
 #: How many answers a database keeps; the same few queries come again with each compiled function.
 KEPT_ANSWERS = 32
@@ -42,7 +42,7 @@ class DatabaseEntry:
     """
 
     name: str
-    item: Rewriter | RewriteDatabase[Rewriter]
+    item: Rewriter | RewriteDatabase[Any]
     tags: set[str]
     position: float
     number: int
@@ -77,7 +77,7 @@ class RewriteDatabase(Generic[BuiltT]):
     def register(
         self,
         name: str,
-        rewriter: Rewriter | RewriteDatabase[Rewriter],
+        rewriter: Rewriter | RewriteDatabase[Any],
         *tags: str | float | Phase,
         position: float | Phase | None = None,
         role: str | None = None,
@@ -168,7 +168,7 @@ class RewriteDatabase(Generic[BuiltT]):
                 )
             ) from None
 
-    def __getitem__(self, name: str) -> Rewriter | RewriteDatabase[Rewriter]:
+    def __getitem__(self, name: str) -> Rewriter | RewriteDatabase[Any]:
         """Return what is registered under `name`."""
         return self._entry(name).item
 
@@ -192,7 +192,7 @@ class RewriteDatabase(Generic[BuiltT]):
     def names(self) -> set[str]:
         """Return the names of all entries, those of databases inside included."""
         found: set[str] = set()
-        stack: list[RewriteDatabase[Rewriter]] = [self]  # type: ignore[list-item]  # only read
+        stack: list[RewriteDatabase[Any]] = [self]
         while stack:
             for name, entry in stack.pop()._entries.items():
                 found.add(name)
@@ -367,7 +367,7 @@ class GroupDatabase(RewriteDatabase[RewriterGroup]):
         return RewriterGroup([r for _, r in self.selected(query) if isinstance(r, NodeRewriter)], self.name)
 
 
-def _own_tags(item: Rewriter | RewriteDatabase[Rewriter]) -> tuple[str, ...]:
+def _own_tags(item: Rewriter | RewriteDatabase[Any]) -> tuple[str, ...]:
     if isinstance(item, RewriteDatabase):
         return (item.name,)
     return (item.info.name, *item.info.all_tags)
