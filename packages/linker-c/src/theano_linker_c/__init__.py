@@ -1,1 +1,98 @@
-"""Running graphs: scalars, kernels, the compiler and the machines."""
+"""Running graphs: `function`, shared variables, modes; scalars, kernels, the compiler and the machines.
+
+Importing this package makes :meth:`Variable.eval` work. See the package's README for how to build on it.
+"""
+
+from theano_graph import Generic as Generic, generic as generic, register_library, set_eval_hook
+
+from ._container import Container as Container
+from ._function import (
+    ArgumentError as ArgumentError,
+    ArgumentValueError as ArgumentValueError,
+    DuplicateUpdateError as DuplicateUpdateError,
+    Function as Function,
+    FunctionInputError as FunctionInputError,
+    FunctionMaker as FunctionMaker,
+    GivensError as GivensError,
+    In as In,
+    OrderedUpdates as OrderedUpdates,
+    Out as Out,
+    SwapError as SwapError,
+    UnusedInputError as UnusedInputError,
+    UpdateError as UpdateError,
+    eval_cache as eval_cache,
+    function as function,
+    function_dump as function_dump,
+)
+from ._shared import (
+    SharedVariable as SharedVariable,
+    constructors as constructors,
+    generic_shared_constructor as generic_shared_constructor,
+    register_shared_constructor as register_shared_constructor,
+    shared as shared,
+    shared_constructor as shared_constructor,
+)
+from ._version import __version__ as __version__
+from .modes import (
+    FAST_COMPILE as FAST_COMPILE,
+    FAST_RUN as FAST_RUN,
+    Linker as Linker,
+    Mode as Mode,
+    ModeError as ModeError,
+    get_default_mode as get_default_mode,
+    get_mode as get_mode,
+    optdb as optdb,
+    predefined_linkers as predefined_linkers,
+    predefined_modes as predefined_modes,
+    predefined_optimizers as predefined_optimizers,
+    register_mode as register_mode,
+)
+from .ops import DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op
+
+register_library(__file__)
+set_eval_hook(eval_cache.evaluate)
+
+__all__ = [
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "ArgumentError",
+    "ArgumentValueError",
+    "Container",
+    "DeepCopyOp",
+    "DuplicateUpdateError",
+    "Function",
+    "FunctionInputError",
+    "FunctionMaker",
+    "Generic",
+    "GivensError",
+    "In",
+    "Linker",
+    "Mode",
+    "ModeError",
+    "OrderedUpdates",
+    "Out",
+    "SharedVariable",
+    "SwapError",
+    "UnusedInputError",
+    "UpdateError",
+    "ViewOp",
+    "__version__",
+    "constructors",
+    "deep_copy_op",
+    "eval_cache",
+    "function",
+    "function_dump",
+    "generic",
+    "generic_shared_constructor",
+    "get_default_mode",
+    "get_mode",
+    "optdb",
+    "predefined_linkers",
+    "predefined_modes",
+    "predefined_optimizers",
+    "register_mode",
+    "register_shared_constructor",
+    "shared",
+    "shared_constructor",
+    "view_op",
+]

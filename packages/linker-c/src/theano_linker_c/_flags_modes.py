@@ -1,0 +1,30 @@
+"""Flags that say how functions are compiled; read by `function` and by the modes, at the call."""
+
+from __future__ import annotations
+
+from theano_graph import BoolFlag, EnumFlag, StrFlag, add_flag
+
+add_flag(
+    "mode",
+    "Mode used where `function` is given none: 'Mode' (the flags `linker` and `optimizer`), 'FAST_RUN', 'FAST_COMPILE' "
+    "or another registered name.",
+    StrFlag("Mode"),
+)
+add_flag(
+    "linker",
+    "What runs the functions of the default mode: 'cvm' (native code) or 'py' (Python); 'vm', 'c', 'c|py' and forms "
+    "with '_nogc' are known too.",
+    StrFlag("cvm"),
+)
+add_flag(
+    "optimizer",
+    "Which rewrites the default mode applies: 'fast_run', 'fast_compile', 'merge', 'o1' to 'o4', 'unsafe', 'stabilize' "
+    "or 'None'.",
+    StrFlag("fast_run"),
+)
+add_flag("allow_gc", "Free intermediate results as soon as they are no longer needed.", BoolFlag(True))
+add_flag(
+    "on_unused_input",
+    "What `function` does with an input that nothing uses.",
+    EnumFlag("raise", "warn", "ignore"),
+)

@@ -1,0 +1,111 @@
+"""`function`: from an expression to a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Variable, compose, config
+
+from .._alias import check_no_inplace
+from ..modes import Mode, get_mode
+from ._callable import Function
+from ._collect import Signature, as_unused_choice, check_used, collect
+from ._errors import FunctionInputError
+from ._io import as_inputs, as_outputs
+from ._maker import FunctionMaker
+
+
+def function(
+    inputs: Sequence[Any],
+    outputs: Any = None,
+    mode: str | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: bool | Sequence[Variable] = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+) -> Function:
+    """Compile expressions into a callable.
+
+    Parameters
+    ----------
+    inputs : sequence
+        Variables (not shared ones) that a call gives values for, in order; or :class:`In`, or the tuples ``(name, x)``,
+        ``(x, value)``, ``((x, update), value)``, ``(name, x, value)``, ``(name, (x, update), value)``.
+    outputs : Variable, Out, list, dict or None
+        What to compute. A call returns one value, a list, or a dictionary with the same keys; None gives an empty list.
+    mode : str, Mode or None
+        How to rewrite and run; None follows the configuration.
+    updates : mapping or iterable of pairs, optional
+        Shared variable -> expression of its new value, stored after everything has been computed.
+    givens : mapping or iterable of pairs, optional
+        Variable -> what to put in its place in this function. All substitutions are made at once.
+    no_default_updates : bool or list of SharedVariable
+        True, or for which variables: their `default_update` is left out.
+    accept_inplace : bool
+        True permits ops in the graph that overwrite their inputs.
+    name : str, optional
+        Name, for messages and printing.
+    rebuild_strict : bool
+        False permits `givens` to change types; what depends on them is built again.
+    allow_input_downcast : bool or None
+        True: arguments may lose precision when they are cast to an input's dtype. False: never. None: only Python
+        floats, to ``floatX``.
+    profile : None or False
+        Profiling is not available yet; anything else is refused.
+    on_unused_input : {"raise", "warn", "ignore"}, optional
+        What happens with an input that nothing uses; by default the flag `on_unused_input`.
+
+    Returns
+    -------
+    Function
+
+    Raises
+    ------
+    TypeError
+        For inputs, outputs, updates or givens of the wrong kind or type.
+    MissingInputError
+        If a variable in the graph has no value: it is neither an input nor shared.
+    UnusedInputError
+        If nothing uses an input.
+
+    Examples
+    --------
+    >>> from theano_linker_c import function, generic
+    >>> x = generic("x")
+    >>> same = function([x], x)
+    >>> same("text")
+    'text'
+    """
+    where = f"function `{name}`" if name else "function"
+    _check_plain(name, profile, where)
+    chosen = get_mode(mode)
+    unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
+    items = as_inputs(inputs, allow_input_downcast, where)
+    outs, keys, single = as_outputs(outputs, where)
+    signature = Signature(items, outs, keys=keys, single=single, name=name)
+    fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
+    check_used(signature, fgraph, unused)
+    if not accept_inplace:
+        check_no_inplace(fgraph, where)
+    maker = FunctionMaker(signature, fgraph, chosen, accept_inplace)
+    containers = maker.containers()
+    maker.optimize()
+    return Function(maker, containers)
+
+
+def _check_plain(name: Any, profile: Any, where: str) -> None:
+    if name is not None and not isinstance(name, str):
+        raise FunctionInputError(compose(f"{where}: the name is not a string", mend="pass name='...' or leave it out."))
+    if profile is not None and profile is not False:
+        raise FunctionInputError(
+            compose(
+                f"{where}: profiling is not available yet, and profile={profile!r} asks for it",
+                mend="leave `profile` out; Python's own profilers see each call of the function.",
+            )
+        )

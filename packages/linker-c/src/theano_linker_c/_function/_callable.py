@@ -1,0 +1,250 @@
+"""Compiled functions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import Apply, FunctionGraph, Variable, compose, printable_graph
+
+from .._container import Container
+from .._shared import SharedVariable
+from ._arguments import Arguments
+from ._copying import copy_maker
+from ._errors import ArgumentError
+from ._link import Machine, make_machine, wire
+from ._maker import FunctionMaker
+from ._views import ContainerView, Finder, ValueView
+
+#: How many programs for subsets of the outputs a function keeps.
+KEPT_SUBSETS = 8
+
+
+class Function:
+    """A compiled function; made by :func:`function`.
+
+    Call it with a value for each input, by position or by name. A call returns the outputs in the form in which they
+    were asked for: one value, a list, or a dictionary. Shared variables with updates get their new values after
+    everything has been computed; when anything fails, all keep their values.
+
+    Functions compare and hash by identity. They can be pickled and deep-copied: the rewritten graph and the values are
+    saved, and machine code is made again.
+
+    Attributes
+    ----------
+    name : str or None
+    maker : FunctionMaker
+        ``maker.fgraph`` is the rewritten graph; ``maker.inputs``, ``maker.outputs``, ``maker.mode`` are what it is for.
+    fn : Machine
+        What runs the program.
+    container, value : views
+        ``f.container[key]`` and ``f.value[key]`` give the container and the present value of an input, by position,
+        name or variable; ``f[key]`` is ``f.value[key]``.
+    trust_input : bool
+        True: positional arguments are passed on without any check or conversion.
+    """
+
+    def __init__(self, maker: FunctionMaker, containers: list[Container]) -> None:
+        self.maker = maker
+        self.input_storage = containers
+        self.trust_input = False
+        self._arguments = Arguments(maker.signature, containers)
+        self._wiring = wire(maker.signature, containers, self._arguments)
+        self._finder = Finder(maker.signature, containers)
+        self._subsets: dict[tuple[int, ...], Machine] = {}
+        self.fn: Machine = make_machine(maker.fgraph, self._wiring, maker.mode.linker)
+
+    def __call__(self, *args: Any, output_subset: Sequence[Any] | None = None, **kwargs: Any) -> Any:
+        """Evaluate the function.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Values of the inputs, by position or by name.
+        output_subset : sequence of int or str, optional
+            Indices or keys of the outputs to compute; updates are done in any case.
+
+        Returns
+        -------
+        object, list or dict
+            As the outputs were given to :func:`function`; a list (or dictionary) of those in `output_subset`.
+
+        Raises
+        ------
+        TypeError
+            For missing, unknown or too many arguments, and values that do not fit an input.
+        """
+        if output_subset is not None:
+            return self._call_subset(args, kwargs, output_subset)
+        return self.fn(*args, **kwargs)
+
+    @property
+    def name(self) -> str | None:
+        """Name of the function."""
+        return self.maker.signature.name
+
+    @property
+    def container(self) -> ContainerView:
+        """The containers of the inputs, by position, name or variable."""
+        return ContainerView(self._finder)
+
+    @property
+    def value(self) -> ValueView:
+        """The present values of the inputs, by position, name or variable."""
+        return ValueView(self._finder)
+
+    @property
+    def finder(self) -> Finder:
+        """Containers by position, name and variable."""
+        return self._finder
+
+    @property
+    def inv_finder(self) -> dict[Container, Any]:
+        """Container -> the input that it belongs to."""
+        return dict(zip(self.input_storage, self.maker.inputs, strict=True))
+
+    @property
+    def profile(self) -> None:
+        """Profile of the calls; None, since profiling was not asked for."""
+        return None
+
+    def __getitem__(self, key: int | str | Variable) -> Any:
+        return self._finder.find(key).value
+
+    def __setitem__(self, key: int | str | Variable, value: Any) -> None:
+        self._finder.find(key).value = value
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._finder
+
+    def __iter__(self) -> Any:
+        # Defined because __getitem__ alone would make Python try integer keys without end.
+        raise TypeError(
+            compose("a compiled function is not iterable", mend="use `fn.maker.inputs` or `fn.value[key]`.")
+        )
+
+    def free(self) -> None:
+        """Let go of memory kept for the next call; values of inputs and shared variables stay."""
+        self.fn.clear()
+        for machine in self._subsets.values():
+            machine.clear()
+
+    def get_shared(self) -> list[Variable]:
+        """Return the shared variables that the function reads or updates."""
+        return [item.variable for item in self.maker.inputs if item.shared]
+
+    def copy(
+        self,
+        share_memory: bool = False,
+        swap: Mapping[SharedVariable, SharedVariable] | None = None,
+        delete_updates: bool = False,
+        name: str | None = None,
+        profile: Any = None,
+    ) -> Function:
+        """Return a copy with its own graph; nothing is rewritten again.
+
+        Parameters
+        ----------
+        share_memory : bool
+            Permits both functions to use the same memory for intermediate results. A hint: machines take that memory
+            from one allocator anyway.
+        swap : mapping, optional
+            Shared variable of this function -> the one to use instead in the copy.
+        delete_updates : bool
+            True: the copy updates nothing.
+        name : str, optional
+            By default this function's name with " copy" appended.
+        profile : None or False
+            As for :func:`function`.
+
+        Returns
+        -------
+        Function
+            A call of the copy returns a list also where this function returns the one output itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `swap` names a variable that the function does not use, or one of another type.
+        """
+        maker = copy_maker(self.maker, swap or {}, delete_updates, name)
+        values = [box.value for box in self.input_storage]
+        return type(self)(maker, maker.containers(values))
+
+    def __copy__(self) -> Function:
+        containers = [
+            box if isinstance(item.value, Container) else box.duplicate() if item.update is not None else _twin(box)
+            for item, box in zip(self.maker.inputs, self.input_storage, strict=True)
+        ]
+        return type(self)(self.maker, containers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore_function, (self.maker, self.input_storage, self.trust_input)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(str(item.name or item.variable) for item in self._arguments.inputs)
+        label = f" {self.name}" if self.name else ""
+        return f"<{type(self).__name__}{label}({inputs}) of {len(self.maker.fgraph.apply_nodes)} nodes>"
+
+    def _call_subset(self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[Any]) -> Any:
+        keys = self.maker.output_keys
+        indices = tuple(self._output_index(key, keys) for key in subset)
+        machine = self._subsets.get(indices)
+        if machine is None:
+            if len(self._subsets) >= KEPT_SUBSETS:
+                self._subsets.pop(next(iter(self._subsets)))
+            machine = self._subsets[indices] = self._subset_machine(indices)
+        outputs = machine.run(self._arguments.bind(args, kwargs))
+        return outputs if keys is None else {keys[i]: value for i, value in zip(indices, outputs, strict=True)}
+
+    def _output_index(self, key: Any, keys: list[str] | None) -> int:
+        n_outputs = len(self.maker.outputs)
+        if keys is not None and key in keys:
+            return keys.index(key)
+        if isinstance(key, int) and -n_outputs <= key < n_outputs:
+            return key % n_outputs
+        raise ArgumentError(
+            compose(
+                f"output_subset: {self.maker.signature.label} has no output {key!r}",
+                where=[f"it has {n_outputs} outputs" + (f" with the keys {', '.join(keys)}" if keys else "")],
+                mend="list indices of outputs" + (" or their keys." if keys else "."),
+            )
+        )
+
+    def _subset_machine(self, indices: tuple[int, ...]) -> Machine:
+        source = self.maker.fgraph
+        n_outputs = len(self.maker.outputs)
+        fgraph, _ = source.clone_get_equiv()
+        chosen = [fgraph.outputs[i] for i in indices]
+        part = FunctionGraph(fgraph.inputs, [*chosen, *fgraph.outputs[n_outputs:]], clone=False)
+        shift = len(indices) - n_outputs
+        wiring = dataclasses.replace(
+            self._wiring,
+            updates=[(i + shift, cell) for i, cell in self._wiring.updates],
+            n_outputs=len(indices),
+            single=False,
+            finish=None,
+        )
+        return make_machine(part, wiring, self.maker.mode.linker)
+
+
+def _twin(box: Container) -> Container:
+    twin = Container(box.type, strict=box.strict, allow_downcast=box.allow_downcast, name=box.name)
+    twin.storage[0] = box.storage[0]
+    return twin
+
+
+def restore_function(maker: FunctionMaker, containers: list[Container], trust_input: bool) -> Function:
+    """Make a function again from what was pickled."""
+    fn = Function(maker, containers)
+    fn.trust_input = trust_input
+    return fn
+
+
+@printable_graph.register(Function)
+def _printable_function(obj: Function) -> Any:
+    fgraph = obj.maker.fgraph
+    storage = {v: box.storage for v, box in zip(fgraph.inputs, obj.input_storage, strict=True)}
+    order: list[Apply] = fgraph.toposort()
+    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage)

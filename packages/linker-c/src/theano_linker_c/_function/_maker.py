@@ -1,0 +1,82 @@
+"""The maker of a function: rewritten graph, signature and mode; makes functions and their copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import FunctionGraph, Variable
+
+from .._alias import protect_outputs
+from .._container import Container
+from ..modes import Mode
+from ._collect import Signature
+from ._io import In, Out
+
+
+class FunctionMaker:
+    """What a compiled function was made of; shared by its copies.
+
+    Parameters
+    ----------
+    signature : Signature
+        Inputs, outputs and updates as the caller sees them.
+    fgraph : FunctionGraph
+        The graph, rewritten in place by :meth:`optimize`.
+    mode : Mode
+    accept_inplace : bool
+        Whether the caller's graph was allowed to overwrite its inputs.
+    """
+
+    def __init__(self, signature: Signature, fgraph: FunctionGraph, mode: Mode, accept_inplace: bool = False) -> None:
+        self.signature = signature
+        self.fgraph = fgraph
+        self.mode = mode
+        self.accept_inplace = accept_inplace
+        self.profile: Any = None
+
+    @property
+    def inputs(self) -> list[In]:
+        """The inputs, those for shared variables included, in the order of ``fgraph.inputs``."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> list[Out]:
+        """The outputs that a call returns."""
+        return self.signature.outputs
+
+    @property
+    def output_keys(self) -> list[str] | None:
+        """Keys where the outputs are a dictionary."""
+        return self.signature.keys
+
+    def optimize(self) -> None:
+        """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
+        self.profile = self.mode.rewrite(self.fgraph)
+        protect_outputs(self.fgraph, self.signature.boundary())
+
+    def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
+        """Return a container for each input: the given ones where the inputs name them, new ones otherwise.
+
+        Parameters
+        ----------
+        values : sequence, optional
+            For the new ones; by default the default values of the inputs.
+        """
+        found = []
+        for index, item in enumerate(self.inputs):
+            if isinstance(item.value, Container):
+                found.append(item.value)
+                continue
+            value = item.value if values is None else values[index]
+            box = Container(item.variable.type, strict=item.strict, allow_downcast=item.allow_downcast, name=item.name)
+            box.value = value
+            found.append(box)
+        return found
+
+    def find(self, variable: Variable) -> int | None:
+        """Return the position of the input for `variable`, or None."""
+        for index, item in enumerate(self.inputs):
+            if item.variable is variable:
+                return index
+        return None

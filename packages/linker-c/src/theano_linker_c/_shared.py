@@ -1,0 +1,211 @@
+"""Shared variables: variables that carry a value, seen by every function that uses them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from theano_graph import Type, Variable, compose, generic
+
+from ._container import Container
+
+
+class SharedVariable(Variable):
+    """A variable whose value lives in a container shared by all functions that it appears in.
+
+    Made by :func:`shared`; used in expressions like any other variable.
+
+    Parameters
+    ----------
+    type : Type
+        Type of the variable.
+    value : object
+        First value. Excludes `container`.
+    name : str, optional
+        Name of the variable.
+    strict : bool
+        True: values must be of the right type already; nothing is cast or copied.
+    allow_downcast : bool or None
+        Passed to :meth:`Type.filter` when a value is set.
+    container : Container, optional
+        An existing container to use. Excludes `value`.
+
+    Raises
+    ------
+    TypeError
+        If both `value` and `container` are given, or the value does not fit the type.
+
+    Examples
+    --------
+    >>> from theano_linker_c import shared
+    >>> state = shared({"step": 0}, name="state")
+    >>> state.get_value()
+    {'step': 0}
+    """
+
+    __slots__ = ("_default_update", "container")
+
+    def __init__(
+        self,
+        type: Type,
+        value: Any = None,
+        name: str | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        container: Container | None = None,
+    ) -> None:
+        super().__init__(type, None, None, name)
+        self._default_update: Any = None
+        if container is None:
+            container = Container(type, [value], strict=strict, allow_downcast=allow_downcast, name=name)
+        elif value is not None:
+            raise TypeError(
+                compose(
+                    "SharedVariable: `value` and `container` were both given",
+                    where=[f"name: {name!r}, type: {type}"],
+                    mend="give only one of them; a container already holds a value.",
+                )
+            )
+        self.container = container
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """Return the value.
+
+        Parameters
+        ----------
+        borrow : bool
+            False (default): a copy. True: the result may be the stored object itself; do not modify it.
+        return_internal_type : bool
+            True permits the type that is used for storage, which may differ from the type that was put in.
+        """
+        value = self.container.value
+        return value if borrow else copy.deepcopy(value)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Replace the value, for all functions that use this variable.
+
+        Parameters
+        ----------
+        new_value : object
+            A value of this variable's type, or one that can be converted to it.
+        borrow : bool
+            False (default): a copy is stored. True: `new_value` itself may be stored; do not modify it afterwards.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the value does not fit the type; the old value stays.
+        """
+        self.container.value = new_value if borrow else copy.deepcopy(new_value)
+
+    @property
+    def default_update(self) -> Any:
+        """Expression that becomes the new value in each function that has no explicit update for this variable."""
+        return self._default_update
+
+    @default_update.setter
+    def default_update(self, expression: Any) -> None:
+        if expression is not None and not isinstance(expression, Variable):
+            expression = self.type.filter_variable(expression)
+        self._default_update = expression
+
+    def clone(self, name: str | None = None) -> Any:
+        """Return another variable on the same container; it has no default update."""
+        twin = self.__class__.__new__(self.__class__)
+        SharedVariable.__init__(twin, self.type, name=self.name if name is None else name, container=self.container)
+        twin.origin = self.origin
+        if self.has_tag():
+            twin.tag = self.tag.copy()
+        return twin
+
+
+_ConstructorT = TypeVar("_ConstructorT", bound=Callable[..., SharedVariable])
+
+constructors: list[Callable[..., SharedVariable]] = []
+"""The registered constructors; :func:`shared` tries the last one first."""
+
+
+def register_shared_constructor(constructor: _ConstructorT) -> _ConstructorT:
+    """Append `constructor` to those that :func:`shared` tries (the last registered first).
+
+    The constructor is called ``constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)``
+    and raises TypeError for a value or a keyword that is not its own.
+
+    Examples
+    --------
+    >>> from theano_linker_c import register_shared_constructor  # doctest: +SKIP
+    >>> @register_shared_constructor  # doctest: +SKIP
+    ... def shared_fraction(value, name=None, strict=False, allow_downcast=None): ...
+    """
+    constructors.append(constructor)
+    return constructor
+
+
+shared_constructor = register_shared_constructor
+
+
+def shared(
+    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None, **kwargs: Any
+) -> Any:
+    """Return a shared variable that starts with (a copy of) `value`.
+
+    Parameters
+    ----------
+    value : object
+        The first value; a copy of it is stored unless a constructor's `borrow` keyword says otherwise.
+    name : str, optional
+        Name of the variable.
+    strict : bool
+        True: later values must be of the right type already.
+    allow_downcast : bool or None
+        Whether later values may be cast to a less precise dtype.
+    **kwargs
+        Passed on; only constructors that know these keywords are candidates (`borrow`, `broadcastable`, ...).
+
+    Returns
+    -------
+    SharedVariable
+        Made by the constructor registered last of those that accept the value.
+
+    Raises
+    ------
+    TypeError
+        If no constructor accepts the value with these keywords, or the value is itself a variable.
+
+    Examples
+    --------
+    >>> from theano_linker_c import shared
+    >>> shared("text", name="s").get_value()
+    'text'
+    """
+    if isinstance(value, Variable):
+        raise TypeError(
+            compose(
+                "shared: the value is a symbolic variable",
+                where=[f"`{value.name or value}`: {value.type}"],
+                mend="pass a number, an array or another plain object; `v.eval()` computes one from a variable.",
+            )
+        )
+    refusals: list[str] = []
+    for constructor in reversed(constructors):
+        try:
+            return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
+        except TypeError as error:
+            refusals.append(f"{getattr(constructor, '__name__', constructor)}: {str(error).splitlines()[0]}")
+    keywords = f" and keywords {', '.join(sorted(kwargs))}" if kwargs else ""
+    raise TypeError(
+        compose(
+            f"shared: no constructor accepts a value of type {type(value).__name__}{keywords}",
+            where=refusals,
+            mend="leave out keywords that do not belong to this kind of value, or register a constructor for it.",
+        )
+    )
+
+
+@register_shared_constructor
+def generic_shared_constructor(
+    value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None
+) -> SharedVariable:
+    """Share any Python object, as it is (copied)."""
+    return SharedVariable(generic, copy.deepcopy(value), name, strict, allow_downcast)

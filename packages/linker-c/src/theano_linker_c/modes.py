@@ -1,0 +1,324 @@
+"""Modes: how the graph of a function is rewritten, and what runs it.
+
+A mode is a linker (what runs the program) and an optimizer (a query on :data:`optdb`, the database of rewrites). Higher
+layers register their rewrites in :data:`optdb`; a mode finds them the next time it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from theano_graph import FunctionGraph, TheanoError, compose, config
+from theano_optimize import (
+    EquilibriumDatabase,
+    GraphRewriter,
+    MergeRewriter,
+    Phase as Phase,
+    RewriteQuery,
+    RewriteTrace,
+    SequenceDatabase,
+    constant_folding,
+)
+
+from . import _flags_modes as _flags_modes
+
+__all__ = [
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "Linker",
+    "Mode",
+    "ModeError",
+    "Phase",
+    "get_default_mode",
+    "get_mode",
+    "optdb",
+    "predefined_linkers",
+    "predefined_modes",
+    "predefined_optimizers",
+    "register_linker",
+    "register_mode",
+    "register_optimizer",
+]
+
+
+class ModeError(TheanoError, ValueError):
+    """There is no mode, linker or optimizer of the given name, or a name is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linker:
+    """What runs an optimized graph.
+
+    Parameters
+    ----------
+    name : str
+        Name of the linker.
+    native : bool
+        True: the C runtime with native kernels, where they can be built. False: the Python machine.
+    allow_gc : bool or None
+        Whether intermediate results are freed; None follows the flag `allow_gc`.
+    native_only : bool
+        True: an op without native form is an error.
+    """
+
+    name: str
+    native: bool = True
+    allow_gc: bool | None = None
+    native_only: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+predefined_linkers: dict[str, Linker] = {}
+"""The linkers that may be given by name."""
+
+
+def register_linker(name: str, linker: Linker) -> None:
+    """Make `linker` known under `name`.
+
+    Raises
+    ------
+    ModeError
+        If the name is taken.
+    """
+    _add(predefined_linkers, name, linker, "linker")
+
+
+def _add(table: dict[Any, Any], name: str, item: Any, kind: str) -> None:
+    if name in table:
+        raise ModeError(compose(f"there is already a {kind} called {name!r}", mend="choose another name."))
+    table[name] = item
+
+
+for _name in ("cvm", "c|py", "clpy", "vm_native"):
+    register_linker(_name, Linker(_name))
+for _name in ("cvm_nogc", "c|py_nogc", "clpy_nogc"):
+    register_linker(_name, Linker(_name, allow_gc=False))
+for _name in ("vm", "py"):
+    register_linker(_name, Linker(_name, native=False))
+register_linker("vm_nogc", Linker("vm_nogc", native=False, allow_gc=False))
+register_linker("c", Linker("c", allow_gc=False, native_only=True))
+
+optdb = SequenceDatabase("optdb")
+"""All rewrites, in the order of their phases. Its databases `canonicalize`, `stabilize`, `specialize` and
+`uncanonicalize` take node rewriters; whole-graph rewriters are registered with a position."""
+
+_ALL = ("fast_run", "fast_compile", "o1", "o2", "o3", "o4", "unsafe")
+_MOST = ("fast_run", "o3", "o4", "unsafe")
+
+optdb.register("merge1", MergeRewriter(), *_ALL, "merge", position=Phase.MERGE)
+canonicalize = EquilibriumDatabase("canonicalize")
+optdb.register("canonicalize", canonicalize, *_ALL, position=Phase.CANONICALIZE)
+canonicalize.register("constant_folding", constant_folding, "fast_run", "fast_compile")
+optdb.register("stabilize", EquilibriumDatabase("stabilize"), *_MOST, "Stabilization", position=Phase.STABILIZE)
+optdb.register("specialize", EquilibriumDatabase("specialize"), *_MOST, position=Phase.SPECIALIZE)
+optdb.register("uncanonicalize", EquilibriumDatabase("uncanonicalize"), *_MOST, position=Phase.UNCANONICALIZE)
+optdb.register("merge2", MergeRewriter(), *_ALL, "merge", position=Phase.FUSE)
+optdb.register("merge3", MergeRewriter(), *_ALL, "merge", position=Phase.FINAL_MERGE)
+
+_EMPTY = RewriteQuery([])
+_FAST_RUN = RewriteQuery(["fast_run"])
+
+predefined_optimizers: dict[str | None, RewriteQuery] = {
+    None: _EMPTY,
+    "None": _EMPTY,
+    "merge": RewriteQuery(["merge"]),
+    "fast_compile": RewriteQuery(["fast_compile"]),
+    "o1": RewriteQuery(["fast_compile"]),
+    "o2": RewriteQuery(["fast_compile", "o2", "fusion"], exclude=["inplace"]),
+    "o3": _FAST_RUN.excluding("inplace"),
+    "o4": _FAST_RUN,
+    "fast_run": _FAST_RUN,
+    "unsafe": _FAST_RUN.excluding("inplace").including("unsafe"),
+    "stabilize": RewriteQuery(["stabilize", "Stabilization", "fast_compile"]),
+    "Stabilization": RewriteQuery(["stabilize", "Stabilization", "fast_compile"]),
+    "fast_run_stable": _FAST_RUN.requiring("stable"),
+}
+"""The queries on :data:`optdb` that may be given by name."""
+
+
+def register_optimizer(name: str, optimizer: RewriteQuery) -> None:
+    """Make the query `optimizer` known under `name`.
+
+    Raises
+    ------
+    ModeError
+        If the name is taken.
+    """
+    _add(predefined_optimizers, name, optimizer, "optimizer")
+
+
+class Mode:
+    """How a function is compiled: what rewrites its graph and what runs it.
+
+    Parameters
+    ----------
+    linker : str or Linker, optional
+        By default the flag `linker`.
+    optimizer : str, RewriteQuery, GraphRewriter or None
+        By default the flag `optimizer`. The name ``"None"`` or the value ``None`` given explicitly applies no rewrite.
+
+    Raises
+    ------
+    ModeError
+        For a name that is not known; the message lists those that are.
+
+    Examples
+    --------
+    >>> from theano_linker_c import FAST_RUN, Mode
+    >>> mode = FAST_RUN.excluding("inplace")
+    >>> mode.linker.name
+    'cvm'
+    >>> Mode(linker="py", optimizer="fast_compile").linker.native
+    False
+    """
+
+    def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default") -> None:
+        self.provided_linker = linker
+        self.provided_optimizer = optimizer
+        chosen = config.linker if linker is None else linker
+        self.linker = chosen if isinstance(chosen, Linker) else _find(predefined_linkers, chosen, "linker")
+        chosen = config.optimizer if isinstance(optimizer, str) and optimizer == "default" else optimizer
+        self._optimizer: RewriteQuery | GraphRewriter = (
+            chosen
+            if isinstance(chosen, (RewriteQuery, GraphRewriter))
+            else _find(predefined_optimizers, chosen, "optimizer")
+        )
+
+    @property
+    def query(self) -> RewriteQuery | None:
+        """The query on :data:`optdb`; None where the mode has a rewriter of its own."""
+        return self._optimizer if isinstance(self._optimizer, RewriteQuery) else None
+
+    @property
+    def optimizer(self) -> GraphRewriter:
+        """The rewriter for graphs; later registrations in :data:`optdb` are seen by later uses."""
+        if isinstance(self._optimizer, RewriteQuery):
+            return optdb.query(self._optimizer)
+        return self._optimizer
+
+    def rewrite(self, fgraph: FunctionGraph) -> Any:
+        """Apply the rewrites of this mode to `fgraph`, in place."""
+        if self._optimizer == _EMPTY:
+            return None
+        trace = RewriteTrace(sys.stdout) if config.optimizer_verbose else None
+        return self.optimizer.rewrite(fgraph, on_error=config.on_opt_error, trace=trace)
+
+    def clone(self, linker: str | Linker | None = None, optimizer: Any = "same") -> Mode:
+        """Return a mode like this one with another linker or optimizer."""
+        same = isinstance(optimizer, str) and optimizer == "same"
+        return self._like(self.linker if linker is None else linker, self._optimizer if same else optimizer)
+
+    def _like(self, linker: str | Linker, optimizer: Any) -> Mode:
+        return Mode(linker, optimizer)
+
+    def including(self, *tags: str) -> Mode:
+        """Return a mode that also applies the rewrites with one of `tags`."""
+        return self._like(self.linker, self._need_query("including").including(*tags))
+
+    def excluding(self, *tags: str) -> Mode:
+        """Return a mode without the rewrites that have one of `tags` (or of these names)."""
+        return self._like(self.linker, self._need_query("excluding").excluding(*tags))
+
+    def requiring(self, *tags: str) -> Mode:
+        """Return a mode with only those rewrites that have all of `tags`."""
+        return self._like(self.linker, self._need_query("requiring").requiring(*tags))
+
+    def _need_query(self, method: str) -> RewriteQuery:
+        if isinstance(self._optimizer, RewriteQuery):
+            return self._optimizer
+        raise ModeError(
+            compose(
+                f"Mode.{method}: this mode has a rewriter of its own, which has no tags",
+                mend="make the mode with the name of an optimizer or a RewriteQuery.",
+            )
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Mode):
+            return NotImplemented
+        return self.linker == other.linker and self._optimizer == other._optimizer
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.linker, self._optimizer))
+
+    def __repr__(self) -> str:
+        return f"Mode(linker={self.linker.name!r}, optimizer={self.provided_optimizer!r})"
+
+
+def _find(table: dict[Any, Any], name: Any, kind: str) -> Any:
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        known = ", ".join(sorted(repr(key) for key in table))
+        raise ModeError(compose(f"there is no {kind} called {name!r}", mend=f"use one of {known}.")) from None
+
+
+FAST_COMPILE = Mode("py", "fast_compile")
+FAST_RUN = Mode("cvm", "fast_run")
+
+predefined_modes: dict[str, Mode] = {"FAST_COMPILE": FAST_COMPILE, "FAST_RUN": FAST_RUN}
+"""The modes that may be given by name."""
+
+
+def register_mode(name: str, mode: Mode) -> None:
+    """Make `mode` known under `name`, for `function(..., mode=name)` and the flag `mode`.
+
+    Raises
+    ------
+    ModeError
+        If the name is taken.
+    """
+    if name in ("Mode", "default"):
+        raise ModeError(compose(f"the name {name!r} stands for the mode that flags describe", mend="choose another."))
+    _add(predefined_modes, name, mode, "mode")
+
+
+def get_mode(mode: str | Mode | None) -> Mode:
+    """Return the mode that `mode` stands for.
+
+    Parameters
+    ----------
+    mode : str, Mode or None
+        A mode is returned as it is; None stands for the flag `mode`.
+
+    Raises
+    ------
+    ModeError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> from theano_linker_c import FAST_RUN, get_mode
+    >>> get_mode("FAST_RUN") is FAST_RUN
+    True
+    """
+    if isinstance(mode, Mode):
+        return mode
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(
+            compose(f"a mode is a string or a Mode, not {type(mode).__name__}", mend="write `mode='FAST_RUN'`, say.")
+        )
+    name: str = config.mode if mode is None else mode
+    found = Mode() if name == "Mode" else _find({**predefined_modes, "Mode": None}, name, "mode")
+    return _with_tag_flags(found) if mode is None or name == "Mode" else found
+
+
+def get_default_mode() -> Mode:
+    """Return the mode that the flags describe: `mode`, `linker`, `optimizer`, and the `optimizer_...ing` tags."""
+    return get_mode(None)
+
+
+def _with_tag_flags(mode: Mode) -> Mode:
+    """Refine the default mode by the flags `optimizer_including`, `optimizer_excluding` and `optimizer_requiring`."""
+    for tags, method in (
+        (config.optimizer_including, "including"),
+        (config.optimizer_excluding, "excluding"),
+        (config.optimizer_requiring, "requiring"),
+    ):
+        if tags:
+            mode = getattr(mode, method)(*tags.split(":"))
+    return mode
