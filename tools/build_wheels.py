@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 from _house import LAYERS, WHEELS, Layer, find_uv, layer
 
 TOP_FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE")
+NOISE = re.compile(r"(copying|creating|adding|writing|reading|running) ")
 STALE = shutil.ignore_patterns("__pycache__", "*.so", "*.pyc", "*.egg-info")
 
 
@@ -87,7 +89,8 @@ def build(item: Layer, kinds: tuple[str, ...], out: Path, python: str) -> list[P
         command = [find_uv(), "build", *kinds, "--python", python, "--out-dir", str(made), str(tree)]
         done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
-            sys.exit(f"{done.stdout}\nbuilding {item.distribution} failed (output above)")
+            said = [line for line in done.stdout.splitlines() if not NOISE.match(line)]
+            sys.exit("\n".join([*said, f"building {item.distribution} failed (output above)"]))
         out.mkdir(parents=True, exist_ok=True)
         results = []
         for path in sorted(made.iterdir()):

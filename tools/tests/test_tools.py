@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+from unittest import mock
+
+TOOLS = Path(__file__).resolve().parent.parent
+import build_wheels
+import check_imports
+import check_release
+import check_size
+import summarise
+from _house import LAYERS, Layer, closure, layer, layer_of, split_requirements
+
+TOOLS = Path(__file__).resolve().parent.parent
+
+PASSED = '<testcase classname="a" name="b"><system-out /></testcase>'
+FAILED = '<testcase classname="a" name="c"><failure message="no" /></testcase>'
+ERROR = '<testcase classname="a" name="d"><error message="no" /></testcase>'
+SKIPPED = '<testcase classname="a" name="e"><skipped /></testcase>'
+
+
+class FolderTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+class TestSummarise(FolderTestCase):
+    def summarise(self, *reports: str) -> tuple[str, int]:
+        for i, cases in enumerate(reports):
+            self.write(f"{i}.xml", f"<testsuite>{cases}</testsuite>")
+        command = [sys.executable, str(TOOLS / "summarise.py"), str(self.folder)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stdout.splitlines()[-1], done.returncode
+
+    def test_sums_all_reports(self) -> None:
+        self.assertEqual(("3 passed, 0 failed, 1 skipped", 0), self.summarise(PASSED + PASSED, PASSED + SKIPPED))
+
+    def test_errors_count_as_failures(self) -> None:
+        self.assertEqual(("1 passed, 2 failed, 0 skipped", 1), self.summarise(PASSED, FAILED + ERROR))
+
+    def test_no_report_is_a_failure(self) -> None:
+        self.assertEqual(("0 passed, 0 failed, 0 skipped", 1), self.summarise())
+
+    def test_only_skipped_tests_are_a_failure(self) -> None:
+        self.assertEqual(("0 passed, 0 failed, 1 skipped", 1), self.summarise(SKIPPED))
+
+    def test_wording(self) -> None:
+        self.assertEqual("2 passed, 0 failed, 0 skipped", summarise.sentence(Counter(passed=2)))
+
+
+class TestLayers(unittest.TestCase):
+    def test_environment_names(self) -> None:
+        for name, expected in (
+            ("graph", "graph"),
+            ("py312-linker-c", "linker-c"),
+            ("py311-numpy126-tensor", "tensor"),
+            ("nocompiler-theano", "theano"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(expected, layer_of(name).name)
+
+    def test_unknown_layer(self) -> None:
+        with self.assertRaisesRegex(SystemExit, r"no such layer: 'grap'; the layers are graph, optimize"):
+            layer_of("grap")
+
+    def test_closure_is_ordered_lowest_first(self) -> None:
+        names = [item.name for item in closure(layer("tensor"))]
+        self.assertEqual(["graph", "optimize", "linker-c", "gpuarray", "tensor"], names)
+
+    def test_lowest_layers_need_no_other_package(self) -> None:
+        for name in ("graph", "optimize"):
+            self.assertEqual([], split_requirements(layer(name).requires)[1])
+
+    def test_requirements_are_split_by_distribution(self) -> None:
+        ours, others = split_requirements(["theano-graph~=0.1.0", "theano-testing[tensor]~=0.1.0", "numpy>=1.26"])
+        self.assertEqual((["graph", "testing"], ["numpy>=1.26"]), ([item.name for item in ours], others))
+
+    def test_bounds_fit_the_versions_of_the_layers(self) -> None:
+        for name in LAYERS:
+            for text in layer(name).requires:
+                if text.startswith("theano"):
+                    (below,) = split_requirements([text])[0]
+                    bound = text.partition("~=")[2].rsplit(".", 1)[0]
+                    self.assertTrue(check_release.source_version(below).startswith(bound + "."), (name, text))
+
+
+class TestWheelFingerprint(FolderTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("pyproject.toml", "[project]")
+        self.write("src/theano_x/__init__.py", "a = 1")
+        self.item = Layer("x", self.folder, "theano-x", (), ())
+
+    def test_changes_with_the_content_and_the_variant(self) -> None:
+        before = build_wheels.fingerprint(self.item, "any")
+        self.assertNotEqual(before, build_wheels.fingerprint(self.item, "cp311"))
+        self.write("src/theano_x/__init__.py", "a = 2")
+        self.assertNotEqual(before, build_wheels.fingerprint(self.item, "any"))
+
+    def test_built_files_do_not_count(self) -> None:
+        before = build_wheels.fingerprint(self.item, "any")
+        self.write("src/theano_x/_runtime.cpython-311.so", "")
+        self.write("src/theano_x/__pycache__/a.pyc", "")
+        self.write("src/theano_x.egg-info/PKG-INFO", "")
+        self.assertEqual(before, build_wheels.fingerprint(self.item, "any"))
+
+    def test_only_a_layer_with_c_sources_is_built_per_python(self) -> None:
+        self.assertEqual("any", build_wheels.variant_of(self.item, sys.executable))
+        self.write("setup.py", "")
+        with mock.patch.dict("os.environ", {"CC": "/nonexistent/cc"}):
+            tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-nocompiler"
+            self.assertEqual(tag, build_wheels.variant_of(self.item, sys.executable))
+
+
+class TestImportRules(FolderTestCase):
+    def problems(self, text: str) -> list[str]:
+        return [message for _, message in check_imports.problems(self.write("a.py", text), "theano_tensor")]
+
+    def test_private_names_of_another_package(self) -> None:
+        for text in (
+            "from theano_graph._type import Type",
+            "from theano_graph import _type",
+            "import theano_linker_c.scalar._op",
+        ):
+            with self.subTest(text):
+                self.assertIn("takes the private name theano_", self.problems(text)[0])
+
+    def test_allowed(self) -> None:
+        self.assertEqual(
+            [],
+            self.problems(
+                "from theano_graph import Type, __version__\nfrom theano_tensor._type import x\nfrom ._y import _z\n"
+            ),
+        )
+
+    def test_star_import(self) -> None:
+        self.assertEqual(["star import from theano_graph"], self.problems("from theano_graph import *"))
+
+
+class TestSizes(unittest.TestCase):
+    def lengths(self, text: str) -> list[tuple[str, int, int]]:
+        return list(check_size.long_functions(ast.parse(text)))
+
+    def test_long_function(self) -> None:
+        body = "    x = 1\n"
+        self.assertEqual([], self.lengths("def f():\n" + body * 59))
+        self.assertEqual([("f", 1, 61)], self.lengths("def f():\n" + body * 60))
+
+    def test_docstring_does_not_count(self) -> None:
+        self.assertEqual([], self.lengths('def f():\n    """' + "text\n" * 40 + '    """\n' + "    x = 1\n" * 59))
+
+
+class TestChangelogRules(FolderTestCase):
+    def problems(self, **fragments: str) -> list[str]:
+        source = layer("graph").folder
+        self.write("pyproject.toml", (source / "pyproject.toml").read_text())
+        self.write("CHANGELOG.md", "# Changelog\n\n<!-- release notes start -->\n")
+        self.write("src/theano_graph/_version.py", '__version__ = "0.1.0"\n')
+        self.write("changelog.d/.gitkeep", "")
+        for name, text in fragments.items():
+            self.write(f"changelog.d/{name.replace('__', '.')}.md", text)
+        return list(check_release.changelog_problems(Layer("graph", self.folder, "theano-graph", (), ())))
+
+    def test_good_fragment(self) -> None:
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual([], self.problems(**{"+merge__added": "Merging keeps names.\n"}))
+
+    def test_lost_fragments(self) -> None:
+        found = self.problems(**{"merge": "A.\n", "12__improved": "B.\n", "+empty__fixed": "\n"})
+        self.assertEqual(3, len(found))
+        self.assertIn("changelog: +empty.fixed.md would be lost", found)
+
+    def test_nothing_to_tell(self) -> None:
+        self.assertEqual(["changelog: no section for 0.1.0 and no fragment to make one of"], self.problems())
+
+
+class TestBootstrap(unittest.TestCase):
+    def run_bootstrap(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(TOOLS.parent / "bootstrap.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def test_help(self) -> None:
+        done = self.run_bootstrap("--help")
+        self.assertEqual(0, done.returncode)
+        self.assertIn("python3 bootstrap.py demo", done.stdout)
+
+    def test_unknown_task(self) -> None:
+        for arguments in ((), ("tests",)):
+            done = self.run_bootstrap(*arguments)
+            self.assertEqual((2, 1), (done.returncode, len(done.stderr.splitlines())))
+
+
+if __name__ == "__main__":
+    unittest.main()
