@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 from unittest import mock
 
-TOOLS = Path(__file__).resolve().parent.parent
 import build_wheels
 import check_imports
 import check_release
