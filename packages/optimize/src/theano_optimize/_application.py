@@ -51,6 +51,7 @@ class RuleApplication:
         self.fgraph = fgraph
         self.options = options
         self.trace = options.trace
+        self._seconds = 0.0
 
     def ask(self, rewriter: NodeRewriter, node: Apply) -> tuple[NodeRewriter, Pairs] | None:
         """Return the rule that answered and the checked replacements that it offers, or None for no change.
@@ -67,7 +68,8 @@ class RuleApplication:
                 self._fail(_raised(rewriter, node, error))
             return None
         if self.trace is not None:
-            self.trace.asked(rule.name, perf_counter() - start)
+            self._seconds = perf_counter() - start
+            self.trace.asked(rule.name, self._seconds)
         if result is None or result is False or is_unchanged(node, result):
             return None
         try:
@@ -94,7 +96,7 @@ class RuleApplication:
             return False
         if trace is not None:
             after = "\n".join(expression_text(new, trace.depth) for _, new in pairs)
-            trace.fired(rule.info, where, before, after, perf_counter() - start)
+            trace.fired(rule.info, where, before, after, self._seconds + perf_counter() - start)
         return True
 
     def _fail(self, error: RewriteError) -> None:

@@ -133,6 +133,9 @@ class MergeTable(Feature):
         if trace is not None:
             text = expression_text(node.outputs[0], trace.depth)
             trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
+        for old, new in pairs:
+            if new.name is None:
+                new.name = old.name
         fgraph.replace_all(pairs, reason=MERGE_NODES)
         profile.count(MERGE_NODES)
 

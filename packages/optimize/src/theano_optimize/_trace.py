@@ -26,7 +26,7 @@ class RewriteEvent:
     before, after : str
         The expressions, printed to a limited depth; variables that are replaced together are joined by line breaks.
     seconds : float
-        Time spent in the rule's ``transform``, this time.
+        Time that the rule and the replacement took.
     """
 
     info: RewriteInfo
