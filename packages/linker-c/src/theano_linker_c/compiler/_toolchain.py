@@ -6,6 +6,7 @@ user's arguments and the processor, so that a later process learns all it needs 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -23,7 +24,11 @@ from ._options import CompilerOptions
 #: Arguments that generated code relies on: integers wrap, NaN and inf are exact, no rounding differs from Python.
 BASE = ("-pipe", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 #: Arguments that make code faster, each tried.
-OPTIONAL = ("-march=native", "-fopenmp-simd", "-mprefer-vector-width=512")
+_TUNING = ("-march=native", "-mprefer-vector-width=512")
+OPTIONAL = (*_TUNING, "-fopenmp-simd", "-nostartfiles", "-nodefaultlibs")
+#: Loops that matter say so themselves; gcc vectorises them at this level too, in half the time of the next.
+OPTIMIZE = "-O1"
+_CLANG_OPTIMIZE = "-O2"
 _VECTOR_CANDIDATES = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -124,51 +129,80 @@ def _read_record(folder: CompileDirectory, key: str) -> Toolchain | None:
 
 
 def _probe(path: str, options: CompilerOptions, folder: CompileDirectory, key: str) -> Toolchain | None:
-    base = [*BASE, *(("-O3",) if options.optimize else ()), *(("-DDEBUG",) if options.debug else ())]
+    """Find the best arguments that work: usually all of them, at the first attempt."""
+    base = [*BASE, *((OPTIMIZE,) if options.optimize else ()), *(("-DDEBUG",) if options.debug else ())]
     base += ["-Wall"] if options.warnings else ["-w"]
-    plain = _try(path, base, _PROBE, folder)
-    if plain is not None:
-        return None
-    refused = _try(path, [*base, *options.extra], _PROBE, folder)
-    if refused is not None:
-        raise compile_error(path, [*base, *options.extra], _PROBE, refused, folder)
-    flags = _optional_flags(path, base, options, folder)
+    optional = [flag for flag in OPTIONAL if options.optimize or flag not in _TUNING]
     names = available_vector_functions()
-    if names and "-fopenmp-simd" in flags and _vectors_work(path, [*flags, "-lmvec", "-lm"], names, folder):
-        libraries = ["-lmvec", "-lm"]
-    else:
-        names, libraries = (), ["-lm"]
-    arguments = (*flags, *libraries)
-    version = _version_text(path, folder)
-    return Toolchain(path, arguments, names, digest(key, version, *arguments, *names))
+    best = [*base, *optional, *options.extra, *(("-lmvec",) if names else ()), "-lm"]
+    trial = _try(path, best, bool(names), folder)
+    if trial.version is None:
+        if _try(path, [*base, "-lm"], False, folder).version is None:
+            return None
+        plain = _try(path, [*base, *options.extra, "-lm"], False, folder)
+        if plain.version is None:
+            raise compile_error(path, [*base, *options.extra], _probe_source(False), plain.message, folder)
+        good = [f for f in optional if _try(path, [*base, f, *options.extra, "-lm"], False, folder).version is not None]
+        best = [*base, *good, *options.extra]
+        vectors = "-fopenmp-simd" in good and _try(path, [*best, "-lmvec", "-lm"], True, folder).version is not None
+        names = names if vectors else ()
+        best += ["-lmvec", "-lm"] if vectors else ["-lm"]
+        trial = _try(path, best, vectors, folder)
+    if "clang" in (trial.version or "").lower():
+        # Clang vectorises from the second level on only, and has no calls of vector functions.
+        best, names = [_CLANG_OPTIMIZE if a == OPTIMIZE else a for a in best if a != "-lmvec"], ()
+    return Toolchain(path, tuple(best), names, digest(key, trial.version or "", *best, *names))
 
 
-def _optional_flags(path: str, base: Sequence[str], options: CompilerOptions, folder: CompileDirectory) -> list[str]:
-    wanted = [flag for flag in OPTIONAL if options.optimize or flag == "-fopenmp-simd"]
-    if _try(path, [*base, *wanted, *options.extra], _PROBE, folder) is None:
-        return [*base, *wanted, *options.extra]
-    good = [flag for flag in wanted if _try(path, [*base, flag, *options.extra], _PROBE, folder) is None]
-    return [*base, *good, *options.extra]
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What came of compiling the probe: the compiler's version, or None and its message."""
+
+    version: str | None
+    message: str = ""
 
 
-_PROBE = """#include <stdint.h>
-double theano_probe(const double *x, int64_t n) {
-  double s = 0;
-#pragma omp simd reduction(+: s)
-  for (int64_t i = 0; i < n; i++) s += x[i];
-  return s;
-}
-"""
-
-
-def _try(path: str, arguments: Sequence[str], source: str, folder: CompileDirectory) -> str | None:
-    """Compile `source`; None if that works, else the compiler's message."""
+def _try(path: str, arguments: Sequence[str], vectors: bool, folder: CompileDirectory) -> _Trial:
+    """Compile the probe, load it, and look at what it computes."""
     output = folder.temporary_file(".so")
     try:
-        run = run_compiler(path, [*arguments, "-lm"], source, output)
-        return None if run.ok else run.message
+        run = run_compiler(path, arguments, _probe_source(vectors), output)
+        if not run.ok:
+            return _Trial(None, run.message)
+        library = ctypes.CDLL(output)
+        values = (ctypes.c_double * 32)(*([0.5] * 32))
+        library.theano_probe(ctypes.c_int64(32), values)
+        if any(abs(value - 1.6487212707001282) > 1e-14 for value in values):
+            return _Trial(None, "the probe computes wrong values")
+        version = bytes((ctypes.c_char * 256).in_dll(library, "theano_version"))
+        return _Trial(version.rstrip(b"\0").decode("utf-8", "replace"))
+    except (OSError, ValueError, AttributeError) as error:
+        return _Trial(None, str(error))
     finally:
-        _remove(output)
+        with contextlib.suppress(OSError):
+            os.unlink(output)
+
+
+def _probe_source(vectors: bool) -> str:
+    """Write a file with a vectorised loop over exp, for double and float, and the compiler's version."""
+    attribute = '__attribute__((simd("notinbranch"), const)) ' if vectors else ""
+    return f"""#include <stdint.h>
+{attribute}double exp(double);
+{attribute}float expf(float);
+#ifdef __clang__
+const char theano_version[256] = "clang " __VERSION__;
+#else
+const char theano_version[256] = __VERSION__;
+#endif
+void theano_probe(int64_t n, double *x) {{
+#pragma omp simd
+  for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]);
+}}
+void theano_probe_float(int64_t n, float *x) {{
+#pragma omp simd
+  for (int64_t i = 0; i < n; i++) x[i] = expf(x[i]);
+}}
+"""
 
 
 def available_vector_functions() -> tuple[str, ...]:
@@ -188,52 +222,3 @@ def available_vector_functions() -> tuple[str, ...]:
             if all(hasattr(library, symbol) for symbol in symbols):
                 names.append(name + suffix)
     return tuple(names)
-
-
-def _vectors_work(path: str, arguments: Sequence[str], names: Sequence[str], folder: CompileDirectory) -> bool:
-    """Compile a loop over each function in `names`, load it, and look at a value."""
-    output = folder.temporary_file(".so")
-    try:
-        if not run_compiler(path, arguments, _vector_probe(names), output).ok:
-            return False
-        function = ctypes.CDLL(output).theano_probe
-        values = (ctypes.c_double * 32)(*([0.5] * 32))
-        function(ctypes.c_int64(32), values)
-        return all(abs(value - 1.6487212707001282) < 1e-14 for value in values)
-    except OSError:
-        return False
-    finally:
-        _remove(output)
-
-
-def _vector_probe(names: Sequence[str]) -> str:
-    lines = ["#include <stdint.h>"]
-    for name in names:
-        scalar = "double" if name in _VECTOR_CANDIDATES else "float"
-        two = name in _TWO_ARGUMENTS or name[:-1] in _TWO_ARGUMENTS
-        parameters, call = (f"{scalar}, {scalar}", "x[i], x[i]") if two else (scalar, "x[i]")
-        attribute = '__attribute__((simd("notinbranch"), const))'
-        lines.append(f"{attribute} {scalar} {name}({parameters});")
-        lines.append(f"void loop_{name}(int64_t n, {scalar} *x) {{")
-        lines += ["#pragma omp simd", f"for (int64_t i = 0; i < n; i++) x[i] = {name}({call}); }}"]
-    return "\n".join([*lines, "void theano_probe(int64_t n, double *x) { loop_exp(n, x); }", ""])
-
-
-def _version_text(path: str, folder: CompileDirectory) -> str:
-    """Give the compiler's own version text, by compiling it into an object."""
-    output = folder.temporary_file(".so")
-    try:
-        if not run_compiler(path, ["-w"], "const char theano_version[256] = __VERSION__;\n", output).ok:
-            return ""
-        return bytes((ctypes.c_char * 256).in_dll(ctypes.CDLL(output), "theano_version")).rstrip(b"\0").decode()
-    except (OSError, ValueError):
-        return ""
-    finally:
-        _remove(output)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return

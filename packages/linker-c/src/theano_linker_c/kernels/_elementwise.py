@@ -1,14 +1,41 @@
-"""C text of elementwise kernels."""
+"""C text of elementwise kernels.
+
+There is one vectorised loop, over contiguous operands. Other strides are served by a plain loop where an element is
+cheap; where it is not, blocks of the operands are copied together and the vectorised loop runs on the copies. So an
+element has the same value whatever the strides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..scalar import CValue, ScalarProgram, c_cast, program_of
 from ._descriptions import EXPENSIVE, ElementwiseKernel
-from ._source import CFunction, CWriter, KernelSource, Operand, layout_test, vector_layouts
+from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
 PARAMETERS = "int64_t n, char *const *data, const int64_t *strides"
+BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A scalar program over operands: what it reads comes first, results go to the operands that are written."""
+
+    program: ScalarProgram
+    operands: tuple[Operand, ...]
+    #: For each vectorised loop, which operands are the same for all elements.
+    layouts: tuple[tuple[bool, ...], ...]
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """Operands that are read."""
+        return tuple(operand for operand in self.operands if operand.read)
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        """Operands that are written."""
+        return tuple(operand for operand in self.operands if operand.written)
 
 
 def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
@@ -19,42 +46,98 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     NoNativeForm
         If a dtype or an op has no C form.
     """
-    program = program_of(kernel.scalar_op, kernel.input_dtypes)
     inputs = [Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes)]
-    outputs = [Operand(len(inputs) + i, dtype) for i, dtype in enumerate(kernel.output_dtypes)]
+    count = len(inputs)
+    outputs = [Operand(count + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.output_dtypes)]
+    written = (False,) * len(outputs)
+    layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast)) if kernel.ndim else ()
+    program = program_of(kernel.scalar_op, kernel.input_dtypes)
+    return KernelSource(nest_functions(Nest(program, (*inputs, *outputs), layouts), ""))
+
+
+def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
+    """Write the function NAME + `suffix` and the vectorised loops that it calls."""
+    loops = [_vector_function(nest, fixed, f"__vector{i}{suffix}") for i, fixed in enumerate(nest.layouts)]
     writer = CWriter()
-    for operand in (*inputs, *outputs):
-        operand.declare(writer)
-    for fixed in vector_layouts(kernel.broadcast, len(inputs)) if kernel.ndim else []:
-        written = (False,) * len(outputs)
-        with writer.block(f"if ({layout_test((*inputs, *outputs), (*fixed, *written))})"):
-            loop(writer, program, inputs, outputs, fixed=fixed)
+    plain = not loops or nest.program.cost < EXPENSIVE
+    for operand in nest.operands:
+        if plain:
+            operand.declare(writer, stride=True)
+        else:
+            operand.declare_stride(writer)
+    for function, fixed in zip(loops, nest.layouts, strict=True):
+        with writer.block(f"if ({_layout_test(nest.operands, fixed)})"):
+            writer.line(f"{SYMBOL}{function.suffix}(n, data);")
             writer.line("return;")
-    loop(writer, program, inputs, outputs, fixed=None)
-    return KernelSource((CFunction("", PARAMETERS, tuple(writer.lines)),))
+    if plain:
+        _loop(writer, nest, [None] * len(nest.inputs), "strided")
+    else:
+        _blocked_loop(writer, nest, loops[0].suffix)
+    return (*loops, CFunction(suffix, PARAMETERS, tuple(writer.lines)))
 
 
-def loop(
-    writer: CWriter,
-    program: ScalarProgram,
-    inputs: Sequence[Operand],
-    outputs: Sequence[Operand],
-    fixed: Sequence[bool] | None,
-) -> None:
-    """Write one loop; `fixed` says which inputs are the same for all elements, None: all operands have strides."""
-    mode = "strided" if fixed is None else "contiguous"
-    values: list[CValue | None] = [None] * len(inputs)
-    for i, operand in enumerate(inputs):
-        if fixed is not None and fixed[i]:
-            values[i] = operand.load(writer, "fixed")
+def _layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
+    return " && ".join(
+        f"s{operand.index} == {0 if is_fixed else operand.itemsize}"
+        for operand, is_fixed in zip(operands, fixed, strict=True)
+    )
+
+
+def _vector_function(nest: Nest, fixed: Sequence[bool], suffix: str) -> CFunction:
+    writer = CWriter()
+    for operand in nest.operands:
+        operand.declare(writer, stride=False)
+    values = [x.load(writer, "fixed") if fixed[x.index] else None for x in nest.inputs]
     # An output may be the very memory of an input: element i is then read before it is written, in each lane. So the
     # loop has no dependence between elements, although the pointers are not `restrict`.
-    if fixed is not None or program.cost >= EXPENSIVE:
-        writer.directive("#pragma omp simd")
+    writer.directive("#pragma omp simd")
+    _loop(writer, nest, values, "contiguous")
+    return CFunction(suffix, "int64_t n, char *const *data", tuple(writer.lines))
+
+
+def _loop(writer: CWriter, nest: Nest, values: Sequence[CValue | None], mode: str) -> None:
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        loaded = [v if v is not None else x.load(writer, mode) for v, x in zip(values, inputs, strict=True)]
-        statements, results = program.emit(loaded, "t")
+        loaded = [v if v is not None else x.load(writer, mode) for v, x in zip(values, nest.inputs, strict=True)]
+        statements, results = nest.program.emit(loaded, "t")
         for statement in statements:
             writer.line(statement)
-        for operand, result in zip(outputs, results, strict=True):
+        for operand, result in zip(nest.outputs, results, strict=True):
             writer.line(f"{operand.place(mode)} = {c_cast(result, operand.dtype)};")
+
+
+def _blocked_loop(writer: CWriter, nest: Nest, vector: str) -> None:
+    """Run the vectorised loop on blocks; operands that are not contiguous are copied there and back."""
+    fixed = nest.layouts[0]
+    declare_blocks(writer, [x for x in nest.operands if not fixed[x.index]], len(nest.operands), BLOCK)
+    with writer.block(f"for (int64_t start = 0; start < n; start += {BLOCK})"):
+        writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
+        for operand in nest.operands:
+            take_block(writer, operand, fixed[operand.index])
+        writer.line(f"{SYMBOL}{vector}(count, block);")
+        for x in nest.outputs:
+            size = x.itemsize
+            copy = f"theano_scatter(data[{x.index}] + start * s{x.index}, b{x.index}, s{x.index}, count, {size});"
+            writer.line(f"if (s{x.index} != {size}) {copy}")
+
+
+def declare_blocks(writer: CWriter, operands: Sequence[Operand], count: int, length: int) -> None:
+    """Declare a buffer ``b<index>`` for each of `operands`, and the pointers ``block`` of all `count` operands."""
+    for x in operands:
+        writer.line(f"char b{x.index}[{length * x.itemsize}] __attribute__((aligned(64)));")
+    writer.line(f"char *block[{max(count, 1)}];")
+
+
+def take_block(writer: CWriter, x: Operand, fixed: bool) -> None:
+    """Point ``block[index]`` to `count` contiguous elements from `start`, copied where they are not contiguous."""
+    place, stride, size = f"data[{x.index}]", f"s{x.index}", x.itemsize
+    if fixed:
+        writer.line(f"block[{x.index}] = {place};")
+        return
+    writer.line(f"block[{x.index}] = {stride} == {size} ? {place} + start * {size} : b{x.index};")
+    if x.read:
+        # One value for all elements is copied once: the block keeps it.
+        again = f"{stride} != {size} && (start == 0 || {stride} != 0)"
+        copy = f"theano_gather(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
+        if x.written:
+            again = f"{stride} != {size}"
+        writer.line(f"if ({again}) {copy}")

@@ -19,6 +19,28 @@ MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("atan2", "pow", "hypot", "fmod"), 2),
     }
 )
+
+
+def _copy_function(name: str, target: str, source: str) -> str:
+    cases = " ".join(
+        f"case {size}: for (int64_t i = 0; i < n; i++) __builtin_memcpy({target}, {source}, {size}); break;"
+        for size in (1, 2, 4, 8)
+    )
+    return (
+        f"static __attribute__((noinline)) char *{name}(char *to, const char *from, int64_t stride, int64_t n, "
+        f"const int64_t size) {{ switch (size) {{ {cases} }} return to; }}"
+    )
+
+
+#: Copies between strided memory and a block: cheap to compile, and never the bulk of the work.
+COPIES: Mapping[str, str] = MappingProxyType(
+    {
+        "theano_gather": _copy_function("theano_gather", "to + i * size", "from + i * stride"),
+        "theano_scatter": _copy_function("theano_scatter", "to + i * stride", "from + i * size"),
+    }
+)
+#: Stands for the kernel's own symbol in the bodies of its functions.
+SYMBOL = "SYMBOL"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -49,15 +71,21 @@ class CWriter:
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """One function of a kernel: the suffix of its name, its parameters and the lines of its body."""
+    """One function of a kernel: the suffix of its name, its parameters and the lines of its body.
+
+    A function with a suffix that starts with two underscores is used by the others only.
+    """
 
     suffix: str
     parameters: str
     body: tuple[str, ...]
+    result: str = "void"
 
     def render(self, symbol: str) -> str:
-        """Give the definition under the name ``symbol + suffix``."""
-        return "\n".join([f"void {symbol}{self.suffix}({self.parameters}) {{", *self.body, "}"])
+        """Give the definition under the name ``symbol + suffix``; the body says SYMBOL for `symbol`."""
+        private = "static __attribute__((noinline)) " if self.suffix.startswith("__") else ""
+        head = f"{private}{self.result} {symbol}{self.suffix}({self.parameters}) {{"
+        return "\n".join([head, *(line.replace(SYMBOL, symbol) for line in self.body), "}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +96,8 @@ class KernelSource:
 
     @property
     def has_outer(self) -> bool:
-        """Whether there is a second function, for the reduced axis outside."""
-        return len(self.functions) > 1
+        """Whether there is a function for the reduced axis outside."""
+        return any(function.suffix == "_outer" for function in self.functions)
 
     def render(self, symbol: str) -> str:
         """Give the definitions, named after `symbol`."""
@@ -90,7 +118,8 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = ()) 
     -------
     str
     """
-    helpers = helper_definitions(definitions)
+    helpers = [*(text for name, text in COPIES.items() if any(name in d for d in definitions))]
+    helpers += helper_definitions(definitions)
     used = {word for text in (*helpers, *definitions) for word in _WORD.findall(text)}
     declared = [_declaration(name, frozenset(vector_functions)) for name in sorted(used) if _base(name)]
     return "\n".join(["#include <stdint.h>", *declared, *helpers, *definitions, ""])
@@ -119,21 +148,27 @@ def memory_type(dtype: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An array that a kernel reads or writes: its pointer ``p<index>`` and byte stride ``s<index>``."""
+    """An array that a kernel reads or writes: entry `index` of its pointers and byte strides."""
 
     index: int
     dtype: str
+    read: bool = True
+    written: bool = False
 
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
         return 1 if self.dtype == "bool" else int(re.sub(r"\D", "", self.dtype)) // 8
 
-    def declare(self, writer: CWriter, stride: bool = True) -> None:
-        """Declare pointer and stride."""
+    def declare(self, writer: CWriter, stride: bool) -> None:
+        """Declare the pointer ``p<index>`` and, if asked for, the stride ``s<index>``."""
         writer.line(f"char *const p{self.index} = data[{self.index}];")
         if stride:
-            writer.line(f"const int64_t s{self.index} = strides[{self.index}];")
+            self.declare_stride(writer)
+
+    def declare_stride(self, writer: CWriter) -> None:
+        """Declare the stride ``s<index>``."""
+        writer.line(f"const int64_t s{self.index} = strides[{self.index}];")
 
     def place(self, mode: str) -> str:
         """Give the C text of the element: in a "contiguous" loop, a "strided" loop, or "fixed" for all i."""
@@ -151,7 +186,7 @@ class Operand:
         return CValue(f"x{self.index}", self.dtype)
 
 
-def vector_layouts(broadcast: Sequence[Sequence[bool]], count: int) -> list[tuple[bool, ...]]:
+def vector_layouts(broadcast: Sequence[Sequence[bool]]) -> list[tuple[bool, ...]]:
     """Say for which choices of fixed inputs a vectorised loop is worth its code.
 
     Scalars are fixed in all of them. Inputs that stretch along the last axis, which is the inner one of C-ordered
@@ -160,18 +195,10 @@ def vector_layouts(broadcast: Sequence[Sequence[bool]], count: int) -> list[tupl
     Returns
     -------
     list of tuple of bool
-        For each loop, which of the `count` inputs are fixed; empty if all are scalars.
+        For each loop, which inputs are fixed; empty if all inputs are scalars.
     """
     scalars = tuple(all(pattern) for pattern in broadcast)
-    if count and all(scalars):
+    if all(scalars):
         return []
-    last = tuple(bool(pattern) and pattern[-1] for pattern in broadcast)
+    last = tuple(pattern[-1] for pattern in broadcast)
     return [scalars] if all(last) or last == scalars else [scalars, last]
-
-
-def layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
-    """Give the condition that the strides fit a loop: fixed operands have stride 0, the others are contiguous."""
-    return " && ".join(
-        f"s{operand.index} == {0 if is_fixed else operand.itemsize}"
-        for operand, is_fixed in zip(operands, fixed, strict=True)
-    )
