@@ -1,0 +1,112 @@
+"""Looking at tensor expressions and building new ones, for rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarOp
+
+from .._convert import constant
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, Elemwise
+
+FLOATS = frozenset({"float16", "float32", "float64"})
+
+
+def lift(op: ScalarOp) -> Elemwise:
+    """Return the tensor op that applies a scalar op to each element; one instance for each scalar op."""
+    found = _LIFTED.get(op)
+    if found is None:
+        found = _LIFTED[op] = Elemwise(op)
+    return found
+
+
+_LIFTED: dict[ScalarOp, Elemwise] = {}
+
+
+def call(op: ScalarOp, *inputs: TensorVariable) -> TensorVariable:
+    """Apply a scalar op with one result to tensors."""
+    return cast(TensorVariable, lift(op).make_node(*inputs).outputs[0])
+
+
+def operands(variable: Variable, *ops: ScalarOp) -> list[TensorVariable] | None:
+    """Return what one of the scalar `ops` is applied to to make `variable`, or None if it is made otherwise."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, Elemwise):
+        return None
+    own = node.op.scalar_op
+    for op in ops:
+        if own is op or own == op:
+            return cast("list[TensorVariable]", node.inputs)
+    return None
+
+
+def number(variable: Variable) -> Any:
+    """Return the single number that a constant holds, also one with inserted dimensions; None for all else."""
+    while True:
+        if isinstance(variable, Constant):
+            data = variable.data
+            return data.item() if isinstance(data, np.ndarray) and data.size == 1 else None
+        node = variable.owner
+        if node is None or not isinstance(node.op, DimShuffle):
+            return None
+        variable = node.inputs[0]
+
+
+def scalar_constant(value: Any, dtype: str, ndim: int) -> TensorVariable:
+    """Return a constant with `ndim` dimensions of length 1."""
+    return constant(np.full((1,) * ndim, value, dtype=dtype))
+
+
+def cast_to(variable: TensorVariable, dtype: str) -> TensorVariable:
+    """Return `variable` with another dtype."""
+    return variable if variable.type.dtype == dtype else call(scalar.cast(dtype), variable)
+
+
+def fitted(node: Apply, new: TensorVariable, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
+    """Return `new` as the replacement for the only output of an elementwise node, or None if it cannot be made to fit.
+
+    Parameters
+    ----------
+    node : Apply
+    new : TensorVariable
+        With as many dimensions as the output. It is converted to the dtype of the output, and filled into its shape.
+    donors : sequence of Variable, optional
+        Where a shape may be taken from; the inputs of the node by default.
+    """
+    old: TensorType = node.outputs[0].type
+    new = cast_to(new, old.dtype)
+    if old.is_super(new.type):
+        return [new]
+    if new.type.ndim != old.ndim:
+        return None
+    for donor in node.inputs if donors is None else donors:
+        if getattr(donor.type, "ndim", None) == old.ndim:
+            filled = call(scalar.second, cast(TensorVariable, donor), new)
+            if old.is_super(filled.type):
+                return [filled]
+    return None
+
+
+def is_float(variable: Variable) -> bool:
+    """Tell whether a tensor holds real floating-point numbers."""
+    return getattr(variable.type, "dtype", None) in FLOATS
+
+
+def is_stretched(variable: TensorVariable) -> bool:
+    """Tell whether all dimensions of a tensor have static length 1: it holds one number."""
+    return all(variable.type.broadcastable)
+
+
+def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
+    """Return the node that is the only user of `variable`, or None."""
+    clients = fgraph.clients(variable)
+    if len(clients) == 1 and isinstance(clients[0][0], Apply):
+        return clients[0][0]
+    return None

@@ -1,0 +1,201 @@
+"""Products of logistic factors: ``exp(x)``, ``1 + exp(x)``, ``1 - sigmoid(x)`` in terms of sigmoids, and back.
+
+With s = sigmoid(z) and t = sigmoid(-z) = 1 - s: ``exp(z) = s / t``, ``1 + exp(z) = 1 / t``. So each product of such
+terms is ``s**a * t**b``. Written that way, what cancels does cancel, and no factor is infinite where the product is
+finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from theano_graph import Variable
+from theano_linker_c import scalar
+
+from .._variable import TensorVariable
+from ._language import call, number, operands
+from ._products import Product
+
+#: Terms of a sum that are looked at to see whether two arguments are opposite.
+MAX_TERMS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """An argument as a sum of terms, up to its sign."""
+
+    key: Hashable
+    sign: int
+
+
+def signed_sum(variable: TensorVariable) -> Signed:
+    """Return a key that is the same for `variable` and its negative, and the sign that tells them apart."""
+    terms: dict[Hashable, float] = {}
+    order: dict[Hashable, int] = {}
+    stack: list[tuple[TensorVariable, float]] = [(variable, 1.0)]
+    steps = 0
+    while stack:
+        term, weight = stack.pop()
+        steps += 1
+        parts = _terms(term, weight) if steps <= MAX_TERMS else None
+        if parts is not None:
+            stack.extend(parts)
+            continue
+        value = number(term)
+        leaf: Hashable = term if value is None else ("constant", term.type.dtype)
+        terms[leaf] = terms.get(leaf, 0.0) + weight * (1.0 if value is None else float(value))
+        order.setdefault(leaf, id(leaf) if value is None else -1)
+    kept = {leaf: weight for leaf, weight in terms.items() if weight != 0}
+    if not kept:
+        return Signed(("zero", variable), 1)
+    first = min(kept, key=lambda leaf: order[leaf])
+    sign = 1 if kept[first] > 0 else -1
+    return Signed(frozenset((leaf, weight * sign) for leaf, weight in kept.items()), sign)
+
+
+def _terms(variable: TensorVariable, weight: float) -> list[tuple[TensorVariable, float]] | None:
+    inputs = operands(variable, scalar.add)
+    if inputs is not None:
+        return [(v, weight) for v in inputs]
+    inputs = operands(variable, scalar.sub)
+    if inputs is not None:
+        return [(inputs[0], weight), (inputs[1], -weight)]
+    inputs = operands(variable, scalar.neg)
+    if inputs is not None:
+        return [(inputs[0], -weight)]
+    inputs = operands(variable, scalar.mul)
+    if inputs is not None and len(inputs) == 2:
+        for factor, other in (inputs, reversed(inputs)):
+            value = number(factor)
+            if value is not None and not isinstance(value, complex) and other.type.dtype == variable.type.dtype:
+                return [(other, weight * float(value))]
+    return None
+
+
+def one_plus(variable: Variable) -> TensorVariable | None:
+    """Return x if `variable` is ``1 + x``."""
+    inputs = operands(variable, scalar.add)
+    if inputs is None or len(inputs) != 2:
+        return None
+    for value, other in (inputs, reversed(inputs)):
+        if number(value) == 1:
+            return other
+    return None
+
+
+def one_minus(variable: Variable) -> TensorVariable | None:
+    """Return x if `variable` is ``1 - x``, also written ``1 + -x``."""
+    inputs = operands(variable, scalar.sub)
+    if inputs is not None and number(inputs[0]) == 1:
+        return inputs[1]
+    rest = one_plus(variable)
+    negated = None if rest is None else operands(rest, scalar.neg)
+    return None if negated is None else negated[0]
+
+
+#: Powers of sigmoid(u) and sigmoid(-u), u, and how badly we want to be rid of the form.
+Atom = tuple[TensorVariable, int, int, float]
+
+
+def logistic_atom(variable: Variable) -> Atom | None:
+    """Return what `variable` is as a product of sigmoids, or None."""
+    inner = operands(variable, scalar.sigmoid)
+    if inner is not None:
+        return inner[0], 1, 0, 1.0
+    inner = operands(variable, scalar.exp)
+    if inner is not None:
+        return inner[0], 1, -1, 1.0
+    rest = one_plus(variable)
+    inner = None if rest is None else operands(rest, scalar.exp)
+    if inner is not None:
+        return inner[0], 0, -1, 2.0
+    rest = one_minus(variable)
+    inner = None if rest is None else operands(rest, scalar.sigmoid)
+    if inner is not None:
+        return inner[0], 0, 1, 1.25
+    return None
+
+
+@dataclass(slots=True)
+class Powers:
+    """``sigmoid(z)**plus * sigmoid(-z)**minus`` for one z up to sign, with the variables known for z and -z."""
+
+    plus: int = 0
+    minus: int = 0
+    arguments: dict[int, TensorVariable] = field(default_factory=dict)
+
+    def weight(self) -> float:
+        """Return how costly and how dangerous the shortest form is: divisions by sigmoids are to be avoided."""
+        if self.plus == -self.minus:
+            return 1.0 if self.plus else 0.0
+        return sum(p if p > 0 else -3.0 * p for p in (self.plus, self.minus))
+
+    def argument(self, sign: int) -> TensorVariable:
+        """Return z (sign 1) or -z (sign -1)."""
+        known = self.arguments.get(sign)
+        return call(scalar.neg, self.arguments[-sign]) if known is None else known
+
+
+@dataclass(slots=True)
+class LogisticProduct:
+    """A product whose logistic factors are kept apart from the others."""
+
+    rest: Product
+    powers: dict[Hashable, Powers]
+    weight_before: float
+
+    def weight(self) -> float:
+        """Return the weight of the logistic factors in their best form."""
+        return sum(p.weight() for p in self.powers.values())
+
+    def is_logistic(self) -> bool:
+        """Tell whether a sigmoid, or what can become one, is among the factors; ``exp`` alone does not count."""
+        return any(p.plus != -p.minus for p in self.powers.values()) or self.weight() < self.weight_before
+
+    def times(self, other: LogisticProduct) -> LogisticProduct:
+        """Return the product of two."""
+        rest = Product(self.rest.coefficient * other.rest.coefficient, dict(self.rest.factors))
+        for variable, power in other.rest.factors.items():
+            rest.multiply(variable, power)
+        powers = {k: Powers(p.plus, p.minus, dict(p.arguments)) for k, p in self.powers.items()}
+        for key, p in other.powers.items():
+            mine = powers.setdefault(key, Powers())
+            mine.plus += p.plus
+            mine.minus += p.minus
+            mine.arguments = {**p.arguments, **mine.arguments}
+        return LogisticProduct(rest, powers, self.weight_before + other.weight_before)
+
+    def build(self, dtype: str, ndim: int) -> TensorVariable:
+        """Return the expression."""
+        whole = Product(self.rest.coefficient, dict(self.rest.factors))
+        for p in self.powers.values():
+            if p.plus == -p.minus and p.plus:
+                whole.multiply(call(scalar.exp, p.argument(1 if p.plus > 0 else -1)), abs(p.plus))
+                continue
+            for sign, power in ((1, p.plus), (-1, p.minus)):
+                if power:
+                    whole.multiply(call(scalar.sigmoid, p.argument(sign)), power)
+        return whole.build(dtype, ndim)
+
+
+def logistic_product(product: Product) -> LogisticProduct:
+    """Split a product into logistic factors and the rest."""
+    rest = Product(product.coefficient)
+    powers: dict[Hashable, Powers] = {}
+    weight = 0.0
+    for variable, power in product.factors.items():
+        atom = logistic_atom(variable)
+        if atom is None:
+            rest.multiply(variable, power)
+            continue
+        argument, plus, minus, cost = atom
+        signed = signed_sum(argument)
+        if signed.sign < 0:
+            plus, minus = minus, plus
+        entry = powers.setdefault(signed.key, Powers())
+        entry.plus += plus * power
+        entry.minus += minus * power
+        entry.arguments.setdefault(signed.sign, argument)
+        weight += abs(power) * (3.0 if power < 0 and plus + minus > 0 else cost)
+    return LogisticProduct(rest, powers, weight)

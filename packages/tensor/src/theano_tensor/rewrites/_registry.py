@@ -1,0 +1,80 @@
+"""The list of all rewrite rules of the tensor language, and the decorator that puts a rule on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from theano_graph import Op
+from theano_linker_c.scalar import ScalarOp
+from theano_optimize import Exactness, NodeRewriter, Phase, RewriteDatabase, constant_folding, node_rewriter
+
+from ._language import lift
+
+#: Levels of rewriting that contain FAST_RUN's rules.
+_RUN_TAGS = ("fast_run", "o3", "o4", "unsafe")
+
+Tracked = ScalarOp | Op | type[Op]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A rule, the phases that it runs in, and the tags that it is registered with."""
+
+    rewriter: NodeRewriter
+    phases: tuple[Phase, ...]
+    tags: tuple[str, ...]
+
+
+#: All rules, in order of definition.
+RULES: list[Entry] = []
+
+
+def rule(
+    *tracks: Tracked,
+    phases: Sequence[Phase] = (Phase.CANONICALIZE,),
+    exactness: Exactness = Exactness.EXACT,
+    tags: Iterable[str] = ("fast_run", "fast_compile"),
+    reference: str | None = None,
+    reach: int = 1,
+) -> Callable[..., NodeRewriter]:
+    """Return a decorator that makes a rule of ``fn(fgraph, node)`` and lists it.
+
+    Parameters
+    ----------
+    *tracks : ScalarOp, Op or class of ops
+        A scalar op stands for its elementwise application.
+    phases, tags
+        Where and for which modes it is registered.
+    exactness, reference, reach
+        See :class:`theano_optimize.NodeRewriter`. `reach` is 0 if only the node's own op and inputs matter.
+    """
+    ops = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
+
+    def decorate(function: Callable[..., object]) -> NodeRewriter:
+        make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
+        made = make(function)  # type: ignore[arg-type]  # the engine checks what a rule returns
+        RULES.append(Entry(made, tuple(phases), tuple(tags)))
+        return made
+
+    return decorate
+
+
+def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
+    """Register all rules with the databases of their phases in `database`.
+
+    Rules that make expressions stable also run where only canonicalisation does (FAST_COMPILE): there a wrong number
+    would surprise as much.
+    """
+    for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
+        _register(database, phase, constant_folding, (*_RUN_TAGS, "fast_compile"))
+    for entry in RULES:
+        for phase in entry.phases:
+            tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
+            _register(database, phase, entry.rewriter, tags)
+        if Phase.CANONICALIZE not in entry.phases and Phase.STABILIZE in entry.phases:
+            _register(database, Phase.CANONICALIZE, entry.rewriter, ("fast_compile",))
+
+
+def _register(database: object, phase: Phase, rewriter: NodeRewriter, tags: tuple[str, ...]) -> None:
+    database[phase.tag].register(rewriter.name, rewriter, *tags)  # type: ignore[index]  # a database of databases

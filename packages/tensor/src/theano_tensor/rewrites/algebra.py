@@ -1,0 +1,260 @@
+"""Sums, products and powers: what is redundant is dropped, signs move outwards, constants are gathered.
+
+No two rules undo each other: each makes the expression smaller, or moves a sign towards the root without adding
+operations.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Phase
+
+from .._variable import TensorVariable
+from ..elemwise import Elemwise
+from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
+from ._products import flatten_product
+from ._registry import rule
+
+Found = list[Variable] | None
+_ABS, _POW = scalar.Abs(), scalar.Pow()
+BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
+
+
+def _inputs(node: Apply) -> list[TensorVariable]:
+    return cast("list[TensorVariable]", node.inputs)
+
+
+@rule(scalar.add, reach=0)
+def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x + 0 -> x``."""
+    kept = [x for x in _inputs(node) if number(x) != 0]
+    if len(kept) == len(node.inputs) or len(kept) > 1:
+        return None
+    return fitted(node, kept[0] if kept else _inputs(node)[0])
+
+
+@rule(scalar.sub, reach=0)
+def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x - 0 -> x`` and ``0 - x -> -x``."""
+    a, b = _inputs(node)
+    if number(b) == 0:
+        return fitted(node, a)
+    if number(a) == 0 and b.type.dtype != "bool":
+        return fitted(node, call(scalar.neg, cast_to(b, node.outputs[0].type.dtype)))
+    return None
+
+
+@rule(scalar.mul, reach=0)
+def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * 1 -> x``."""
+    kept = [x for x in _inputs(node) if number(x) != 1]
+    if len(kept) == len(node.inputs) or len(kept) > 1:
+        return None
+    return fitted(node, kept[0] if kept else _inputs(node)[0])
+
+
+@rule(scalar.mul, reach=0)
+def zero_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * 0 -> 0``, whatever x is."""
+    if any(number(x) == 0 for x in node.inputs):
+        return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
+    return None
+
+
+@rule(scalar.true_div, scalar.int_div, reach=0)
+def one_as_divisor(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x / 1 -> x``; for ``//`` only where x is an integer."""
+    a, b = _inputs(node)
+    if number(b) != 1 or (node.op.scalar_op == scalar.int_div and is_float(a)):
+        return None
+    return fitted(node, a)
+
+
+@rule(scalar.true_div, reach=0)
+def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``0 / x -> 0``, whatever x is."""
+    if number(node.inputs[0]) != 0:
+        return None
+    return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
+
+
+@rule(scalar.neg, phases=BOTH)
+def sign_of_sign(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``-(-x) -> x`` and ``-(a - b) -> b - a`` (the latter where nothing else uses the difference)."""
+    (x,) = _inputs(node)
+    inner = operands(x, scalar.neg)
+    if inner is not None:
+        return fitted(node, inner[0])
+    inner = operands(x, scalar.sub)
+    if inner is not None and sole_client(fgraph, x) is not None and is_float(x):
+        return fitted(node, call(scalar.sub, inner[1], inner[0]))
+    return None
+
+
+@rule(scalar.add, phases=BOTH)
+def signs_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``a + -b -> a - b``, ``-a + b -> b - a`` and ``-a + -b -> -(a + b)``."""
+    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
+        return None
+    a, b = _inputs(node)
+    minus_a, minus_b = operands(a, scalar.neg), operands(b, scalar.neg)
+    if minus_a is not None and minus_b is not None:
+        return fitted(node, call(scalar.neg, call(scalar.add, minus_a[0], minus_b[0])))
+    if minus_b is not None:
+        return fitted(node, call(scalar.sub, a, minus_b[0]))
+    if minus_a is not None:
+        return fitted(node, call(scalar.sub, b, minus_a[0]))
+    return None
+
+
+@rule(scalar.sub, phases=BOTH)
+def signs_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``a - -b -> a + b`` and ``-a - b -> -(a + b)``."""
+    if not is_float(node.outputs[0]):
+        return None
+    a, b = _inputs(node)
+    minus_b = operands(b, scalar.neg)
+    if minus_b is not None:
+        return fitted(node, call(scalar.add, a, minus_b[0]))
+    minus_a = operands(a, scalar.neg)
+    if minus_a is not None:
+        return fitted(node, call(scalar.neg, call(scalar.add, minus_a[0], b)))
+    return None
+
+
+@rule(scalar.mul, scalar.true_div, phases=BOTH)
+def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``-a * b -> -(a * b)``: the sign meets others further up. Not where a constant can take it."""
+    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
+        return None
+    a, b = _inputs(node)
+    minus_a, minus_b = operands(a, scalar.neg), operands(b, scalar.neg)
+    if minus_a is None and minus_b is None:
+        return None
+    bare = call(node.op.scalar_op, a if minus_a is None else minus_a[0], b if minus_b is None else minus_b[0])
+    if minus_a is not None and minus_b is not None:
+        return fitted(node, bare)
+    return fitted(node, call(scalar.neg, bare))
+
+
+def is_product(variable: Variable) -> bool:
+    """Tell whether a variable is made by a multiplication, a division or a change of sign."""
+    return operands(variable, scalar.mul, scalar.true_div, scalar.neg) is not None
+
+
+def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Tell whether the only user of a product is a product of the same dtype: the better place to look at both."""
+    output = node.outputs[0]
+    client = sole_client(fgraph, output)
+    return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
+
+
+@rule(scalar.mul, scalar.true_div, scalar.neg, reach=4)
+def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
+
+    As everywhere in the language, ``x * y / y`` is x also where y is zero.
+    """
+    root = node.outputs[0]
+    if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):
+        return None
+    if not any(is_product(v) or operands(v, scalar.sqr) for v in node.inputs):
+        return None
+    product = flatten_product(root, lambda v: sole_client(fgraph, v) is not None)
+    if not product.complete or product.cost() >= product.nodes:
+        return None
+    return fitted(node, product.build(root.type.dtype, root.type.ndim), _leaves(root, fgraph))
+
+
+def _leaves(root: Variable, fgraph: FunctionGraph) -> list[Variable]:
+    """Return variables that together have the shape of a product: the first levels of its inputs."""
+    leaves: list[Variable] = []
+    level = [root]
+    for _ in range(3):
+        level = [v for x in level if x.owner is not None and isinstance(x.owner.op, Elemwise) for v in x.owner.inputs]
+        leaves.extend(level)
+    return leaves
+
+
+@rule(scalar.add, scalar.sub, reach=2)
+def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``(x + 1) + 2 -> x + 3``, also with differences, where nothing else uses the inner sum."""
+    if not is_float(node.outputs[0]) or len(node.inputs) != 2:
+        return None
+    a, b = _inputs(node)
+    sign = 1 if node.op.scalar_op == scalar.add else -1
+    for x, other, x_sign, c_sign in ((a, b, 1, sign), (b, a, sign, 1)):
+        value = number(other)
+        inner = operands(x, scalar.add, scalar.sub)
+        if value is None or inner is None or len(inner) != 2 or sole_client(fgraph, x) is None:
+            continue
+        inner_sign = 1 if operands(x, scalar.add) is not None else -1
+        for y, constant, y_sign, k_sign in ((inner[0], inner[1], 1, inner_sign), (inner[1], inner[0], inner_sign, 1)):
+            k = number(constant)
+            if k is None or y.type.dtype != node.outputs[0].type.dtype:
+                continue
+            total = scalar_constant(c_sign * value + x_sign * k_sign * k, y.type.dtype, y.type.ndim)
+            positive = x_sign * y_sign > 0
+            return fitted(node, call(scalar.add, y, total) if positive else call(scalar.sub, total, y))
+    return None
+
+
+@rule(_POW, reach=0)
+def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x ** 2 -> sqr(x)``, and likewise for 0, 1, 1/2, -1/2, -1 and -2."""
+    x, exponent = _inputs(node)
+    value = number(exponent)
+    dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
+    if value is None or isinstance(value, complex):
+        return None
+    if value == 1:
+        return fitted(node, x)
+    if value == 0:
+        return fitted(node, scalar_constant(1, dtype, ndim))
+    if value == 2:
+        return fitted(node, call(scalar.sqr, cast_to(x, dtype)))
+    if not is_float(node.outputs[0]):
+        return None
+    base = cast_to(x, dtype)
+    if value == 0.5:
+        return fitted(node, call(scalar.sqrt, base))
+    below = {-1: base, -2: None, -0.5: None}.get(value, base)
+    if value not in (-1, -2, -0.5):
+        return None
+    if below is None:
+        below = call(scalar.sqr if value == -2 else scalar.sqrt, base)
+    return fitted(node, call(scalar.true_div, scalar_constant(1, dtype, ndim), below))
+
+
+@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0)
+def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * x -> sqr(x)``."""
+    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+        return fitted(node, call(scalar.sqr, _inputs(node)[0]))
+    return None
+
+
+@rule(scalar.sqr, _ABS)
+def sign_under_even_function(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sqr(-x) -> sqr(x)``, ``abs(-x) -> abs(x)``, also for ``abs`` inside."""
+    inner = operands(node.inputs[0], scalar.neg, _ABS)
+    if inner is None or not is_float(inner[0]):
+        return None
+    return fitted(node, call(node.op.scalar_op, inner[0]))
+
+
+@rule(scalar.sqrt)
+def square_root_of_square(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sqrt(sqr(x)) -> abs(x)``."""
+    inner = operands(node.inputs[0], scalar.sqr)
+    return None if inner is None or not is_float(inner[0]) else fitted(node, call(_ABS, inner[0]))
+
+
+@rule(scalar.log)
+def log_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(exp(x)) -> x``."""
+    inner = operands(node.inputs[0], scalar.exp)
+    return None if inner is None or not is_float(inner[0]) else fitted(node, inner[0])

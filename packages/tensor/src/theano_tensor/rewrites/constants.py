@@ -1,0 +1,61 @@
+"""Conversions and choices that do nothing."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarOp
+
+from .._variable import TensorVariable
+from ..elemwise import Elemwise
+from ._language import cast_to, fitted, number
+from ._registry import rule
+
+Found = list[Variable] | None
+
+
+def is_cast(op: object) -> bool:
+    """Tell whether an op converts the dtype of each element and does nothing else."""
+    return isinstance(op, Elemwise) and isinstance(op.scalar_op, _CAST)
+
+
+_CAST: type[ScalarOp] = type(scalar.cast("float64"))
+
+
+@rule(Elemwise)
+def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
+    if not is_cast(node.op):
+        return None
+    x = cast(TensorVariable, node.inputs[0])
+    dtype = node.outputs[0].type.dtype
+    if x.type.dtype == dtype:
+        return [x]
+    inner = x.owner
+    if inner is not None and is_cast(inner.op):
+        source = cast(TensorVariable, inner.inputs[0])
+        if np.can_cast(source.type.dtype, x.type.dtype, "safe"):
+            return [cast_to(source, dtype)]
+    return None
+
+
+@rule(scalar.identity, reach=0)
+def useless_identity(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``identity(x) -> x``."""
+    return fitted(node, cast(TensorVariable, node.inputs[0]))
+
+
+@rule(scalar.switch, reach=0)
+def switch_on_constant(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``switch(constant, a, b)`` is one of the two; so is ``switch(c, a, a)``."""
+    condition, a, b = cast("list[TensorVariable]", node.inputs)
+    if a is b:
+        return fitted(node, a)
+    value = number(condition)
+    if value is None:
+        return None
+    return fitted(node, a if value else b)

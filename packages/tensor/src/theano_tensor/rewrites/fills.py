@@ -1,0 +1,87 @@
+"""Fills (``second(like, value)``): gradients start with them, and nearly all can go."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+
+from .._variable import TensorVariable
+from ..elemwise import Elemwise
+from ._language import call, lift, number, operands, scalar_constant
+from ._registry import rule
+
+Found = list[Variable] | None
+
+
+@rule(scalar.second, reach=0)
+def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``second(like, value) -> value`` where the value has the whole shape: lengths that do not stretch are equal."""
+    _, value = node.inputs
+    return [value] if node.outputs[0].type.is_super(value.type) else None
+
+
+@rule(scalar.second)
+def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``second(second(like, a), b) -> second(like, b)``, where that has the same shape."""
+    like, value = cast("list[TensorVariable]", node.inputs)
+    inner = operands(like, scalar.second)
+    if inner is None:
+        return None
+    new = call(scalar.second, inner[0], value)
+    return [new] if node.outputs[0].type.is_super(new.type) else None
+
+
+@rule(Elemwise)
+def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``f(second(like, value), y) -> f(value, y)`` where y has the shape of the result anyway."""
+    op = node.op
+    if op.scalar_op == scalar.second:
+        return None
+    fills = [operands(v, scalar.second) for v in node.inputs]
+    if not any(fills):
+        return None
+    inputs = cast("list[TensorVariable]", list(node.inputs))
+    changed = False
+    for i, fill in enumerate(fills):
+        if fill is None:
+            continue
+        trial = [*inputs[:i], fill[1], *inputs[i + 1 :]]
+        new = op.make_node(*trial)
+        if all(o.type.is_super(n.type) for o, n in zip(node.outputs, new.outputs, strict=True)):
+            inputs, changed = trial, True
+    if changed:
+        return cast("list[Variable]", op.make_node(*inputs).outputs)
+    return _sunk(node, inputs, fills)
+
+
+def _sunk(node: Apply, inputs: list[TensorVariable], fills: list[list[TensorVariable] | None]) -> Found:
+    """``f(second(like, value), c) -> second(like, f(value, c))`` for single numbers: f is computed once."""
+    if len(node.outputs) != 1 or not isinstance(node.op, Elemwise):
+        return None
+    bare = [v if fill is None else fill[1] for v, fill in zip(inputs, fills, strict=True)]
+    if not all(all(v.type.broadcastable) for v in bare):
+        return None
+    like = next(fill[0] for fill in fills if fill is not None)
+    new = call(scalar.second, like, node.op.make_node(*bare).outputs[0])
+    return [new] if node.outputs[0].type.is_super(new.type) else None
+
+
+@rule(scalar.second, reach=0)
+def fill_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``second(x, x) -> x``."""
+    like, value = node.inputs
+    return [value] if like is value else None
+
+
+def is_filled_with(variable: Variable, value: float) -> bool:
+    """Tell whether all elements of a tensor are known to be `value`."""
+    inner = operands(variable, scalar.second)
+    return bool(number(variable if inner is None else inner[1]) == value)
+
+
+def filled_like(like: TensorVariable, value: float) -> TensorVariable:
+    """Return a tensor of the shape and dtype of `like` that is filled with a number."""
+    number_ = scalar_constant(value, like.type.dtype, like.type.ndim)
+    return cast(TensorVariable, lift(scalar.second).make_node(like, number_).outputs[0])

@@ -1,0 +1,124 @@
+"""Elementwise nodes joined into one kernel, and put into the reduction that folds their result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from
+from theano_linker_c.scalar import Composite, ScalarType
+from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
+
+from ..elemwise import Elemwise
+from ..reduce import Reduce
+from ._fused_reduce import FusedReduce
+from ._groups import MAX_OPERANDS, WITHOUT_NATIVE_FORM, fusible_groups, nest_of
+from ._language import number, sole_client
+
+
+def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[Composite, list[Variable]]:
+    """Return the scalar op that computes `outputs` of elementwise `nodes`, and the tensors that it needs.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+        In topological order.
+    outputs : sequence of Variable
+        Among the outputs of the nodes.
+
+    Returns
+    -------
+    Composite
+    list of Variable
+        Its inputs, each once. Constants that hold one number have become part of the op.
+    """
+    known: dict[Variable, Any] = {}
+    inputs: list[Variable] = []
+    scalars: list[Any] = []
+    for node in nodes:
+        for variable in node.inputs:
+            if variable in known:
+                continue
+            scalar_type = ScalarType(variable.type.dtype)
+            value = number(variable) if isinstance(variable, Constant) else None
+            if value is not None:
+                known[variable] = scalar_type.make_constant(variable.data.reshape(-1)[0])
+                continue
+            known[variable] = scalar_type.make_variable()
+            inputs.append(variable)
+            scalars.append(known[variable])
+        results = node.op.scalar_op.make_node(*(known[v] for v in node.inputs)).outputs
+        known.update(zip(node.outputs, results, strict=True))
+    return Composite(scalars, [known[v] for v in outputs]), inputs
+
+
+class FuseElementwise(GraphRewriter):
+    """Join elementwise nodes over the same loop nest into kernels with several outputs.
+
+    Nothing is computed twice: what is needed outside a kernel becomes one more output of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(info=RewriteInfo("fuse_elementwise", Phase.FUSE, ("fast_run", "fusion")))
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Change the graph."""
+        profile = RewriteProfile(self.name)
+        for group in fusible_groups(fgraph):
+            if self._fuse(fgraph, group):
+                profile.count(self.name)
+        return profile
+
+    def _fuse(self, fgraph: FunctionGraph, group: list[Apply]) -> bool:
+        inside = set(group)
+        outputs = [
+            v for node in group for v in node.outputs if any(client not in inside for client, _ in fgraph.clients(v))
+        ]
+        composite, inputs = composite_of(group, outputs)
+        if not inputs:
+            return False
+        with origin_from(group[-1]):
+            new = Elemwise(composite).make_node(*inputs).outputs
+        if not all(o.type.is_super(n.type) for o, n in zip(outputs, new, strict=True)):
+            return False
+        fgraph.replace_all(list(zip(outputs, new, strict=True)), reason=self.name)
+        return True
+
+
+class FuseReductions(GraphRewriter):
+    """Put an elementwise node into the reduction that is its only user."""
+
+    def __init__(self) -> None:
+        super().__init__(info=RewriteInfo("fuse_reductions", Phase.FUSE, ("fast_run", "fusion")))
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Change the graph."""
+        profile = RewriteProfile(self.name)
+        for node in list(fgraph.apply_nodes):
+            if isinstance(node.op, Reduce) and self._fuse(fgraph, node):
+                profile.count(self.name)
+        return profile
+
+    def _fuse(self, fgraph: FunctionGraph, node: Apply) -> bool:
+        (x,) = node.inputs
+        producer = x.owner
+        dtypes = {node.outputs[0].type.dtype, node.op.accumulator(x.type.dtype)}
+        if producer is None or dtypes & WITHOUT_NATIVE_FORM or not node.op.axes(x.type.ndim):
+            return False
+        if sole_client(fgraph, x) is None or len(producer.outputs) > 1 or nest_of(producer) is None:
+            return False
+        element, inputs = composite_of([producer], [x])
+        if not inputs or len(inputs) >= MAX_OPERANDS or not _covers(inputs, x):
+            return False
+        with origin_from(node):
+            new = FusedReduce(node.op, element).make_node(*inputs).outputs[0]
+        if not node.outputs[0].type.is_super(new.type):
+            return False
+        fgraph.replace(node.outputs[0], cast(Variable, new), reason=self.name)
+        return True
+
+
+def _covers(inputs: Sequence[Any], x: Any) -> bool:
+    """Tell whether the inputs that are left, constants taken out, still have the whole shape."""
+    patterns = [v.type.broadcastable for v in inputs]
+    return all(b == all(p[axis] for p in patterns) for axis, b in enumerate(x.type.broadcastable))

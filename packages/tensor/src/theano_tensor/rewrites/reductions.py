@@ -1,0 +1,124 @@
+"""Reductions of what can be taken out of them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, dimshuffle
+from ..reduce import AccumulatingReduce, Max, Min, Reduce, Sum
+from ..shape import size
+from ._language import call, cast_to, is_float, is_stretched, operands, sole_client
+from ._registry import rule
+
+Found = list[Variable] | None
+
+
+def _reduced(node: Apply, x: TensorVariable) -> TensorVariable:
+    """Apply the op of a reduction to another tensor."""
+    return cast(TensorVariable, node.op(x))
+
+
+def _as_type(node: Apply, new: TensorVariable) -> Found:
+    new = cast_to(new, node.outputs[0].type.dtype)
+    return [new] if node.outputs[0].type.is_super(new.type) else None
+
+
+@rule(Sum)
+def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(-x) -> -sum(x)``."""
+    (x,) = node.inputs
+    inner = operands(x, scalar.neg)
+    if inner is None or not is_float(x) or sole_client(fgraph, x) is None:
+        return None
+    return _as_type(node, call(scalar.neg, _reduced(node, inner[0])))
+
+
+@rule(Sum)
+def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(c * x) -> c * sum(x)`` and ``sum(x / c) -> sum(x) / c`` where c is a single number."""
+    (x,) = node.inputs
+    if not is_float(x) or sole_client(fgraph, x) is None:
+        return None
+    ndim = node.outputs[0].type.ndim
+    inner = operands(x, scalar.mul)
+    if inner is not None and len(inner) == 2:
+        for c, other in (inner, reversed(inner)):
+            if is_stretched(c) and not is_stretched(other) and other.type.dtype == x.type.dtype:
+                return _as_type(node, call(scalar.mul, _number(c, ndim), _reduced(node, other)))
+    inner = operands(x, scalar.true_div)
+    if inner is not None and is_stretched(inner[1]) and not is_stretched(inner[0]):
+        if inner[0].type.dtype == x.type.dtype:
+            return _as_type(node, call(scalar.true_div, _reduced(node, inner[0]), _number(inner[1], ndim)))
+    return None
+
+
+def _number(c: TensorVariable, ndim: int) -> TensorVariable:
+    """Return a tensor with one element as one with `ndim` dimensions."""
+    bare = dimshuffle(c, [])
+    return dimshuffle(bare, ["x"] * ndim)
+
+
+@rule(Sum)
+def sum_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(sum(x, a), b)`` as one sum over both, where nothing else uses the inner one."""
+    (x,) = node.inputs
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, Sum) or sole_client(fgraph, x) is None:
+        return None
+    source = inner.inputs[0]
+    if not is_float(source) or source.type.dtype != node.outputs[0].type.dtype:
+        return None
+    gone = set(inner.op.axes(source.type.ndim))
+    kept = [axis for axis in range(source.type.ndim) if axis not in gone]
+    gone |= {kept[axis] for axis in node.op.axes(x.type.ndim)}
+    return _as_type(node, Sum(sorted(gone), node.op.dtype, node.op.acc_dtype)(source))
+
+
+@rule(Sum, Max, Min, reach=0)
+def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Dimensions of length 1 need no reduction, they are dropped."""
+    (x,) = node.inputs
+    op = node.op
+    axes = op.axes(x.type.ndim)
+    single = {axis for axis in axes if x.type.shape[axis] == 1}
+    if not single:
+        return None
+    dropped = dimshuffle(x, [axis for axis in range(x.type.ndim) if axis not in single])
+    left = [axis - sum(s < axis for s in single) for axis in axes if axis not in single]
+    if not left:
+        return _as_type(node, dropped)
+    return _as_type(node, _with_axes(op, left)(dropped))
+
+
+def _with_axes(op: Reduce, axes: list[int]) -> Any:
+    if isinstance(op, AccumulatingReduce):
+        return type(op)(axes, op.dtype, op.acc_dtype)
+    return type(op)(axes)
+
+
+@rule(Sum)
+def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The sum of all elements of ``second(like, value)`` with a single number is that number times their count."""
+    (x,) = node.inputs
+    inner = operands(x, scalar.second)
+    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]):
+        return None
+    count = cast_to(size(inner[0]), node.outputs[0].type.dtype)
+    return _as_type(node, call(scalar.mul, dimshuffle(inner[1], []), count))
+
+
+@rule(Sum, Max, Min)
+def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Reducing all dimensions needs no transposition or inserted dimensions before."""
+    (x,) = node.inputs
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, DimShuffle) or node.outputs[0].type.ndim or inner.op.drop:
+        return None
+    source = inner.inputs[0]
+    if source.type.ndim == 0:
+        return _as_type(node, source)
+    return _as_type(node, _with_axes(node.op, list(range(source.type.ndim)))(source))

@@ -1,0 +1,77 @@
+"""Shapes computed without the tensors they belong to, and views that do nothing."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import Apply, FunctionGraph, Variable, shape_rule
+from theano_optimize import Phase
+
+from .._convert import constant
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, dimshuffle
+from ..gradient import GradientGate
+from ..shape import MakeVector, ShapeI, ShapeOf, shape_i
+from ._registry import rule
+
+Found = list[Variable] | None
+#: Not in FAST_COMPILE: reading a length off the inputs skips the computation, and with it the errors that it would
+#: raise.
+ONLY_RUN = ("fast_run",)
+
+
+@rule(DimShuffle)
+def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Two dimshuffles are one, and one that changes nothing is none."""
+    (x,) = node.inputs
+    order: list[int | str] = list(node.op.order)
+    inner = x.owner
+    if inner is not None and isinstance(inner.op, DimShuffle):
+        below = inner.op.order
+        return [dimshuffle(inner.inputs[0], [e if isinstance(e, str) else below[e] for e in order])]
+    return [x] if order == list(range(x.type.ndim)) else None
+
+
+@rule(ShapeOf, tags=ONLY_RUN, reach=0)
+def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``shape(x)`` as a vector of the lengths of its dimensions."""
+    (x,) = node.inputs
+    return [MakeVector("int64")(*(shape_i(x, i) for i in range(x.type.ndim)))]
+
+
+@rule(ShapeI, tags=(*ONLY_RUN, "local_shape_to_shape_i"))
+def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The length of what is computed, from the lengths of what it is computed from."""
+    x, i = cast(TensorVariable, node.inputs[0]), node.op.i
+    known = x.type.shape[i]
+    if known is not None:
+        return [_length(known)]
+    shape = _computed_shape(x)
+    return None if shape is None else [_length(shape[i])]
+
+
+def _computed_shape(x: Variable) -> Any:
+    owner = x.owner
+    if owner is None:
+        return None
+    rule_of_op = shape_rule.get(owner.op)
+    if rule_of_op is None:
+        rule_of_op = getattr(owner.op, "infer_shape", None)
+    if rule_of_op is None or not all(hasattr(v.type, "shape") for v in owner.inputs):
+        return None
+    lengths = [tuple(shape_i(v, i) for i in range(len(v.type.shape))) for v in owner.inputs]
+    return rule_of_op(owner, lengths)[x.index or 0]
+
+
+def _length(value: Any) -> Variable:
+    if isinstance(value, Variable):
+        return cast(Variable, cast(Any, value).astype("int64"))
+    return constant(np.asarray(value, dtype="int64"))
+
+
+@rule(GradientGate, phases=(Phase.CANONICALIZE,), reach=0)
+def gradient_gate_removed(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Ops that only change what is propagated back have done their work when a graph is compiled."""
+    return list(node.inputs)

@@ -1,0 +1,184 @@
+"""Expressions that overflow, cancel or divide zero by zero, written so that they do not.
+
+Sigmoids, their logarithms, and the products that gradients make of them. A gradient is built by the user before
+anything is rewritten, so that ``log(p)`` in a cost leaves ``g / p * p * (1 - p)`` in its gradient, with p saturated
+at 0 or 1: infinity times zero.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Exactness, Phase
+
+from .._variable import TensorVariable
+from ._language import call, fitted, is_float, number, operands
+from ._logistic import LogisticProduct, logistic_atom, logistic_product, one_minus, one_plus
+from ._products import Product, flatten_product
+from ._registry import rule
+from .algebra import is_inside_product, is_product
+
+Found = list[Variable] | None
+STABILIZE = {
+    "phases": (Phase.STABILIZE,),
+    "exactness": Exactness.STABILIZING,
+    "tags": ("fast_run", "fast_compile", "stabilize"),
+}
+
+#: Sums with more terms are not multiplied out.
+MAX_SUMMANDS = 16
+
+
+def _is_atom(variable: Variable) -> bool:
+    return logistic_atom(variable) is not None
+
+
+def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
+    return call(scalar.softplus, call(scalar.neg, x))
+
+
+@rule(scalar.log, reach=3, **STABILIZE)  # type: ignore[arg-type]  # one table of keywords for all rules of this module
+def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(sigmoid(x)) -> -softplus(-x)`` and ``log(1 - sigmoid(x)) -> -softplus(x)``."""
+    (p,) = node.inputs
+    atom = logistic_atom(p)
+    if atom is None or not is_float(p):
+        return None
+    x, plus, minus, _ = atom
+    if (plus, minus) == (1, 0):
+        return fitted(node, call(scalar.neg, _softplus_of_negative(x)))
+    if (plus, minus) == (0, 1):
+        return fitted(node, call(scalar.neg, call(scalar.softplus, x)))
+    if (plus, minus) == (0, -1):
+        return fitted(node, call(scalar.softplus, x))
+    return None
+
+
+@rule(scalar.log1p, reach=2, **STABILIZE)  # type: ignore[arg-type]  # as above
+def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``."""
+    (x,) = node.inputs
+    if not is_float(x):
+        return None
+    inner = operands(x, scalar.exp)
+    if inner is not None:
+        return fitted(node, call(scalar.softplus, inner[0]))
+    negated = operands(x, scalar.neg)
+    inner = None if negated is None else operands(negated[0], scalar.sigmoid)
+    return None if inner is None else fitted(node, call(scalar.neg, call(scalar.softplus, inner[0])))
+
+
+@rule(scalar.log, reach=3, **STABILIZE)  # type: ignore[arg-type]  # as above
+def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``."""
+    (argument,) = node.inputs
+    if not is_float(argument) or logistic_atom(argument) is not None:
+        return None
+    x = one_minus(argument)
+    if x is not None and is_float(x):
+        return fitted(node, call(scalar.log1p, call(scalar.neg, x)))
+    x = one_plus(argument)
+    if x is not None and is_float(x):
+        return fitted(node, call(scalar.log1p, x))
+    return None
+
+
+@rule(scalar.sub, scalar.add, **STABILIZE)  # type: ignore[arg-type]  # as above
+def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
+    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
+        return None
+    a, b = cast("list[TensorVariable]", node.inputs)
+    if node.op.scalar_op == scalar.add:
+        pairs = ((a, b, -1, False), (b, a, -1, False))
+    else:
+        pairs = ((a, b, 1, False), (b, a, 1, True))
+    for x, other, wanted, negate in pairs:
+        inner = operands(x, scalar.exp)
+        if inner is not None and number(other) == wanted:
+            result = call(scalar.expm1, inner[0])
+            return fitted(node, call(scalar.neg, result) if negate else result)
+    return None
+
+
+@rule(scalar.sub, scalar.add, reach=2, **STABILIZE)  # type: ignore[arg-type]  # as above
+def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``1 - sigmoid(x) -> sigmoid(-x)``, which keeps its digits where sigmoid(x) is near 1."""
+    p = one_minus(node.outputs[0])
+    inner = None if p is None else operands(p, scalar.sigmoid)
+    if inner is None or not is_float(inner[0]):
+        return None
+    return fitted(node, call(scalar.sigmoid, call(scalar.neg, inner[0])))
+
+
+@rule(scalar.mul, scalar.true_div, scalar.neg, reach=6, **STABILIZE)  # type: ignore[arg-type]  # as above
+def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Products of sigmoids, ``exp`` and ``1 + exp`` in short form, and sums multiplied out where factors then cancel.
+
+    ``1 / (1 + exp(-x)) -> sigmoid(x)``; ``exp(x) / (1 + exp(x)) -> sigmoid(x)``; and for the gradient of a
+    cross-entropy ``(a / s - b / (1 - s)) * s * (1 - s) -> a * (1 - s) - b * s``, with ``1 - s`` as the sigmoid of the
+    opposite argument.
+    """
+    root = node.outputs[0]
+    dtype, ndim = root.type.dtype, root.type.ndim
+    if not is_float(root) or is_inside_product(fgraph, node):
+        return None
+    product = flatten_product(root, is_product, _is_atom)
+    if not product.complete:
+        return None
+    whole = logistic_product(product)
+    if not whole.powers:
+        return None
+    if whole.is_logistic():
+        multiplied = _multiplied_out(whole, dtype, ndim)
+        if multiplied is not None:
+            return fitted(node, multiplied)
+    if whole.weight() < whole.weight_before:
+        return fitted(node, whole.build(dtype, ndim))
+    return None
+
+
+def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> TensorVariable | None:
+    """Multiply a factor that is a sum out, if divisions by sigmoids in its terms then cancel."""
+    for factor, power in whole.rest.factors.items():
+        if power != 1 or operands(factor, scalar.add, scalar.sub) is None:
+            continue
+        terms = _summands(factor)
+        if terms is None:
+            continue
+        others = {v: p for v, p in whole.rest.factors.items() if v is not factor}
+        rest = Product(whole.rest.coefficient, others)
+        common = LogisticProduct(rest, whole.powers, 0.0)
+        parts = [logistic_product(flatten_product(v, is_product, _is_atom)) for v, _ in terms]
+        done = [part.times(common) for part in parts]
+        if sum(p.weight() for p in done) < whole.weight() + sum(p.weight() for p in parts):
+            return _signed_chain([(p.build(dtype, ndim), sign) for p, (_, sign) in zip(done, terms, strict=True)])
+    return None
+
+
+def _summands(variable: TensorVariable) -> list[tuple[TensorVariable, int]] | None:
+    """Return the terms of a sum with their signs, or None if there are too many."""
+    found: list[tuple[TensorVariable, int]] = []
+    stack: list[tuple[TensorVariable, int]] = [(variable, 1)]
+    while stack:
+        v, sign = stack.pop()
+        added, subtracted = operands(v, scalar.add), operands(v, scalar.sub)
+        if added is not None and logistic_atom(v) is None:
+            stack.extend((x, sign) for x in reversed(added))
+        elif subtracted is not None and logistic_atom(v) is None:
+            stack.extend([(subtracted[1], -sign), (subtracted[0], sign)])
+        else:
+            found.append((v, sign))
+        if len(found) + len(stack) > MAX_SUMMANDS:
+            return None
+    return found
+
+
+def _signed_chain(terms: list[tuple[TensorVariable, int]]) -> TensorVariable:
+    first, sign = terms[0]
+    result = first if sign > 0 else call(scalar.neg, first)
+    for term, sign in terms[1:]:
+        result = call(scalar.add if sign > 0 else scalar.sub, result, term)
+    return result
