@@ -197,10 +197,6 @@ from ._type import (
     as_scalar as as_scalar,
 )
 
-#: The builtins' names are free in this namespace, where they mean the ops.
-abs = abs_
-pow = pow_
-
 _MODULES = (
     _arithmetic,
     _division,
@@ -305,7 +301,6 @@ __all__ = [
     "UNSIGNED_DTYPES",
     "Xor",
     "abs",
-    "abs_",
     "add",
     "and_",
     "arccos",
@@ -360,7 +355,6 @@ __all__ = [
     "neq",
     "or_",
     "pow",
-    "pow_",
     "program_from_graph",
     "program_of",
     "reciprocal",
