@@ -77,6 +77,8 @@ class Worklist(Feature):
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self.guard.gone(node)
         self._distance.pop(node, None)
+        for variable in node.outputs:
+            self._freed.pop(variable, None)
         for variable in node.inputs:
             if variable.owner is not None:
                 self._freed[variable] = None

@@ -53,12 +53,14 @@ def constant_scalar(type_: Type, data: Any) -> Any:
     return None
 
 
-@dataclass(frozen=True, slots=True)
 class Match:
-    """A way in which a pattern fits: the wildcards, and the nodes matched below the root."""
+    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made."""
 
-    bindings: dict[str, Variable]
-    interior: tuple[Apply, ...] = ()
+    __slots__ = ("bindings", "nodes")
+
+    def __init__(self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = ()) -> None:
+        self.bindings = bindings
+        self.nodes = nodes
 
 
 class Pattern:
@@ -76,6 +78,10 @@ class Pattern:
         """Yield the ways to extend `match` so that the pattern fits `variable`."""
         raise TypeError(compose(f"{type(self).__name__} has no `matches`"))
 
+    def may_match(self, variable: Variable) -> bool:
+        """Tell whether a glance does not rule out that the pattern fits `variable`; makes no objects."""
+        return True
+
     def wildcards(self) -> Iterator[str]:
         """Yield the names of the wildcards in it."""
         return iter(())
@@ -90,7 +96,7 @@ class Wildcard(Pattern):
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         bound = match.bindings.get(self.name)
         if bound is None:
-            yield Match({**match.bindings, self.name: variable}, match.interior)
+            yield Match({**match.bindings, self.name: variable}, match.nodes)
         elif same_value(bound, variable):
             yield match
 
@@ -106,6 +112,9 @@ class Number(Pattern):
     """Fits constants that stand for a number."""
 
     value: Any
+
+    def may_match(self, variable: Variable) -> bool:
+        return isinstance(variable, Constant)
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         if isinstance(variable, Constant):
@@ -142,6 +151,9 @@ class Guarded(Pattern):
     def depth(self) -> int:  # type: ignore[override]  # that of the pattern inside
         return self.pattern.depth
 
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable)
+
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         for found in self.pattern.matches(variable, match):
             if self.constraint(variable):
@@ -169,23 +181,30 @@ class Application(Pattern):
         """Tell whether `op` is the op, or an instance of the class, of this pattern."""
         return isinstance(op, self.op) if isinstance(self.op, type) else op == self.op
 
+    def may_match(self, variable: Variable) -> bool:
+        node = variable.owner
+        return node is not None and self.fits_op(node.op)
+
+    def may_match_inputs(self, node: Apply) -> bool:
+        """Tell whether a glance does not rule out that the inputs of `node` fit."""
+        inputs = node.inputs
+        if len(inputs) != len(self.inputs):
+            return False
+        if _is_permuted(node):
+            return all(any(map(pattern.may_match, inputs)) for pattern in self.inputs)
+        return all(pattern.may_match(variable) for pattern, variable in zip(self.inputs, inputs, strict=True))
+
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         node = variable.owner
-        if node is None or not self.fits_op(node.op):
+        if node is None or not self.fits_op(node.op) or not self.may_match_inputs(node):
             return iter(())
         if len(node.outputs) > 1 and variable.index != node.op.default_output:
             return iter(())
-        return self.matches_inputs(node, Match(match.bindings, (*match.interior, node)))
+        return self.matches_inputs(node, Match(match.bindings, (*match.nodes, node)))
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
-        if len(node.inputs) != len(self.inputs):
-            return
-        orders: Iterable[Sequence[Variable]]
-        if getattr(node.op, "commutative", False) and 1 < len(node.inputs) <= MAX_PERMUTED:
-            orders = _orders(node.inputs)
-        else:
-            orders = (node.inputs,)
+        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if _is_permuted(node) else (node.inputs,)
         for order in orders:
             yield from _match_all(self.inputs, order, match)
 
@@ -196,6 +215,11 @@ class Application(Pattern):
     def __str__(self) -> str:
         name = self.op.__name__ if isinstance(self.op, type) else str(self.op)
         return f"{name}({', '.join(map(str, self.inputs))})"
+
+
+def _is_permuted(node: Apply) -> bool:
+    """Tell whether the inputs of `node` are to be tried in all orders."""
+    return 1 < len(node.inputs) <= MAX_PERMUTED and bool(getattr(node.op, "commutative", False))
 
 
 def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:

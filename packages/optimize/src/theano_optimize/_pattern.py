@@ -103,7 +103,7 @@ class PatternRewriter(NodeRewriter):
             return None
         output: Variable = node.default_output()
         # Most nodes fail here, before any object is made.
-        if len(node.inputs) != len(self._root.inputs) or not self._root.fits_op(node.op):
+        if not self._root.fits_op(node.op) or not self._root.may_match_inputs(node):
             return None
         for match in self.pattern.matches(output, Match({})):
             if not self.allow_multiple_clients and _used_outside(fgraph, match):
@@ -142,8 +142,8 @@ def _substituted(replacement: object, bindings: dict[str, Variable]) -> Any:
 
 def _used_outside(fgraph: FunctionGraph, match: Match) -> bool:
     """Tell whether a node below the root of a match has a client that is not part of the match."""
-    matched = set(match.interior)
-    for node in match.interior[1:]:
+    matched = set(match.nodes)
+    for node in match.nodes[1:]:
         for output in node.outputs:
             if any(client not in matched for client, _ in fgraph.clients(output)):
                 return True

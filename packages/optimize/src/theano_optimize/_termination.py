@@ -53,7 +53,7 @@ class TerminationGuard:
         self.name = name
         self.limit = max_use_ratio * (nodes + SPARE_NODES)
         self.firings: Counter[str] = Counter()
-        self._states: Counter[Hashable] = Counter()
+        self._hashes: Counter[int] = Counter()
         self._lineage: dict[Apply, Derivation] = {}
         self._current: Derivation | None = None
 
@@ -70,8 +70,10 @@ class TerminationGuard:
         self.firings[rule] += 1
         if self.firings[rule] > self.limit:
             raise self._error(node, _rules_of(current), f"fired {self.firings[rule]} times, more than {self.limit:.0f}")
-        self._states[state] += 1
-        if self._states[state] > ALLOWED_REPETITIONS:
+        # Hashes keep no nodes alive; the line of descent tells in the end.
+        key = hash(state)
+        self._hashes[key] += 1
+        if self._hashes[key] > ALLOWED_REPETITIONS:
             cycle = _find_cycle(current)
             if cycle:
                 raise self._error(node, cycle, "come back to the same expression again and again")
