@@ -1,0 +1,98 @@
+"""What a variable is known to be while the expression is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, describe
+from theano_linker_c.scalar import Cast, Identity, Second
+
+from ._convert import as_tensor_variable
+from ._errors import NotScalarConstantError
+from ._operators import operation
+from .creation import Alloc
+from .elemwise import DimShuffle, Elemwise
+from .indexing import Subtensor
+from .shape import MakeVector, Reshape, ShapeI, SpecifyShape
+
+
+def constant_value(variable: Variable) -> Any:
+    """Return the one number that all elements of `variable` are known to have, as an array without dimensions, or None.
+
+    Looks through constants, fills, casts and views, in a number of steps that is bounded by the depth of such nodes.
+    """
+    casts: list[str] = []
+    current: Any = variable
+    while not isinstance(current, Constant):
+        following = _step(current)
+        if following is None:
+            return None
+        if isinstance(current.owner.op, Elemwise) and isinstance(current.owner.op.scalar_op, Cast):
+            casts.append(current.type.dtype)
+        if not isinstance(following, Variable):
+            value = np.asarray(following, dtype=current.type.dtype)
+            break
+        current = following
+    else:
+        data = np.asarray(current.data)
+        if data.size == 0 or not (data == data.flat[0]).all():
+            return None
+        value = np.asarray(data.flat[0])
+    for dtype in reversed(casts):
+        value = value.astype(dtype)
+    return value
+
+
+def _step(variable: Any) -> Any:
+    """Return what `variable` has the value of: a variable, a number, or None."""
+    owner = variable.owner
+    if owner is None:
+        return None
+    match owner.op:
+        case DimShuffle() | Reshape() | SpecifyShape() | Alloc():
+            return owner.inputs[0]
+        case Elemwise(scalar_op=Cast() | Identity()):
+            return owner.inputs[0]
+        case Elemwise(scalar_op=Second()):
+            return owner.inputs[1]
+        case ShapeI(i=i):
+            return owner.inputs[0].type.shape[i]
+        case Subtensor(entries=(int() as i,)) if owner.inputs[0].owner is not None and isinstance(
+            owner.inputs[0].owner.op, MakeVector
+        ):
+            return owner.inputs[0].owner.inputs[i]
+        case _:
+            return None
+
+
+@operation("get_scalar_constant_value")
+def get_scalar_constant_value(x: Any) -> Any:
+    """Return the number that `x` is known to be.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    numpy.ndarray
+        Without dimensions.
+
+    Raises
+    ------
+    NotScalarConstantError
+        If it is not known, or not all elements are the same.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> int(get_scalar_constant_value(constant(3)))
+    3
+    """
+    variable = as_tensor_variable(x)
+    value = constant_value(variable)
+    if value is None:
+        raise NotScalarConstantError(compose(f"`{variable}` is not known to be one number", where=[describe(variable)]))
+    return value

@@ -1,0 +1,152 @@
+"""Constructors of variables: types with a name for each dtype and number of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from theano_graph import compose, config
+
+from ._dtypes import canonical_dtype
+from ._type import TensorType
+from ._variable import TensorVariable
+
+
+def tensor(
+    dtype: Any = None,
+    broadcastable: Iterable[bool] | None = None,
+    name: str | None = None,
+    *,
+    shape: Iterable[int | bool | None] | None = None,
+) -> TensorVariable:
+    """Return a variable of any dtype and shape.
+
+    Parameters
+    ----------
+    dtype : str, optional
+        floatX by default.
+    broadcastable : sequence of bool, optional
+        Pattern of broadcastable dimensions. Excludes `shape`.
+    name : str, optional
+    shape : sequence of (int or None), optional
+        Static shape; None for lengths that are known at run time.
+
+    Raises
+    ------
+    TypeError
+        If neither or both of `broadcastable` and `shape` are given.
+
+    Examples
+    --------
+    >>> tensor("float32", shape=(None, 3)).type
+    TensorType(float32, (None, 3))
+    """
+    chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
+    if (shape is None) == (broadcastable is None):
+        raise TypeError(
+            compose("tensor needs either `broadcastable` or `shape`", mend="write tensor('float64', shape=(None, 3))")
+        )
+    return TensorType(chosen, shape if shape is not None else broadcastable)(name)
+
+
+def _make(pattern: tuple[bool, ...], name: str | None, dtype: Any) -> TensorVariable:
+    return TensorType(config.floatX if dtype is None else canonical_dtype(dtype, config.floatX), pattern)(name)
+
+
+def scalar(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 0-dimensional variable; dtype floatX by default."""
+    return _make((), name, dtype)
+
+
+def vector(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 1-dimensional variable; dtype floatX by default."""
+    return _make((False,), name, dtype)
+
+
+def matrix(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 2-dimensional variable; dtype floatX by default."""
+    return _make((False, False), name, dtype)
+
+
+def row(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 2-dimensional variable with one row (broadcastable); dtype floatX by default."""
+    return _make((True, False), name, dtype)
+
+
+def col(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 2-dimensional variable with one column (broadcastable); dtype floatX by default."""
+    return _make((False, True), name, dtype)
+
+
+def tensor3(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 3-dimensional variable; dtype floatX by default."""
+    return _make((False,) * 3, name, dtype)
+
+
+def tensor4(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 4-dimensional variable; dtype floatX by default."""
+    return _make((False,) * 4, name, dtype)
+
+
+def tensor5(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 5-dimensional variable; dtype floatX by default."""
+    return _make((False,) * 5, name, dtype)
+
+
+def tensor6(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 6-dimensional variable; dtype floatX by default."""
+    return _make((False,) * 6, name, dtype)
+
+
+def tensor7(name: str | None = None, dtype: Any = None) -> TensorVariable:
+    """Return a 7-dimensional variable; dtype floatX by default."""
+    return _make((False,) * 7, name, dtype)
+
+
+class PluralConstructor:
+    """Makes several variables with one constructor.
+
+    Called with an integer, it returns that many variables without names; called with names, one variable for each. One string
+    of several letters is one name for each letter.
+
+    Examples
+    --------
+    >>> x, y = dmatrices("x", "y")
+    >>> a, b, c = dscalars("abc")
+    """
+
+    def __init__(self, name: str, single: Callable[..., TensorVariable]) -> None:
+        self.__name__ = name
+        self._single = single
+
+    def __call__(self, *names: int | str | None, **kwargs: Any) -> Any:
+        """Return the list of variables (the variable itself when there is only one)."""
+        wanted: list[Any] = list(names)
+        if len(wanted) == 1 and isinstance(wanted[0], int):
+            wanted = [None] * wanted[0]
+        elif len(wanted) == 1 and isinstance(wanted[0], str):
+            wanted = list(wanted[0])
+        if not wanted:
+            raise TypeError(
+                compose(
+                    f"{self.__name__} needs a number or names",
+                    mend=f"write {self.__name__}(2) or {self.__name__}('x', 'y')",
+                )
+            )
+        variables = [self._single(name, **kwargs) for name in wanted]
+        return variables[0] if len(variables) == 1 else variables
+
+    def __repr__(self) -> str:
+        return f"<constructor {self.__name__}>"
+
+
+scalars = PluralConstructor("scalars", scalar)
+vectors = PluralConstructor("vectors", vector)
+matrices = PluralConstructor("matrices", matrix)
+rows = PluralConstructor("rows", row)
+cols = PluralConstructor("cols", col)
+tensor3s = PluralConstructor("tensor3s", tensor3)
+tensor4s = PluralConstructor("tensor4s", tensor4)
+tensor5s = PluralConstructor("tensor5s", tensor5)
+tensor6s = PluralConstructor("tensor6s", tensor6)
+tensor7s = PluralConstructor("tensor7s", tensor7)

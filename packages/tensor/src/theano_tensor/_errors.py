@@ -1,0 +1,21 @@
+"""Errors of the tensor layer."""
+
+from __future__ import annotations
+
+from theano_graph import TheanoError
+
+
+class ShapeError(TheanoError, ValueError):
+    """Shapes that do not fit each other, known when the expression is built."""
+
+
+class DTypeError(TheanoError, TypeError):
+    """A dtype that an operation does not accept."""
+
+
+class NotScalarConstantError(TheanoError, ValueError):
+    """A variable was expected to be a known scalar constant."""
+
+
+class IndexingError(TheanoError, TypeError):
+    """An index that cannot be used in an expression."""

@@ -1,0 +1,26 @@
+"""Configuration flags of the tensor layer. Public entry points read them, at the call."""
+
+from __future__ import annotations
+
+from theano_graph import EnumFlag, add_flag
+
+add_flag(
+    "floatX",
+    "Default floating-point dtype: of constructors without a dtype, and of Python floats.",
+    EnumFlag("float64", "float32", "float16"),
+)
+add_flag(
+    "cast_policy",
+    "How dtypes of Python numbers are found: 'custom' takes the smallest that fits, 'numpy+floatX' NumPy's, with floatX for floats.",
+    EnumFlag("custom", "numpy+floatX"),
+)
+add_flag(
+    "int_division",
+    "What `T.int_or_true_div(x, y)` does with two integers: 'int' divides as `//`, 'floatX' gives floatX, 'raise' refuses.",
+    EnumFlag("int", "raise", "floatX"),
+)
+add_flag(
+    "warn_float64",
+    "What to do when a float64 tensor variable is made by a constructor: 'ignore', 'warn', 'raise' or 'pdb'.",
+    EnumFlag("ignore", "warn", "raise", "pdb"),
+)

@@ -1,0 +1,366 @@
+"""The type of tensors: dtype and static shape."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theano_graph import Type, Variable, compose, config, describe
+from theano_linker_c.scalar import upcast
+
+from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES, canonical_dtype
+from ._type_values import arrays_equal, arrays_near
+
+if TYPE_CHECKING:
+    from ._variable import TensorConstant, TensorVariable
+
+StaticShape = tuple[int | None, ...]
+
+_PATTERN_NAMES: dict[tuple[bool, ...], str] = {
+    (): "scalar",
+    (False,): "vector",
+    (True, False): "row",
+    (False, True): "col",
+    (False, False): "matrix",
+    (False,) * 3: "3D",
+    (False,) * 4: "4D",
+    (False,) * 5: "5D",
+}
+
+
+class TensorType(Type):
+    """Arrays of one dtype, one number of dimensions and, as far as known, one shape.
+
+    Parameters
+    ----------
+    dtype : str
+        ``"bool"``, ``"int8"`` ... ``"uint64"``, ``"float16"``, ``"float32"``, ``"float64"``, ``"complex64"``,
+        ``"complex128"``, or ``"floatX"``.
+    shape : sequence of (int or None), or of bool
+        The length of each dimension; None where it is known at run time only. Booleans give the broadcastable pattern:
+        True stands for length 1, False for an unknown length. Also accepted under the name `broadcastable`.
+    name : str, optional
+        Name of the type itself, for printing.
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+    TypeError
+        If an entry of `shape` is no length.
+
+    Invariants
+    ----------
+    Two types are equal if dtype and shape are. A dimension broadcasts if and only if its static length is 1.
+
+    Examples
+    --------
+    >>> TensorType("float64", (None, 3))
+    TensorType(float64, (None, 3))
+    >>> str(TensorType("float64", (False, True)))
+    'float64[None, 1]'
+    """
+
+    dtype: str
+    shape: StaticShape
+    name: str | None
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Iterable[int | bool | None] | None = None,
+        name: Any = None,
+        *,
+        broadcastable: Iterable[bool] | None = None,
+    ) -> None:
+        self.dtype = canonical_dtype(dtype, config.floatX if dtype == "floatX" else "float64")
+        if (shape is None) == (broadcastable is None):
+            raise TypeError(
+                compose(
+                    "TensorType needs either a shape or a broadcastable pattern",
+                    mend="write TensorType('float64', (None, 3))",
+                )
+            )
+        lengths = tuple(shape if shape is not None else broadcastable or ())
+        self.shape = tuple(_static_length(length) for length in lengths)
+        # The manual passes False as third argument in one example; it never meant a name.
+        self.name = name if isinstance(name, str) else None
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension, whether its length is statically 1."""
+        return tuple(length == 1 for length in self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The dtype as NumPy has it."""
+        return np.dtype(self.dtype)
+
+    def clone(self, dtype: str | None = None, shape: Iterable[int | bool | None] | None = None) -> TensorType:
+        """Return a type with another dtype or another shape (or broadcastable pattern)."""
+        return TensorType(self.dtype if dtype is None else dtype, self.shape if shape is None else shape, self.name)
+
+    # ---- comparison
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(self) is type(other)
+            and isinstance(other, TensorType)
+            and (self.dtype, self.shape) == (other.dtype, other.shape)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype, self.shape))
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether `other` has the same dtype and a shape that equals or refines this one."""
+        if self is other:
+            return True
+        if type(other) is not type(self) or not isinstance(other, TensorType):
+            return False
+        return (
+            self.dtype == other.dtype
+            and len(self.shape) == len(other.shape)
+            and all(mine is None or mine == length for mine, length in zip(self.shape, other.shape, strict=True))
+        )
+
+    # ---- values
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return `value` as an array of this type.
+
+        Parameters
+        ----------
+        value : array_like
+        strict : bool
+            If true, only an array of exactly this dtype and number of dimensions is accepted, and returned as it is.
+        allow_downcast : bool, optional
+            True permits conversions that lose precision; False permits only those that lose none; None is like False but a
+            Python float may become floatX.
+
+        Returns
+        -------
+        numpy.ndarray
+            `value` itself where it is of this type already.
+
+        Raises
+        ------
+        TypeError
+            If the dtype or the number of dimensions is wrong, or the value is symbolic, or the shape is not the static one.
+        """
+        if isinstance(value, np.ndarray) and value.dtype == np.dtype(self.dtype):
+            array = value if type(value) is np.ndarray or isinstance(value, np.memmap) else np.asarray(value)
+        elif isinstance(value, Variable):
+            raise TypeError(
+                compose(
+                    f"expected an array of type {self}, got a symbolic variable",
+                    where=[describe(value)],
+                    mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces one in a function",
+                )
+            )
+        elif strict:
+            raise TypeError(self._refusal(value, "strict is set, so only an array of this very dtype will do"))
+        else:
+            array = self._convert(value, allow_downcast)
+        self._check_shape(array)
+        if not strict and not (array.flags.aligned and array.dtype.isnative):
+            array = np.array(array, dtype=self.dtype)
+        return array
+
+    def _convert(self, value: Any, allow_downcast: bool | None) -> Any:
+        if value is None:
+            raise TypeError(self._refusal(value, "None is no value"))
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise TypeError(self._refusal(value, f"it cannot be made an array: {error}")) from error
+        if array.dtype.kind not in "biufc":
+            raise TypeError(self._refusal(value, f"an array of dtype {array.dtype} holds no numbers"))
+        if self.dtype not in COMPLEX_DTYPES and array.dtype.kind == "c":
+            raise TypeError(self._refusal(value, "complex numbers would lose their imaginary part"))
+        with np.errstate(all="ignore"):
+            if allow_downcast or (allow_downcast is None and type(value) is float and self.dtype == config.floatX):
+                return array.astype(self.dtype)
+            if upcast(self.dtype, array.dtype.name) == self.dtype:
+                return array.astype(self.dtype)
+            if isinstance(value, np.ndarray):
+                raise TypeError(
+                    self._refusal(value, f"converting from {array.dtype} to {self.dtype} may lose precision")
+                )
+            converted = array.astype(self.dtype)
+        if not arrays_equal(array, converted):
+            raise TypeError(
+                self._refusal(value, f"converting from {array.dtype} to {self.dtype} would change the value")
+            )
+        return converted
+
+    def _check_shape(self, array: Any) -> None:
+        shape = array.shape
+        if shape == self.shape:
+            return
+        if len(shape) != len(self.shape):
+            raise TypeError(
+                self._refusal(
+                    array, f"wrong number of dimensions: expected {self.ndim}, got {len(shape)} with shape {shape}"
+                )
+            )
+        for axis, (wanted, got) in enumerate(zip(self.shape, shape, strict=True)):
+            if wanted is not None and wanted != got:
+                kind = "broadcastable dimension" if wanted == 1 else "dimension"
+                raise TypeError(
+                    self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got} (shape {shape})")
+                )
+
+    def _refusal(self, value: Any, reason: str) -> str:
+        if isinstance(value, np.ndarray):
+            what = f"an array of dtype {value.dtype} and shape {value.shape}"
+        else:
+            text = repr(value)
+            what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
+        return compose(
+            f"{what} is not a value of type {self}: {reason}",
+            mend=f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), or pass allow_input_downcast=True"
+            if "dimension" not in reason
+            else f"pass an array with {self.ndim} dimensions and shape {_shape_text(self.shape)}",
+        )
+
+    def is_valid_value(self, value: Any, strict: bool = True) -> bool:
+        """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""
+        try:
+            self.filter(value, strict=strict)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def value_zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return an array of zeros of this dtype."""
+        return np.zeros(shape, dtype=self.dtype)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Tell whether two arrays have the same dtype, shape and values; NaN equals NaN."""
+        return bool(a.dtype == b.dtype) and arrays_equal(a, b)
+
+    def values_eq_approx(
+        self,
+        a: Any,
+        b: Any,
+        allow_remove_inf: bool = False,
+        allow_remove_nan: bool = False,
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> bool:
+        """Tell whether two arrays have the same dtype and shape, and values equal up to rounding.
+
+        `allow_remove_inf` and `allow_remove_nan` accept any value of `b` where `a` is infinite or NaN.
+        """
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if self.dtype in DISCRETE_DTYPES:
+            return arrays_equal(a, b)
+        return arrays_near(a, b, rtol, atol, allow_remove_inf, allow_remove_nan)
+
+    def may_share_memory(self, a: Any, b: Any) -> bool:
+        """Tell whether two arrays may use the same memory."""
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
+
+    # ---- variables
+
+    def make_variable(self, name: str | None = None) -> TensorVariable:
+        """Return a new variable of this type.
+
+        Raises
+        ------
+        TypeError
+            If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
+        """
+        variable: TensorVariable = self.variable_class(self, name=name)
+        return variable
+
+    def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
+        """Return a constant of this type."""
+        constant: TensorConstant = self.constant_class(self, value, name=name)
+        return constant
+
+    def __call__(self, name: str | None = None) -> TensorVariable:
+        """Return a new variable of this type; see :meth:`make_variable`."""
+        if self.dtype == "float64" and config.warn_float64 != "ignore":
+            _report_float64(config.warn_float64)
+        return self.make_variable(name)
+
+    # ---- printing
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        if self.name is not None:
+            return self.name
+        pattern = self.broadcastable
+        if all(length in (1, None) for length in self.shape):
+            short = _PATTERN_NAMES.get(pattern)
+            return f"TensorType({self.dtype}, {short if short is not None else pattern})"
+        return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
+
+    def convert_variable(self, var: Variable) -> Variable | None:
+        """Return `var` as a variable of this type, or None.
+
+        A variable whose static shape is less precise is wrapped so that its shape is checked at run time.
+        """
+        if self.is_super(var.type):
+            return var
+        if not isinstance(var.type, TensorType) or var.type.dtype != self.dtype or var.type.ndim != self.ndim:
+            return None
+        for mine, theirs in zip(self.shape, var.type.shape, strict=True):
+            if mine is not None and theirs is not None and mine != theirs:
+                return None
+        narrow = CONVERSIONS.get("specify_static_shape")
+        return None if narrow is None else narrow(var, self.shape)
+
+
+#: Conversions that need ops; filled by the modules of these ops.
+CONVERSIONS: dict[str, Any] = {}
+
+
+def _static_length(length: Any) -> int | None:
+    if length is None or isinstance(length, (bool, np.bool_)):
+        return 1 if length else None
+    if isinstance(length, (int, np.integer)) and length >= 0:
+        return int(length)
+    raise TypeError(
+        compose(
+            f"{length!r} is no static length",
+            mend="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
+        )
+    )
+
+
+def _shape_text(shape: Iterable[Hashable]) -> str:
+    lengths = [str(length) for length in shape]
+    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+
+
+def _report_float64(action: str) -> None:
+    text = compose(
+        "a float64 variable was made (flag warn_float64)", mend="use dtype='float32', or set warn_float64='ignore'"
+    )
+    if action == "raise":
+        raise TypeError(text)
+    if action == "pdb":
+        breakpoint()
+    else:
+        warnings.warn(text, stacklevel=4)
+
+
+def is_float(dtype: str) -> bool:
+    """Tell whether `dtype` is a real floating-point dtype."""
+    return dtype in FLOAT_DTYPES

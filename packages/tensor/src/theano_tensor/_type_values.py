@@ -1,0 +1,47 @@
+"""Comparison of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: dtype -> (relative, absolute) difference that rounding explains.
+TOLERANCES: dict[str, tuple[float, float]] = {
+    "float16": (1e-2, 5e-3),
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-8, 1e-9),
+    "complex64": (1e-4, 1e-5),
+    "complex128": (1e-8, 1e-9),
+}
+
+
+def arrays_equal(a: Any, b: Any) -> bool:
+    """Tell whether two arrays have the same shape and values; NaN equals NaN."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return False
+    same = a == b
+    if a.dtype.kind in "fc" and b.dtype.kind in "fc":
+        same = same | ((a != a) & (b != b))
+    return bool(np.all(same))
+
+
+def arrays_near(
+    a: Any,
+    b: Any,
+    rtol: float | None,
+    atol: float | None,
+    allow_remove_inf: bool = False,
+    allow_remove_nan: bool = False,
+) -> bool:
+    """Tell whether two arrays of one shape differ by rounding only; NaN equals NaN, infinities must have the same sign."""
+    relative, absolute = max(TOLERANCES[np.asarray(a).dtype.name], TOLERANCES[np.asarray(b).dtype.name])
+    rtol, atol = (relative if rtol is None else rtol), (absolute if atol is None else atol)
+    with np.errstate(all="ignore"):
+        near = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+        if allow_remove_inf:
+            near = near | np.isinf(a)
+        if allow_remove_nan:
+            near = near | np.isnan(a)
+    return bool(np.all(near))

@@ -1,0 +1,160 @@
+"""Tensors of a given shape, filled with one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import canonical_dtype
+from .._errors import ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..reduce import sum as sum_over
+from ..shape import as_length, as_lengths, static_lengths
+
+
+class Alloc(Op):
+    """A new tensor of a given shape, filled with a value, which is broadcast to it.
+
+    Inputs are the value and one integer scalar for each dimension.
+    """
+
+    __props__ = ()
+
+    def make_node(self, value: Any, *lengths: Any) -> Apply:
+        """Apply to a value and lengths; ShapeError if the value does not fit."""
+        variable = as_tensor_variable(value)
+        sizes = [as_length(n) for n in lengths]
+        if variable.type.ndim > len(sizes):
+            raise ShapeError(
+                compose(
+                    f"alloc: a value of {variable.type.ndim} dimensions does not fit into {len(sizes)}",
+                    where=[describe(variable)],
+                )
+            )
+        shape = static_lengths(sizes)
+        for length, wanted in zip(reversed(variable.type.shape), reversed(shape), strict=False):
+            if length not in (1, None) and wanted is not None and length != wanted:
+                raise ShapeError(
+                    compose(
+                        f"alloc: a value of shape {variable.type.shape} does not fit into {shape}",
+                        where=[describe(variable)],
+                    )
+                )
+        return Apply(self, [variable, *sizes], [TensorType(variable.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Allocate and fill; ValueError if a length is negative or the value does not fit."""
+        value, *lengths = inputs
+        shape = tuple(int(n) for n in lengths)
+        if any(n < 0 for n in shape):
+            raise ValueError(
+                compose(f"alloc: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+            )
+        try:
+            array = np.empty(shape, dtype=value.dtype)
+            array[...] = value
+        except ValueError as error:
+            raise ValueError(
+                compose(
+                    f"alloc: a value of shape {value.shape} does not fit into the shape {shape}",
+                    where=[describe(node.inputs[0])],
+                )
+            ) from error
+        output_storage[0][0] = array
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result depends on the value, not differentiably on the lengths."""
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def __str__(self) -> str:
+        return "Alloc"
+
+
+@pullback.register(Alloc)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    value = node.inputs[0]
+    g = as_tensor_variable(cotangents[0])
+    extra = g.type.ndim - value.type.ndim
+    if extra:
+        g = sum_over(g, axis=list(range(extra)))
+    stretched = [i for i, n in enumerate(value.type.shape) if n == 1 and g.type.shape[i] != 1]
+    if stretched:
+        g = sum_over(g, axis=stretched, keepdims=True)
+    return [g, *(None for _ in node.inputs[1:])]
+
+
+@pushforward.register(Alloc)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
+
+
+@shape_rule.register(Alloc)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [tuple(node.inputs[1:])]
+
+
+def alloc(value: Any, *shape: Any) -> TensorVariable:
+    """Return a tensor of a given shape, filled with `value`.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Broadcast to the shape.
+    *shape : int or integer scalar
+        One length for each dimension.
+
+    Examples
+    --------
+    >>> alloc(0.0, 2, 3).type
+    TensorType(float32, (2, 3))
+    """
+    result: TensorVariable = Alloc()(value, *shape)
+    return result
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of a given shape, filled with a value.
+
+    Parameters
+    ----------
+    shape : int, sequence of (int or integer scalar), or symbolic vector
+    fill_value : number or scalar
+    dtype : str, optional
+        That of `fill_value` by default.
+    """
+    value = as_tensor_variable(fill_value) if dtype is None else as_tensor_variable(fill_value).astype(dtype)
+    return alloc(value, *as_lengths(shape))
+
+
+def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return zeros.
+
+    Parameters
+    ----------
+    shape : int, sequence of (int or integer scalar), or symbolic vector
+    dtype : str, optional
+        floatX by default.
+
+    Examples
+    --------
+    >>> zeros((2, 3), dtype="int32").type
+    TensorType(int32, (2, 3))
+    """
+    return alloc(
+        constant(0, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)
+    )
+
+
+def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return ones; see :func:`zeros`."""
+    return alloc(
+        constant(1, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)
+    )

@@ -1,0 +1,175 @@
+"""Ranges of numbers, and identity matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, shape_rule
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable
+from .._dtypes import INTEGER_DTYPES, canonical_dtype
+from .._errors import ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import cast, ceil, maximum
+from ..shape import as_length, static_int
+
+
+class ARange(Op):
+    """The numbers from `start` up to, and without, `stop`, in steps of `step`.
+
+    Parameters
+    ----------
+    dtype : str
+        Dtype of the result.
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = canonical_dtype(dtype, "float64")
+
+    def make_node(self, start: Any, stop: Any, step: Any) -> Apply:
+        """Apply to three scalars."""
+        bounds = [as_tensor_variable(v) for v in (start, stop, step)]
+        for v in bounds:
+            if v.type.ndim:
+                raise ShapeError(compose("arange: bounds and step are scalars", where=[describe(v)]))
+        length: int | None = None
+        if all(isinstance(v, Constant) for v in bounds):
+            length = len(np.arange(*(v.data[()] for v in bounds)))  # type: ignore[attr-defined]  # constants, see above
+        return Apply(self, bounds, [TensorType(self.dtype, (length,)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        output_storage[0][0] = np.arange(*(v[()] for v in inputs), dtype=self.dtype)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """How many numbers there are is not differentiable; integers are not either."""
+        continuous = self.dtype not in INTEGER_DTYPES
+        return [[continuous], [False], [continuous]]
+
+    def __str__(self) -> str:
+        return f"ARange{{dtype={self.dtype!r}}}"
+
+
+class Eye(Op):
+    """A matrix of zeros with ones on one diagonal; inputs are the numbers of rows and columns and the diagonal."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = canonical_dtype(dtype, "float64")
+
+    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
+        """Apply to three integer scalars."""
+        inputs = [as_length(v) for v in (n, m, k)]
+        shape = [static_int(v) for v in inputs[:2]]
+        return Apply(self, inputs, [TensorType(self.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        n, m, k = (int(v) for v in inputs)
+        output_storage[0][0] = np.eye(n, m, k, dtype=self.dtype)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on anything."""
+        return [[False]] * 3
+
+
+@pullback.register(ARange)
+def _pullback_range(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Element i is ``start + i * step``."""
+    start, _, step = node.inputs
+    if node.op.dtype in INTEGER_DTYPES:
+        return [None, None, None]
+    g = as_tensor_variable(cotangents[0])
+    steps = (node.outputs[0] - start) / step
+    return [g.sum(), None, (g * steps).sum()]
+
+
+@pullback.register(Eye)
+def _pullback_eye(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [None, None, None]
+
+
+@shape_rule.register(ARange)
+def _shape_range(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    start, stop, step = node.inputs
+    known = node.outputs[0].type.shape[0]
+    if known is not None:
+        return [(known,)]
+    return [(maximum(cast(ceil(cast(stop - start, "float64") / step), "int64"), 0),)]
+
+
+@shape_rule.register(Eye)
+def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [tuple(node.inputs[:2])]
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
+    """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
+
+    Parameters
+    ----------
+    start, stop, step : number or scalar
+        With one bound only, it is `stop`, and `start` is 0.
+    dtype : str, optional
+        By default the common dtype of the three, int64 for integers.
+
+    Examples
+    --------
+    >>> arange(3).type
+    TensorType(int64, (3,))
+    """
+    if stop is None:
+        start, stop = 0, start
+    bounds = [as_tensor_variable(v) for v in (start, stop, step)]
+    if dtype is None:
+        chosen = upcast(*(v.type.dtype for v in bounds))
+        if chosen in INTEGER_DTYPES:
+            chosen = "uint64" if chosen == "uint64" else "int64"
+        elif config.cast_policy == "numpy+floatX" and chosen == "float64" and config.floatX == "float32":
+            chosen = "float32"
+    else:
+        chosen = canonical_dtype(dtype, config.floatX)
+    result: TensorVariable = ARange(chosen)(*bounds)
+    return result
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Return a matrix of zeros with ones on one diagonal.
+
+    Parameters
+    ----------
+    n, m : int or integer scalar
+        Rows and columns; `m` is `n` by default.
+    k : int or integer scalar
+        The diagonal: 0 the main one, positive above, negative below.
+    dtype : str, optional
+        floatX by default.
+
+    Examples
+    --------
+    >>> eye(2).type
+    TensorType(float64, (2, 2))
+    """
+    result: TensorVariable = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
+        n, n if m is None else m, k
+    )
+    return result
+
+
+def identity_like(x: Any) -> TensorVariable:
+    """Return a matrix of the shape and dtype of `x` with ones on the main diagonal."""
+    variable = as_tensor_variable(x)
+    rows, columns = (variable.shape[i] for i in range(2))
+    return eye(rows, columns, 0, dtype=variable.type.dtype)

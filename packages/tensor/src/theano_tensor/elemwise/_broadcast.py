@@ -1,0 +1,93 @@
+"""The broadcasting rule, on static shapes and on the shapes of values.
+
+A dimension stretches only if its static length is 1. A dimension of unknown length that turns out to be 1 does not: lengths that
+are known only at run time must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_graph import Variable, compose, describe
+
+from .._errors import ShapeError
+from .._type import StaticShape
+from .._variable import TensorVariable
+
+
+def broadcast_static(
+    name: str, inputs: Sequence[TensorVariable], shown: Sequence[Variable] | None = None
+) -> StaticShape:
+    """Return the static shape of an elementwise result of inputs with one number of dimensions.
+
+    Parameters
+    ----------
+    name : str
+        Name of the operation, for errors.
+    inputs : sequence of TensorVariable
+    shown : sequence of Variable, optional
+        The user's own variables, for errors.
+
+    Raises
+    ------
+    ShapeError
+        If two known lengths differ and neither is 1.
+    """
+    if not inputs:
+        return ()
+    result: list[int | None] = []
+    for axis, lengths in enumerate(zip(*(x.type.shape for x in inputs), strict=True)):
+        known = {length for length in lengths if length is not None and length != 1}
+        if len(known) > 1:
+            raise ShapeError(_conflict(name, inputs if shown is None else shown, inputs, axis))
+        result.append(known.pop() if known else (None if None in lengths else 1))
+    return tuple(result)
+
+
+def _conflict(name: str, shown: Sequence[Variable], inputs: Sequence[TensorVariable], axis: int) -> str:
+    lengths = [x.type.shape[axis] for x in inputs]
+    parts = [f"{length} (`{x}`)" for x, length in zip(shown, lengths, strict=True) if length not in (None, 1)]
+    return compose(
+        f"{name}: the lengths of dimension {axis} differ: {' and '.join(parts)}",
+        where=[describe(x) for x in shown],
+        mend="give both the same length, or transpose, index or reshape one; only a length of 1 stretches",
+    )
+
+
+def check_broadcast(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequence[bool]]) -> tuple[int, ...]:
+    """Return the shape of an elementwise result of values.
+
+    Parameters
+    ----------
+    shapes : sequence of shapes
+        One for each input, all of one length.
+    broadcast : sequence of patterns
+        For each input and dimension, whether the dimension stretches (its static length is 1).
+
+    Raises
+    ------
+    ValueError
+        If two lengths that do not stretch differ.
+    """
+    result: list[int] = []
+    for axis in range(len(shapes[0]) if shapes else 0):
+        first = -1
+        for i, shape in enumerate(shapes):
+            if broadcast[i][axis]:
+                continue
+            if first < 0:
+                first = i
+            elif shape[axis] != shapes[first][axis]:
+                raise ValueError(mismatch_text(first, i, axis, shapes))
+        result.append(shapes[first][axis] if first >= 0 else 1)
+    return tuple(result)
+
+
+def mismatch_text(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) -> str:
+    """Return the error text for two lengths that differ at run time."""
+    what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {shapes[i][axis]}, input[{j}].shape[{axis}] = {shapes[j][axis]})"
+    if 1 in (shapes[i][axis], shapes[j][axis]):
+        mend = "a length of 1 stretches only where it is declared: make the variable with shape 1 there (row, col, broadcastable=...)"
+    else:
+        mend = "pass arrays whose lengths are equal in this dimension"
+    return compose(what, mend=mend)

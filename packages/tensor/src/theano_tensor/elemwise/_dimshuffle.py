@@ -1,0 +1,176 @@
+"""Dimensions permuted, inserted and dropped: a view of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import Kernel, Reorder, native_kernel
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._operators import call, operation
+from .._type import TensorType
+from .._variable import TensorVariable
+
+
+class DimShuffle(Op):
+    """Permute the dimensions of a tensor, insert dimensions of length 1, drop such dimensions.
+
+    Parameters
+    ----------
+    input_ndim : int
+        Number of dimensions of the input. A broadcastable pattern is accepted in its place.
+    order : sequence of (int or "x")
+        For each dimension of the result, the dimension of the input that it is, or ``"x"`` for a new one of length 1.
+
+    Raises
+    ------
+    ValueError
+        If an entry is out of range or given twice.
+
+    Examples
+    --------
+    ``DimShuffle(1, ("x", 0))`` makes a row of a vector.
+    """
+
+    __props__ = ("input_ndim", "order")
+    view_map = {0: [0]}
+
+    def __init__(self, input_ndim: int | Sequence[bool], order: Sequence[int | str]) -> None:
+        self.input_ndim = input_ndim if isinstance(input_ndim, int) else len(input_ndim)
+        self.order: tuple[int | str, ...] = tuple(_entry(entry, self.input_ndim, order) for entry in order)
+        kept = [entry for entry in self.order if not isinstance(entry, str)]
+        if len(set(kept)) != len(kept):
+            raise ValueError(
+                compose(f"dimshuffle: a dimension is used twice in {tuple(order)}", mend="name each dimension once")
+            )
+
+    @property
+    def shuffle(self) -> tuple[int, ...]:
+        """The dimensions that are kept, in their new order."""
+        return tuple(entry for entry in self.order if isinstance(entry, int))
+
+    @property
+    def drop(self) -> tuple[int, ...]:
+        """The dimensions that are dropped."""
+        kept = set(self.shuffle)
+        return tuple(axis for axis in range(self.input_ndim) if axis not in kept)
+
+    @property
+    def augment(self) -> tuple[int, ...]:
+        """Where dimensions are inserted, in the result."""
+        return tuple(i for i, entry in enumerate(self.order) if entry == "x")
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to `x`; ShapeError if a dimension to drop may be longer than 1."""
+        variable = as_tensor_variable(x)
+        if variable.type.ndim != self.input_ndim:
+            raise ShapeError(
+                compose(
+                    f"dimshuffle: the pattern {self.order} is for {self.input_ndim} dimensions, the tensor has {variable.type.ndim}",
+                    where=[describe(variable)],
+                )
+            )
+        shape = variable.type.shape
+        for axis in self.drop:
+            if shape[axis] != 1:
+                raise ShapeError(
+                    compose(
+                        f"dimshuffle: dimension {axis} cannot be dropped, its length is not known to be 1",
+                        where=[describe(variable)],
+                        mend="name it in the pattern, index it (x[0]), or reduce over it",
+                    )
+                )
+        lengths = [1 if isinstance(entry, str) else shape[entry] for entry in self.order]
+        return Apply(self, [variable], [TensorType(variable.type.dtype, lengths).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Return a view of the input."""
+        (x,) = inputs
+        index: list[Any] = [None if isinstance(entry, str) else slice(None) for entry in self.order]
+        # The ellipsis keeps a result without dimensions an array.
+        output_storage[0][0] = x.transpose(self.shuffle + self.drop)[(*index, *(0 for _ in self.drop), ...)]
+
+    def __str__(self) -> str:
+        return f"InplaceDimShuffle{{{','.join(map(str, self.order))}}}"
+
+
+def _entry(entry: int | str, ndim: int, order: Sequence[int | str]) -> int | str:
+    if isinstance(entry, str) and entry == "x":
+        return entry
+    if isinstance(entry, (int, np.integer)) and not isinstance(entry, bool) and -ndim <= entry < ndim:
+        return int(entry) % ndim
+    raise ValueError(
+        compose(
+            f"dimshuffle: {entry!r} in the pattern {tuple(order)} is no dimension of a tensor with {ndim}",
+            mend="use numbers below the number of dimensions, and 'x' for a new dimension of length 1",
+        )
+    )
+
+
+def _inverse(op: DimShuffle, value: TensorVariable) -> TensorVariable:
+    """Bring `value`, of the form of the op's output, into the form of its input."""
+    stretched = [axis for axis in op.augment if value.type.shape[axis] != 1]
+    if stretched:
+        value = call("sum", value, axis=stretched, keepdims=True)
+    back: list[int | str] = ["x"] * op.input_ndim
+    for i, entry in enumerate(op.order):
+        if isinstance(entry, int):
+            back[entry] = i
+    return dimshuffle(value, back)
+
+
+@pullback.register(DimShuffle)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [_inverse(node.op, as_tensor_variable(cotangents[0]))]
+
+
+@pushforward.register(DimShuffle)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@shape_rule.register(DimShuffle)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    (shape,) = input_shapes
+    return [tuple(1 if isinstance(entry, str) else shape[entry] for entry in node.op.order)]
+
+
+@native_kernel.register(DimShuffle)
+def _native(node: Apply) -> Kernel | None:
+    op = node.op
+    return Reorder(order=tuple(None if isinstance(e, str) else e for e in op.order), drop=op.drop)
+
+
+@operation("dimshuffle")
+def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
+    """Return a view of `x` with dimensions permuted, inserted (``"x"``) or dropped.
+
+    Parameters
+    ----------
+    x : tensor_like
+    order : sequence of (int or "x")
+        See :class:`DimShuffle`.
+
+    Returns
+    -------
+    TensorVariable
+        `x` itself if nothing changes.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> dimshuffle(dvector("v"), ("x", 0)).broadcastable
+    (True, False)
+    """
+    variable = as_tensor_variable(x)
+    if tuple(order) == tuple(range(variable.type.ndim)):
+        return variable
+    result: TensorVariable = DimShuffle(variable.type.ndim, order)(variable)
+    return result

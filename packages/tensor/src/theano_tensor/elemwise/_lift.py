@@ -1,0 +1,93 @@
+"""Differentiation rules of scalar ops, turned into rules on tensors.
+
+A scalar rule is run once per (op, dtypes) on fresh scalar variables. The scalar graph that it returns is kept as a flat list of
+instructions, which are then applied to tensors, op by op, so that rewriting sees them and shares what is equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, pullback, pushforward, toposort
+from theano_linker_c.scalar import ScalarOp, ScalarType
+
+from .._convert import constant
+from .._variable import TensorVariable
+
+Apply1 = Callable[[ScalarOp, Sequence[TensorVariable]], Sequence[TensorVariable]]
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedRule:
+    """A scalar graph in flat form.
+
+    Registers 0 .. n-1 hold the inputs, then come the constants, then the outputs of each instruction in turn. A result is a
+    register, or None where the rule says that nothing is connected.
+    """
+
+    constants: tuple[Any, ...]
+    instructions: tuple[tuple[ScalarOp, tuple[int, ...]], ...]
+    results: tuple[int | None, ...]
+
+    def apply(self, values: Sequence[TensorVariable], ndim: int, apply_op: Apply1) -> list[TensorVariable | None]:
+        """Run the graph on tensors with `ndim` dimensions."""
+        registers = list(values)
+        registers.extend(constant(np.reshape(data, (1,) * ndim)) for data in self.constants)
+        for op, arguments in self.instructions:
+            registers.extend(apply_op(op, [registers[i] for i in arguments]))
+        return [None if i is None else registers[i] for i in self.results]
+
+
+def _flatten(inputs: Sequence[Variable], results: Sequence[Variable | None]) -> LiftedRule:
+    register: dict[Variable, int] = {v: i for i, v in enumerate(inputs)}
+    wanted = [v for v in results if v is not None]
+    nodes = toposort(inputs, wanted)
+    constants: list[Any] = []
+    for variable in [v for node in nodes for v in node.inputs] + wanted:
+        if variable not in register and isinstance(variable, Constant):
+            register[variable] = len(inputs) + len(constants)
+            constants.append(variable.data)
+    instructions = []
+    count = len(inputs) + len(constants)
+    for node in nodes:
+        instructions.append((node.op, tuple(register[v] for v in node.inputs)))
+        for output in node.outputs:
+            register[output] = count
+            count += 1
+    return LiftedRule(tuple(constants), tuple(instructions), tuple(None if v is None else register[v] for v in results))
+
+
+@lru_cache(maxsize=4096)
+def lifted_pullback(op: ScalarOp, dtypes: tuple[str, ...], cotangent_dtypes: tuple[str, ...]) -> LiftedRule:
+    """Return the pullback of `op`; its registers start with inputs, then outputs, then cotangents.
+
+    Raises
+    ------
+    MissingRuleError
+        If the scalar op has none.
+    """
+    inputs = [ScalarType(dtype).make_variable() for dtype in dtypes]
+    cotangents: list[Variable] = [ScalarType(dtype).make_variable() for dtype in cotangent_dtypes]
+    node = op.make_node(*inputs)
+    results = pullback.lookup(op)(node, cotangents)
+    return _flatten([*inputs, *node.outputs, *cotangents], list(results))
+
+
+@lru_cache(maxsize=1024)
+def lifted_pushforward(
+    op: ScalarOp, dtypes: tuple[str, ...], tangent_dtypes: tuple[str | None, ...]
+) -> LiftedRule | None:
+    """Return the pushforward of `op`, or None if none is registered; registers: inputs, outputs, tangents that are there."""
+    rule = pushforward.get(op)
+    if rule is None:
+        return None
+    inputs = [ScalarType(dtype).make_variable() for dtype in dtypes]
+    tangents: list[Variable | None] = [None if d is None else ScalarType(d).make_variable() for d in tangent_dtypes]
+    node = op.make_node(*inputs)
+    results = rule(node, tangents)
+    return _flatten([*inputs, *node.outputs, *(t for t in tangents if t is not None)], list(results))

@@ -1,0 +1,346 @@
+"""Tensors put together along an axis, and taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable, constant
+from .._errors import ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorConstant, TensorVariable
+from ..elemwise import cast
+from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
+
+
+class Join(Op):
+    """Tensors one after the other along an axis; inputs are the axis and the tensors."""
+
+    __props__ = ()
+
+    def make_node(self, axis: Any, *tensors: Any) -> Apply:
+        """Apply to an axis and tensors of one number of dimensions.
+
+        Raises
+        ------
+        ShapeError
+            If there is no tensor, numbers of dimensions differ, the axis does not exist, or other lengths are known and differ.
+        """
+        where = as_length(axis, "an axis")
+        parts = [as_tensor_variable(t) for t in tensors]
+        if not parts:
+            raise ShapeError(compose("join: there is nothing to join", mend="pass at least one tensor"))
+        ndim = parts[0].type.ndim
+        if ndim == 0 or any(p.type.ndim != ndim for p in parts):
+            raise ShapeError(
+                compose(
+                    "join: tensors must have the same number of dimensions, at least 1",
+                    where=[describe(p) for p in parts],
+                    mend="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
+                )
+            )
+        known = static_int(where)
+        if known is not None and not -ndim <= known < ndim:
+            raise ShapeError(
+                compose(f"join: axis {known} is out of range for {ndim} dimensions", where=[describe(p) for p in parts])
+            )
+        dtype = upcast(*(p.type.dtype for p in parts))
+        parts = [cast(p, dtype) for p in parts]
+        if known is None:
+            shape: list[int | None] = [None] * ndim
+        else:
+            known %= ndim
+            where = constant(np.asarray(known, dtype="int64"))
+            shape = [_joined_length(parts, i, known) for i in range(ndim)]
+        return Apply(self, [where, *parts], [TensorType(dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Concatenate; ValueError if lengths differ."""
+        axis, *parts = inputs
+        try:
+            output_storage[0][0] = np.concatenate(parts, axis=int(axis))
+        except ValueError as error:
+            raise ValueError(
+                compose(
+                    f"join: shapes {', '.join(str(p.shape) for p in parts)} do not fit along axis {int(axis)}",
+                    where=[describe(v) for v in node.inputs[1:]],
+                    mend="all lengths but that of the axis must be equal",
+                )
+            ) from error
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the axis."""
+        return [[False]] + [[True]] * (len(node.inputs) - 1)
+
+    def __str__(self) -> str:
+        return "Join"
+
+
+def _joined_length(parts: Sequence[TensorVariable], axis: int, joined: int) -> int | None:
+    lengths = [p.type.shape[axis] for p in parts]
+    known = [n for n in lengths if n is not None]
+    if axis == joined:
+        return sum(known) if len(known) == len(lengths) else None
+    if len(set(known)) > 1:
+        raise ShapeError(
+            compose(
+                f"join: the lengths of dimension {axis} differ: {' and '.join(map(str, known))}",
+                where=[describe(p) for p in parts],
+                mend="all lengths but that of the axis must be equal",
+            )
+        )
+    return known[0] if known else None
+
+
+class Split(Op):
+    """A tensor taken apart along an axis; inputs are the tensor, the axis and the vector of lengths.
+
+    Parameters
+    ----------
+    len_splits : int
+        Number of parts.
+    """
+
+    __props__ = ("len_splits",)
+
+    def __init__(self, len_splits: int) -> None:
+        self.len_splits = int(len_splits)
+
+    def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
+        """Apply to a tensor, an axis and a vector of lengths."""
+        variable, where, vector = as_tensor_variable(x), as_length(axis, "an axis"), as_tensor_variable(splits)
+        known = static_int(where)
+        ndim = variable.type.ndim
+        if known is not None and not -ndim <= known < ndim:
+            raise ShapeError(
+                compose(f"split: axis {known} is out of range for {ndim} dimensions", where=[describe(variable)])
+            )
+        lengths: list[int | None] = [None] * self.len_splits
+        if isinstance(vector, TensorConstant):
+            lengths = [int(n) for n in vector.data]
+        elif vector.owner is not None and isinstance(vector.owner.op, MakeVector):
+            lengths = [static_int(v) for v in vector.owner.inputs]
+        if len(lengths) != self.len_splits:
+            raise ShapeError(
+                compose(f"split: {len(lengths)} lengths for {self.len_splits} parts", where=[describe(variable)])
+            )
+        outputs = []
+        for length in lengths:
+            shape = (
+                [None] * ndim
+                if known is None
+                else [length if i == known % ndim else n for i, n in enumerate(variable.type.shape)]
+            )
+            outputs.append(TensorType(variable.type.dtype, shape).make_variable())
+        return Apply(self, [variable, where, vector], outputs)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy the parts; ValueError if the lengths do not add up."""
+        x, axis, lengths = inputs
+        if len(lengths) != self.len_splits or int(lengths.sum()) != x.shape[int(axis)] or (lengths < 0).any():
+            raise ValueError(
+                compose(
+                    f"split: lengths {lengths.tolist()} do not add up to {x.shape[int(axis)]} in {self.len_splits} parts",
+                    where=[describe(node.inputs[0])],
+                )
+            )
+        for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], axis=int(axis)), strict=True):
+            storage[0] = part.copy()
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The parts do not depend differentiably on axis and lengths."""
+        return [[True] * self.len_splits, [False] * self.len_splits, [False] * self.len_splits]
+
+    def __str__(self) -> str:
+        return f"Split{{{self.len_splits}}}"
+
+
+@pullback.register(Join)
+def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    axis, *parts = node.inputs
+    if len(parts) == 1:
+        return [None, cotangents[0]]
+    known = static_int(axis)
+    if known is None:
+        lengths = make_vector(*(p.shape[axis] for p in parts))
+    else:
+        lengths = make_vector(*(shape_i(p, known) for p in parts))
+    return [None, *Split(len(parts))(cotangents[0], axis, lengths)]
+
+
+@pullback.register(Split)
+def _pullback_split(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [Join()(node.inputs[1], *cotangents), None, None]
+
+
+@pushforward.register(Join)
+def _pushforward_join(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    axis, *parts = node.inputs
+    given = tangents[1:]
+    if all(t is None for t in given):
+        return [None]
+    return [Join()(axis, *(p.zeros_like() if t is None else t for p, t in zip(parts, given, strict=True)))]
+
+
+@pushforward.register(Split)
+def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None] * len(node.outputs)
+    parts = node.op(tangents[0], *node.inputs[1:], return_list=True)
+    return list(parts)
+
+
+@shape_rule.register(Join)
+def _shape_join(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    axis = static_int(node.inputs[0])
+    parts = input_shapes[1:]
+    out = node.outputs[0]
+    if axis is None:
+        return [tuple(shape_i(out, i) for i in range(out.type.ndim))]
+    total: Any = 0
+    for shape in parts:
+        total = total + shape[axis]
+    return [tuple(total if i == axis else n for i, n in enumerate(parts[0]))]
+
+
+@shape_rule.register(Split)
+def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    x_shape = input_shapes[0]
+    axis = static_int(node.inputs[1])
+    if axis is None:
+        return [tuple(shape_i(y, i) for i in range(y.type.ndim)) for y in node.outputs]
+    axis %= len(x_shape)
+    return [
+        tuple(node.inputs[2][k] if i == axis else n for i, n in enumerate(x_shape)) for k in range(len(node.outputs))
+    ]
+
+
+def join(axis: Any, *tensors: Any) -> TensorVariable:
+    """Put tensors one after the other along an axis.
+
+    Parameters
+    ----------
+    axis : int or integer scalar
+    *tensors : tensor_like
+        Of one number of dimensions; lengths may differ in `axis` only.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common dtype; a single tensor is returned as it is.
+
+    Raises
+    ------
+    ShapeError
+        If shapes are known not to fit.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrices
+    >>> join(0, *dmatrices("x", "y")).ndim
+    2
+    """
+    if len(tensors) == 1:
+        return as_tensor_variable(tensors[0])
+    result: TensorVariable = Join()(axis, *tensors)
+    return result
+
+
+def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> TensorVariable:
+    """Put a list of tensors one after the other along an axis; see :func:`join`.
+
+    Raises
+    ------
+    TypeError
+        If `tensor_list` is no list or tuple.
+    """
+    if not isinstance(tensor_list, (list, tuple)):
+        raise TypeError(
+            compose(
+                f"concatenate takes a list or tuple of tensors, not {tensor_list!r}",
+                mend="write concatenate([x, y], axis=0)",
+            )
+        )
+    return join(axis, *tensor_list)
+
+
+@operation("stack")
+def stack(tensors: Any, *more: Any, axis: int = 0) -> TensorVariable:
+    """Put tensors of one shape together along a new axis.
+
+    Parameters
+    ----------
+    tensors : sequence of tensor_like
+        The older form ``stack(a, b, c)`` is accepted too.
+    axis : int
+        Where the new axis stands in the result.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ShapeError
+        If there is no tensor or the numbers of dimensions differ.
+
+    Examples
+    --------
+    >>> from theano_tensor import dscalars
+    >>> stack(dscalars("a", "b")).type
+    TensorType(float64, (2,))
+    """
+    if isinstance(tensors, (list, tuple)):
+        parts = list(tensors)
+        if more:
+            axis = more[0]
+    else:
+        parts = [tensors, *more]
+    if not parts:
+        raise ShapeError(compose("stack: there is nothing to stack", mend="pass at least one tensor"))
+    variables = [as_tensor_variable(p) for p in parts]
+    if all(v.type.ndim == 0 for v in variables) and axis in (0, -1):
+        return make_vector(*variables)
+    ndim = max(v.type.ndim for v in variables)
+    if any(v.type.ndim != ndim for v in variables):
+        raise ShapeError(
+            compose("stack: tensors must have the same number of dimensions", where=[describe(v) for v in variables])
+        )
+    return join(axis % (ndim + 1) if -ndim - 1 <= axis <= ndim else axis, *(shape_padaxis(v, axis) for v in variables))
+
+
+def stacklists(tensor_list: Any) -> TensorVariable:
+    """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions."""
+    if isinstance(tensor_list, (list, tuple)):
+        return stack([stacklists(item) for item in tensor_list])
+    return as_tensor_variable(tensor_list)
+
+
+def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0) -> Any:
+    """Take a tensor apart along an axis.
+
+    Parameters
+    ----------
+    x : tensor_like
+    splits_size : sequence of int, or symbolic vector
+        The lengths of the parts.
+    n_splits : int
+        Their number.
+    axis : int or integer scalar
+
+    Returns
+    -------
+    list of TensorVariable
+    """
+    lengths = constant(np.asarray(splits_size, dtype="int64")) if not isinstance(splits_size, Variable) else splits_size
+    return Split(n_splits)(x, axis, lengths, return_list=True)

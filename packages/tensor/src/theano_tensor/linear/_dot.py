@@ -1,0 +1,152 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+
+#: Dtypes whose products run natively.
+_BLAS_DTYPES = frozenset({"float32", "float64"})
+
+
+class Dot(Op):
+    """Product of two vectors or matrices: the last dimension of the first is summed with the first of the second.
+
+    Gives a scalar, a vector or a matrix. No dimension stretches. Complex numbers are not conjugated.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        """Apply to tensors of one or two dimensions.
+
+        Raises
+        ------
+        ShapeError
+            If another number of dimensions is given, or the inner lengths are known and differ.
+        """
+        a, b = as_tensor_variable(x), as_tensor_variable(y)
+        for v in (a, b):
+            if v.type.ndim not in (1, 2):
+                raise ShapeError(
+                    compose(
+                        f"Dot takes vectors and matrices, not {v.type.ndim} dimensions",
+                        where=[describe(a), describe(b)],
+                        mend="use T.dot or T.tensordot, which take any number",
+                    )
+                )
+        check_inner("dot", a, b, a.type.ndim - 1, 0)
+        shape = a.type.shape[:-1] + b.type.shape[1:]
+        return Apply(self, [a, b], [TensorType(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Multiply with NumPy; ValueError if the inner lengths differ."""
+        x, y = inputs
+        if x.shape[-1] != y.shape[0]:
+            raise ValueError(
+                compose(
+                    f"Shape mismatch: x has {x.shape[-1]} {'cols' if x.ndim == 2 else 'elements'} (shape {x.shape})"
+                    f" but y has {y.shape[0]} {'rows' if y.ndim == 2 else 'elements'} (shape {y.shape})",
+                    where=[describe(v) for v in node.inputs],
+                    mend="the last dimension of x and the first of y must have the same length; transpose one of them",
+                )
+            )
+        output_storage[0][0] = np.asarray(np.dot(x, y), dtype=node.outputs[0].type.dtype)
+
+    def __str__(self) -> str:
+        return "dot"
+
+
+def check_inner(name: str, a: TensorVariable, b: TensorVariable, axis_a: int, axis_b: int) -> None:
+    """Raise ShapeError if the lengths of two axes that are summed together are known and differ."""
+    n, m = a.type.shape[axis_a], b.type.shape[axis_b]
+    if n is None or m is None or n == m:
+        return
+    raise ShapeError(
+        compose(
+            f"{name}: inner lengths differ: {n} (axis {axis_a} of `{a}`) and {m} (axis {axis_b} of `{b}`)",
+            where=[describe(a), describe(b)],
+            mend=f"give both the same length, or transpose one of them: `{b}.T`",
+        )
+    )
+
+
+@pullback.register(Dot)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, y = node.inputs
+    g = as_tensor_variable(cotangents[0])
+    match x.type.ndim, y.type.ndim:
+        case 1, 1:
+            return [g * y, g * x]
+        case 1, 2:
+            return [matrix_product(g, y.T), outer(x, g)]
+        case 2, 1:
+            return [outer(g, y), matrix_product(x.T, g)]
+        case _:
+            return [matrix_product(g, y.T), matrix_product(x.T, g)]
+
+
+@pushforward.register(Dot)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    (x, y), (dx, dy) = node.inputs, tangents
+    terms = [matrix_product(dx, y)] if dx is not None else []
+    terms += [matrix_product(x, dy)] if dy is not None else []
+    return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+
+
+@shape_rule.register(Dot)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    x, y = input_shapes
+    return [tuple(x[:-1]) + tuple(y[1:])]
+
+
+@native_kernel.register(Dot)
+def _native(node: Apply) -> Kernel | None:
+    """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
+    x, y = (v.type for v in node.inputs)
+    dtype = node.outputs[0].type.dtype
+    if x.dtype != dtype or y.dtype != dtype or dtype not in _BLAS_DTYPES:
+        return None
+    match x.ndim, y.ndim:
+        case 1, 1:
+            return MatrixProduct("dot", dtype)
+        case 2, 1:
+            return MatrixProduct("gemv", dtype)
+        case 1, 2:
+            return MatrixProduct("vecmat", dtype)
+        case _:
+            return MatrixProduct("gemm", dtype)
+
+
+def matrix_product(x: Any, y: Any) -> TensorVariable:
+    """Return the :class:`Dot` of two vectors or matrices."""
+    result: TensorVariable = Dot()(x, y)
+    return result
+
+
+def outer(x: Any, y: Any) -> TensorVariable:
+    """Outer product of two vectors (tensors with more dimensions are flattened).
+
+    Examples
+    --------
+    >>> from theano_tensor import dvectors
+    >>> outer(*dvectors("x", "y")).ndim
+    2
+    """
+    a, b = as_tensor_variable(x), as_tensor_variable(y)
+    a, b = (v if v.type.ndim == 1 else v.flatten() for v in (a, b))
+    return matrix_product(dimshuffle(a, (0, "x")), dimshuffle(b, ("x", 0)))

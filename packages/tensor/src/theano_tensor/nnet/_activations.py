@@ -1,0 +1,65 @@
+"""Activation functions, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._convert import as_tensor_variable
+from .._variable import TensorVariable
+from ..elemwise import abs_, clip, expm1, maximum, minimum, sigmoid as sigmoid, softplus as softplus, switch
+
+
+def relu(x: Any, alpha: Any = 0) -> TensorVariable:
+    """Rectified linear activation: ``x`` above zero, ``alpha * x`` below.
+
+    Parameters
+    ----------
+    x : tensor_like
+    alpha : number or tensor_like
+        Slope below zero, usually from 0 to 1; a shared variable makes it learnable.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> relu(dmatrix("x")).type
+    TensorType(float64, matrix)
+    """
+    variable = as_tensor_variable(x)
+    if isinstance(alpha, (int, float)) and alpha == 0:
+        return maximum(variable, 0)
+    return switch(variable > 0, variable, variable * alpha)
+
+
+def elu(x: Any, alpha: Any = 1) -> TensorVariable:
+    """Exponential linear activation: ``x`` above zero, ``alpha * (exp(x) - 1)`` below.
+
+    References
+    ----------
+    Clevert, Unterthiner, Hochreiter: Fast and Accurate Deep Network Learning by Exponential Linear Units, 2015.
+    """
+    variable = as_tensor_variable(x)
+    # The exponential sees no positive number, so that the branch that is not taken cannot overflow into the gradient.
+    return switch(variable > 0, variable, alpha * expm1(minimum(variable, 0)))
+
+
+def selu(x: Any) -> TensorVariable:
+    """Scaled exponential linear activation.
+
+    References
+    ----------
+    Klambauer, Unterthiner, Mayr, Hochreiter: Self-Normalizing Neural Networks, 2017.
+    """
+    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
+
+
+def softsign(x: Any) -> TensorVariable:
+    """``x / (1 + abs(x))``."""
+    variable = as_tensor_variable(x)
+    return variable / (1.0 + abs_(variable))
+
+
+def hard_sigmoid(x: Any) -> TensorVariable:
+    """Piecewise linear approximation of the sigmoid: ``0.2 * x + 0.5`` between 0 and 1, which it reaches exactly."""
+    variable = as_tensor_variable(x)
+    slope, shift = (as_tensor_variable(v).astype((variable * 0.5).dtype) for v in (0.2, 0.5))
+    return clip(variable * slope + shift, 0.0, 1.0)

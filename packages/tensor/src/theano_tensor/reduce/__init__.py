@@ -1,0 +1,63 @@
+"""Reductions: sums, products, extrema, truth, and their positions."""
+
+from ._argmax import (
+    ArgMax as ArgMax,
+    ArgMin as ArgMin,
+    argmax as argmax,
+    argmin as argmin,
+    max_and_argmax as max_and_argmax,
+)
+from ._functions import (
+    all as all,
+    any as any,
+    logsumexp as logsumexp,
+    max as max,
+    mean as mean,
+    min as min,
+    norm as norm,
+    prod as prod,
+    ptp as ptp,
+    std as std,
+    sum as sum,
+    var as var,
+)
+from ._reduce import (
+    AccumulatingReduce as AccumulatingReduce,
+    All as All,
+    Any_ as Any_,
+    LogicalReduce as LogicalReduce,
+    Max as Max,
+    Min as Min,
+    Prod as Prod,
+    Reduce as Reduce,
+    Sum as Sum,
+)
+
+__all__ = [
+    "AccumulatingReduce",
+    "All",
+    "Any_",
+    "ArgMax",
+    "ArgMin",
+    "LogicalReduce",
+    "Max",
+    "Min",
+    "Prod",
+    "Reduce",
+    "Sum",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "logsumexp",
+    "max",
+    "max_and_argmax",
+    "mean",
+    "min",
+    "norm",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]

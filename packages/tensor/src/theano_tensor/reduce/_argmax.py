@@ -1,0 +1,136 @@
+"""Positions of extrema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, shape_rule
+
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES
+from .._errors import DTypeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ._axes import as_axes, normal_axes
+from ._functions import max as largest
+from ._reduce import keep_dims
+
+
+class ArgExtremum(Op):
+    """Base of `ArgMax` and `ArgMin`: index of the first extremum over axes, counted in the flattened axes."""
+
+    __props__ = ("axis",)
+    label: str
+
+    def __init__(self, axis: Any = None) -> None:
+        self.axis = as_axes(axis)
+
+    def axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the reduced axes of an input with `ndim` dimensions."""
+        return tuple(range(ndim)) if self.axis is None else self.axis
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; the result is int64."""
+        variable = as_tensor_variable(x)
+        if variable.type.dtype in COMPLEX_DTYPES:
+            raise DTypeError(
+                compose(f"{self.label}: complex numbers have no order", where=[describe(variable)], mend="use abs(x)")
+            )
+        axis = normal_axes(self.label, self.axis, variable)
+        op = self if axis == self.axis else type(self)(axis)
+        gone = set(op.axes(variable.type.ndim))
+        shape = [length for i, length in enumerate(variable.type.shape) if i not in gone]
+        return Apply(op, [variable], [TensorType("int64", shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        (x,) = inputs
+        axes = self.axes(x.ndim)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        rows = x.transpose([*kept, *axes]).reshape(
+            [*(x.shape[i] for i in kept), int(np.prod([x.shape[i] for i in axes]))]
+        )
+        output_storage[0][0] = np.asarray(self.find(rows), dtype="int64")
+
+    def find(self, rows: Any) -> Any:
+        """Return the positions along the last axis."""
+        raise TypeError(f"{type(self).__name__} is only a base")
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{axis={self.axis}}}"
+
+
+class ArgMax(ArgExtremum):
+    """Index of the first largest element over axes; of the first NaN if there is one."""
+
+    label = "argmax"
+
+    def find(self, rows: Any) -> Any:
+        """Return the positions along the last axis."""
+        return np.argmax(rows, axis=-1)
+
+
+class ArgMin(ArgExtremum):
+    """Index of the first smallest element over axes; of the first NaN if there is one."""
+
+    label = "argmin"
+
+    def find(self, rows: Any) -> Any:
+        """Return the positions along the last axis."""
+        return np.argmin(rows, axis=-1)
+
+
+@pullback.register(ArgExtremum)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """A position is constant almost everywhere."""
+    return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
+
+
+@shape_rule.register(ArgExtremum)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    (shape,) = input_shapes
+    gone = set(node.op.axes(len(shape)))
+    return [tuple(length for i, length in enumerate(shape) if i not in gone)]
+
+
+def _apply(op: ArgExtremum, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
+    variable = as_tensor_variable(x)
+    result: TensorVariable = op(variable)
+    return keep_dims(variable, result, axis) if keepdims else result
+
+
+@operation("argmax")
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Index of the first largest element over an axis, int64; over the flattened tensor if `axis` is None.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> argmax(dmatrix("x"), axis=1).type
+    TensorType(int64, vector)
+    """
+    return _apply(ArgMax(axis), x, axis, keepdims)
+
+
+@operation("argmin")
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Index of the first smallest element over an axis; see :func:`argmax`."""
+    return _apply(ArgMin(axis), x, axis, keepdims)
+
+
+def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[TensorVariable, TensorVariable]:
+    """Return the largest element over an axis and its index; see :func:`max` and :func:`argmax`."""
+    return largest(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)

@@ -1,0 +1,264 @@
+"""Reductions as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import compose, config, describe
+
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._errors import DTypeError
+from .._operators import operation
+from .._variable import TensorVariable
+from ..elemwise import abs_, cast, eq, exp, log, maximum, neq as not_equal, sqr, sqrt, switch, true_div
+from ..shape import shape_i
+from ._axes import as_axes, normal_axes
+from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
+
+
+def _reduce(op: Reduce, x: TensorVariable, axis: Any, keepdims: bool) -> TensorVariable:
+    result: TensorVariable = op(x)
+    return keep_dims(x, result, axis) if keepdims else result
+
+
+@operation("sum")
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+    """Sum of the elements over axes.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+        Axes to sum over; None for all.
+    dtype : str, optional
+        Dtype of the result; that of `x` by default, int64 or uint64 for smaller integers.
+    keepdims : bool
+        Whether summed axes stay, with length 1.
+    acc_dtype : str, optional
+        Dtype of the accumulator; at least 64 bits by default: float32 is summed in float64.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist.
+
+    Examples
+    --------
+    >>> from theano_tensor import fmatrix
+    >>> sum(fmatrix("x"), axis=0).type
+    TensorType(float32, vector)
+    """
+    variable = as_tensor_variable(x)
+    return _reduce(Sum(axis, dtype, acc_dtype), variable, axis, keepdims)
+
+
+@operation("prod")
+def prod(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    no_zeros_in_input: bool = False,
+) -> TensorVariable:
+    """Product of the elements over axes.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis, dtype, keepdims, acc_dtype
+        As for :func:`sum`.
+    no_zeros_in_input : bool
+        Promise that no element is zero. The gradient is then simpler and can be differentiated again.
+
+    Examples
+    --------
+    >>> from theano_tensor import ivector
+    >>> prod(ivector("x")).dtype
+    'int64'
+    """
+    variable = as_tensor_variable(x)
+    return _reduce(Prod(axis, dtype, acc_dtype, no_zeros_in_input), variable, axis, keepdims)
+
+
+@operation("max")
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Largest element over axes; NaN if there is one.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Raises
+    ------
+    ValueError
+        When run, if there is no element.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> max(dmatrix("x"), axis=1).ndim
+    1
+    """
+    variable = as_tensor_variable(x)
+    return _reduce(Max(axis), variable, axis, keepdims)
+
+
+@operation("min")
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Smallest element over axes; NaN if there is one. See :func:`max`."""
+    variable = as_tensor_variable(x)
+    return _reduce(Min(axis), variable, axis, keepdims)
+
+
+@operation("all")
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Whether all elements over axes are true (nonzero); true where there is none."""
+    variable = as_tensor_variable(x)
+    return _reduce(All(axis), variable, axis, keepdims)
+
+
+@operation("any")
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Whether any element over axes is true (nonzero); false where there is none."""
+    variable = as_tensor_variable(x)
+    return _reduce(Any_(axis), variable, axis, keepdims)
+
+
+def _count(x: TensorVariable, axis: Any, dtype: str) -> TensorVariable:
+    axes = normal_axes("mean", as_axes(axis), x)
+    total: Any = 1
+    for i in range(x.type.ndim) if axes is None else axes:
+        total = total * shape_i(x, i)
+    return cast(as_tensor_variable(total), dtype)
+
+
+@operation("mean")
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+    """Mean of the elements over axes.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+    dtype : str, optional
+        Dtype of the sum that is divided; by default that of `x`, or float64 for integers (floatX with the flag
+        ``cast_policy='numpy+floatX'``).
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+    acc_dtype : str, optional
+        Dtype of the accumulator; float32 is summed in float64 by default.
+
+    Returns
+    -------
+    TensorVariable
+        Floating-point, or complex where `x` is.
+
+    Examples
+    --------
+    >>> from theano_tensor import fvector, ivector
+    >>> mean(fvector("x")).dtype, mean(ivector("i")).dtype
+    ('float32', 'float64')
+    """
+    variable = as_tensor_variable(x)
+    discrete = variable.type.dtype in DISCRETE_DTYPES
+    wanted = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
+    if wanted is None and discrete:
+        wanted = "float64" if config.cast_policy == "custom" else config.floatX
+    total = sum(variable, axis=axis, dtype=wanted, keepdims=keepdims, acc_dtype=acc_dtype)
+    return true_div(total, _count(variable, axis, "float64" if total.dtype in COMPLEX_DTYPES else total.dtype))
+
+
+@operation("var")
+def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+    """Variance over axes, from the squared distances to the mean.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+    ddof : int
+        The divisor is the number of elements minus `ddof`.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+    corrected : bool
+        Whether the rounding error of the mean is compensated (two-pass algorithm).
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> var(dmatrix("x"), axis=0).ndim
+    1
+    """
+    if not isinstance(ddof, int):
+        raise TypeError(compose(f"var: ddof must be a Python int, not {ddof!r}"))
+    variable = as_tensor_variable(x)
+    if variable.type.dtype in COMPLEX_DTYPES:
+        raise DTypeError(compose("var is for real numbers", where=[describe(variable)], mend="take T.real and T.imag"))
+    deviation = variable - mean(variable, axis=axis, keepdims=True)
+    squares = sum(sqr(deviation), axis=axis, keepdims=keepdims)
+    count = _count(variable, axis, squares.dtype)
+    if corrected:
+        squares = squares - sqr(sum(deviation, axis=axis, keepdims=keepdims)) / count
+    return squares / (count if ddof == 0 else maximum(count - cast(ddof, squares.dtype), cast(0, squares.dtype)))
+
+
+@operation("std")
+def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+    """Standard deviation over axes: the square root of :func:`var`."""
+    return sqrt(var(x, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+
+
+@operation("ptp")
+def ptp(x: Any, axis: Any = None) -> TensorVariable:
+    """Range of the elements over an axis: largest minus smallest."""
+    return max(x, axis=axis) - min(x, axis=axis)
+
+
+@operation("norm")
+def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``; the number of nonzero elements for 0, the largest size for inf."""
+    variable = as_tensor_variable(x)
+    if isinstance(L, (int, float)):
+        if L == 0:
+            return sum(not_equal(variable, 0), axis=axis, keepdims=keepdims)
+        if L == 1:
+            return sum(abs_(variable), axis=axis, keepdims=keepdims)
+        if L == 2:
+            return sqrt(sum(sqr(abs_(variable)), axis=axis, keepdims=keepdims))
+        if L in (float("inf"), float("-inf")):
+            return (max if L > 0 else min)(abs_(variable), axis=axis, keepdims=keepdims)
+    return sum(abs_(variable) ** L, axis=axis, keepdims=keepdims) ** (1.0 / as_tensor_variable(L))
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Logarithm of the sum of exponentials over axes, right for elements of any size.
+
+    The largest element is taken out first; where it is infinite, it is the result.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : None, int or sequence of int
+    keepdims : bool
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> logsumexp(dvector("x")).ndim
+    0
+    """
+    variable = as_tensor_variable(x)
+    largest = max(variable, axis=axis, keepdims=True)
+    infinite = eq(abs_(largest), float("inf"))
+    shift = switch(infinite, largest.zeros_like(), largest)
+    result = log(sum(exp(variable - shift), axis=axis, keepdims=True)) + shift
+    return result if keepdims else sum(result, axis=axis)

@@ -1,0 +1,319 @@
+"""Reductions: one scalar op folded over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_linker_c import scalar as scalars
+from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
+from theano_linker_c.scalar import ScalarOp
+
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._errors import DTypeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle, eq, neq, second, switch
+from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
+
+_NO_NATIVE_FORM = COMPLEX_DTYPES | {"float16"}
+
+
+class Reduce(Op):
+    """Base of reductions: fold `combine` over `axis`.
+
+    Parameters
+    ----------
+    axis : None, int or sequence of int
+        Axes that disappear; None for all.
+
+    Invariants
+    ----------
+    The op of a node has sorted axes, None where they are all axes of its input, and no dtype left open.
+    """
+
+    __props__ = ("axis",)
+    #: Scalar op that is folded; NumPy's ufunc for it; the value of an empty fold (None: an error).
+    combine: ClassVar[ScalarOp]
+    ufunc: ClassVar[np.ufunc]
+    identity: ClassVar[float | int | None] = None
+    label: ClassVar[str]
+
+    def __init__(self, axis: Any = None) -> None:
+        self.axis = as_axes(axis)
+
+    def axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the reduced axes of an input with `ndim` dimensions."""
+        return tuple(range(ndim)) if self.axis is None else self.axis
+
+    def resolved(self, x: TensorVariable) -> Reduce:
+        """Return the op with its axes (and dtypes) settled for `x`."""
+        axis = normal_axes(self.label, self.axis, x)
+        return self if axis == self.axis else type(self)(axis)
+
+    def result_dtype(self, dtype: str) -> str:
+        """Return the dtype of the result for an input of `dtype`."""
+        return dtype
+
+    def accumulator(self, dtype: str) -> str:
+        """Return the dtype in which an input of `dtype` is folded."""
+        return dtype
+
+    def prepare(self, x: TensorVariable) -> TensorVariable:
+        """Convert the input where the fold needs another dtype."""
+        return x
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if an axis does not exist."""
+        variable = self.prepare(as_tensor_variable(x))
+        op = self.resolved(variable)
+        gone = set(op.axes(variable.type.ndim))
+        shape = [length for i, length in enumerate(variable.type.shape) if i not in gone]
+        return Apply(op, [variable], [TensorType(op.result_dtype(variable.type.dtype), shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        (x,) = inputs
+        axes = self.axes(x.ndim)
+        with np.errstate(all="ignore"):
+            result = self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(x.dtype.name)) if axes else x
+        output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{self._details()}"
+
+    def _details(self) -> str:
+        return "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"
+
+
+class AccumulatingReduce(Reduce):
+    """Base of sum and product, whose result and accumulator have dtypes of their own.
+
+    Parameters
+    ----------
+    axis : None, int or sequence of int
+    dtype : str, optional
+        Dtype of the result: that of the input by default, int64 or uint64 for smaller integers.
+    acc_dtype : str, optional
+        Dtype of the accumulator: at least 64 bits by default, so float32 is summed in float64.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype")
+    identity: ClassVar[float | int | None]
+
+    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        super().__init__(axis)
+        self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
+        self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
+
+    def resolved(self, x: TensorVariable) -> Reduce:
+        """Return the op with axes and dtypes settled for `x`; DTypeError if complex numbers would become real."""
+        axis = normal_axes(self.label, self.axis, x)
+        dtype = self.dtype or sum_dtype(x.type.dtype)
+        accumulator = self.acc_dtype or combined_accumulator(x.type.dtype, dtype)
+        if x.type.dtype in COMPLEX_DTYPES and not (dtype in COMPLEX_DTYPES and accumulator in COMPLEX_DTYPES):
+            raise DTypeError(
+                compose(
+                    f"{self.label}: complex numbers cannot be reduced into {dtype}",
+                    where=[describe(x)],
+                    mend="take T.real(x) first",
+                )
+            )
+        if (axis, dtype, accumulator) == (self.axis, self.dtype, self.acc_dtype):
+            return self
+        return self._with(axis, dtype, accumulator)
+
+    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+        return type(self)(axis, dtype, accumulator)
+
+    def result_dtype(self, dtype: str) -> str:
+        """Return the dtype of the result."""
+        return self.dtype or sum_dtype(dtype)
+
+    def accumulator(self, dtype: str) -> str:
+        """Return the dtype of the accumulator."""
+        return self.acc_dtype or combined_accumulator(dtype, self.result_dtype(dtype))
+
+    def _details(self) -> str:
+        parts = [] if self.axis is None else [f"axis=[{', '.join(map(str, self.axis))}]"]
+        if self.acc_dtype is not None:
+            parts.append(f"acc_dtype={self.acc_dtype}")
+        return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+class Sum(AccumulatingReduce):
+    """Sum over axes. The empty sum is 0."""
+
+    combine = scalars.add
+    ufunc = np.add
+    identity = 0
+    label = "sum"
+
+
+class Prod(AccumulatingReduce):
+    """Product over axes. The empty product is 1.
+
+    Parameters
+    ----------
+    axis, dtype, acc_dtype
+        As for :class:`Sum`.
+    no_zeros_in_input : bool
+        Promise that no element is zero; the gradient is then simpler, and wrong if the promise is broken.
+    """
+
+    __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
+    combine = scalars.mul
+    ufunc = np.multiply
+    identity = 1
+    label = "prod"
+
+    def __init__(
+        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, no_zeros_in_input: bool = False
+    ) -> None:
+        super().__init__(axis, dtype, acc_dtype)
+        self.no_zeros_in_input = bool(no_zeros_in_input)
+
+    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> AccumulatingReduce:
+        return Prod(axis, dtype, accumulator, self.no_zeros_in_input)
+
+
+class Max(Reduce):
+    """Largest element over axes; NaN if there is one. An empty fold is an error."""
+
+    combine = scalars.maximum
+    ufunc = np.maximum
+    label = "max"
+
+
+class Min(Reduce):
+    """Smallest element over axes; NaN if there is one. An empty fold is an error."""
+
+    combine = scalars.minimum
+    ufunc = np.minimum
+    label = "min"
+
+
+class LogicalReduce(Reduce):
+    """Base of `all` and `any`: works on truth values, gives bool."""
+
+    def prepare(self, x: TensorVariable) -> TensorVariable:
+        """Compare numbers with zero."""
+        return x if x.type.dtype == "bool" else neq(x, 0)
+
+
+class All(LogicalReduce):
+    """Whether all elements are true; true for none."""
+
+    combine = scalars.and_
+    ufunc = np.logical_and
+    identity = 1
+    label = "all"
+
+
+class Any_(LogicalReduce):
+    """Whether any element is true; false for none."""
+
+    combine = scalars.or_
+    ufunc = np.logical_or
+    identity = 0
+    label = "any"
+
+    def __str__(self) -> str:
+        return f"Any{self._details()}"
+
+
+def _restore(value: TensorVariable, node: Apply) -> TensorVariable:
+    """Give `value`, of the form of the node's output, the reduced axes back as dimensions of length 1."""
+    ndim = node.inputs[0].type.ndim
+    gone = set(node.op.axes(ndim))
+    kept = iter(range(ndim - len(gone)))
+    return dimshuffle(value, ["x" if i in gone else next(kept) for i in range(ndim)])
+
+
+@pullback.register(Sum)
+def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x,) = node.inputs
+    return [second(x, _restore(as_tensor_variable(cotangents[0]), node))]
+
+
+@pullback.register(Prod)
+def _pullback_prod(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """D prod / d x_i is the product of the others; it differs from prod / x_i where there are zeros."""
+    (x,) = node.inputs
+    g = _restore(as_tensor_variable(cotangents[0]), node)
+    if node.op.no_zeros_in_input:
+        return [g * _restore(node.outputs[0], node) / x]
+    is_zero = eq(x, 0)
+    safe = switch(is_zero, 1, x)
+    count = _restore(Sum(node.op.axis)(is_zero), node)
+    nonzero = _restore(Prod(node.op.axis, node.op.dtype, node.op.acc_dtype)(safe), node)
+    others = switch(eq(count, 0), nonzero / safe, switch(is_zero & eq(count, 1), nonzero, 0))
+    return [g * others]
+
+
+@pullback.register(Max, Min)
+def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Each element that equals the extremum gets the whole cotangent."""
+    (x,) = node.inputs
+    g = _restore(as_tensor_variable(cotangents[0]), node)
+    return [g * eq(_restore(node.outputs[0], node), x)]
+
+
+@pullback.register(LogicalReduce)
+def _pullback_logical(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x,) = node.inputs
+    return [x.zeros_like(dtype=config.floatX)]
+
+
+@pushforward.register(Sum)
+def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else Sum(node.op.axis)(tangents[0])]
+
+
+@pushforward.register(Max, Min)
+def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None or node.outputs[0].type.dtype in DISCRETE_DTYPES:
+        return [None]
+    (x,) = node.inputs
+    return [Sum(node.op.axis)(as_tensor_variable(tangents[0]) * eq(_restore(node.outputs[0], node), x))]
+
+
+@shape_rule.register(Reduce)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    (shape,) = input_shapes
+    gone = set(node.op.axes(len(shape)))
+    return [tuple(length for i, length in enumerate(shape) if i not in gone)]
+
+
+@native_kernel.register(Reduce)
+def _native(node: Apply) -> Kernel | None:
+    op, (x,), (y,) = node.op, node.inputs, node.outputs
+    accumulator = op.accumulator(x.type.dtype)
+    axes = op.axes(x.type.ndim)
+    if {x.type.dtype, y.type.dtype, accumulator} & _NO_NATIVE_FORM or not axes:
+        return None
+    return ReductionKernel(
+        combine=op.combine,
+        element=scalars.identity,
+        input_dtypes=(x.type.dtype,),
+        broadcast=(x.type.broadcastable,),
+        ndim=x.type.ndim,
+        axes=axes,
+        acc_dtype=accumulator,
+        output_dtype=y.type.dtype,
+        identity=op.identity,
+    )
+
+
+def keep_dims(x: TensorVariable, y: TensorVariable, axis: Any) -> TensorVariable:
+    """Return the reduction `y` of `x` with its reduced axes back, of length 1."""
+    axes = normal_axes("keepdims", as_axes(axis), x)
+    gone = set(range(x.type.ndim) if axes is None else axes)
+    kept = iter(range(x.type.ndim - len(gone)))
+    return dimshuffle(y, ["x" if i in gone else next(kept) for i in range(x.type.ndim)])

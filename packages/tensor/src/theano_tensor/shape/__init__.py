@@ -1,0 +1,53 @@
+"""Shapes: reading, claiming and changing them."""
+
+from ._lengths import as_length as as_length, static_int as static_int, static_lengths as static_lengths
+from ._reshape import (
+    Reshape as Reshape,
+    flatten as flatten,
+    reshape as reshape,
+    shape_padaxis as shape_padaxis,
+    shape_padleft as shape_padleft,
+    shape_padright as shape_padright,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    transpose as transpose,
+)
+from ._shape import (
+    MakeVector as MakeVector,
+    ShapeI as ShapeI,
+    ShapeOf as ShapeOf,
+    SpecifyShape as SpecifyShape,
+    as_lengths as as_lengths,
+    lengths_of as lengths_of,
+    make_vector as make_vector,
+    shape as shape,
+    shape_i as shape_i,
+    size as size,
+    specify_shape as specify_shape,
+)
+
+__all__ = [
+    "MakeVector",
+    "Reshape",
+    "ShapeI",
+    "ShapeOf",
+    "SpecifyShape",
+    "as_length",
+    "as_lengths",
+    "flatten",
+    "lengths_of",
+    "make_vector",
+    "reshape",
+    "shape",
+    "shape_i",
+    "shape_padaxis",
+    "shape_padleft",
+    "shape_padright",
+    "size",
+    "specify_shape",
+    "squeeze",
+    "static_int",
+    "static_lengths",
+    "swapaxes",
+    "transpose",
+]

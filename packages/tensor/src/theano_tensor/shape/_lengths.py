@@ -1,0 +1,58 @@
+"""Lengths as symbolic integers, and what is known about them while the expression is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, describe
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError
+from .._variable import TensorVariable
+
+
+def as_length(value: Any, what: str = "a length") -> TensorVariable:
+    """Return `value` as an integer scalar of dtype int64 (constants) or of its own integer dtype.
+
+    Raises
+    ------
+    DTypeError
+        If it is no integer scalar.
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return constant(np.asarray(int(value), dtype="int64"))
+    if value is None or isinstance(value, (str, float)):
+        raise DTypeError(
+            compose(
+                f"{value!r} is no {what.split()[-1]}: it must be an integer", mend="pass an int or an integer scalar"
+            )
+        )
+    variable = as_tensor_variable(value)
+    if variable.type.dtype not in INTEGER_DTYPES or any(length != 1 for length in variable.type.shape):
+        raise DTypeError(
+            compose(
+                f"{what} must be an integer scalar",
+                where=[describe(variable)],
+                mend="convert it: T.cast(n, 'int64'), or index it: v[0]",
+            )
+        )
+    if variable.type.ndim:
+        variable = variable.dimshuffle([])
+    return variable
+
+
+def static_int(variable: Variable) -> int | None:
+    """Return the value of an integer scalar where it is a constant, else None."""
+    if isinstance(variable, Constant) and variable.data.size == 1 and variable.data.dtype.kind in "iub":
+        return int(variable.data.flat[0])
+    return None
+
+
+def static_lengths(lengths: Sequence[Variable]) -> tuple[int | None, ...]:
+    """Return the static shape given by symbolic lengths; a negative constant counts as unknown."""
+    values = [static_int(v) for v in lengths]
+    return tuple(None if value is None or value < 0 else value for value in values)

@@ -1,0 +1,322 @@
+"""The same elements in another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._operators import operation
+from .._type import StaticShape, TensorType
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+from ._lengths import as_length, static_int
+from ._shape import MakeVector, ShapeI, lengths_of, make_vector, shape_i
+
+
+class Reshape(Op):
+    """Give the elements of a tensor, in C order, another shape.
+
+    Parameters
+    ----------
+    ndim : int
+        Number of dimensions of the result; the second input is a vector of that length, in which one entry may be -1.
+    """
+
+    __props__ = ("ndim",)
+    view_map = {0: [0]}
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = int(ndim)
+
+    def make_node(self, x: Any, shape: Any) -> Apply:
+        """Apply to a tensor and a shape.
+
+        Raises
+        ------
+        ShapeError
+            If the numbers of elements are known and differ.
+        DTypeError
+            If the shape does not consist of integers.
+        """
+        variable, vector = as_tensor_variable(x), as_tensor_variable(shape)
+        if vector.type.dtype not in INTEGER_DTYPES or vector.type.ndim != 1:
+            if not (isinstance(vector, Constant) and vector.data.size == 0 and vector.type.ndim == 1):
+                raise DTypeError(compose("reshape: the shape must be a vector of integers", where=[describe(vector)]))
+            vector = constant(np.zeros(0, dtype="int64"))
+        static = _static_result(variable, vector, self.ndim)
+        return Apply(self, [variable, vector], [TensorType(variable.type.dtype, static).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Reshape; ValueError if the number of elements does not fit."""
+        x, shape = inputs
+        if len(shape) != self.ndim:
+            raise ValueError(compose(f"reshape: the shape has {len(shape)} lengths, expected {self.ndim}"))
+        try:
+            output_storage[0][0] = np.reshape(x, tuple(int(n) for n in shape))
+        except ValueError as error:
+            raise ValueError(
+                compose(
+                    f"reshape: cannot give an array of shape {x.shape} the shape {tuple(int(n) for n in shape)}",
+                    where=[describe(node.inputs[0])],
+                    mend="the numbers of elements must be equal; one length may be -1",
+                )
+            ) from error
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the shape."""
+        return [[True], [False]]
+
+    def __str__(self) -> str:
+        return f"Reshape{{{self.ndim}}}"
+
+
+def _entries(vector: TensorVariable, ndim: int) -> list[int | None]:
+    if isinstance(vector, Constant):
+        return [int(n) for n in vector.data]
+    if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
+        return [static_int(x) for x in vector.owner.inputs]
+    return [None] * ndim
+
+
+def _static_result(x: TensorVariable, vector: TensorVariable, ndim: int) -> StaticShape:
+    entries = _entries(vector, ndim)
+    if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
+        raise ShapeError(
+            compose(f"reshape: the shape has {len(entries)} lengths, ndim says {ndim}", where=[describe(x)])
+        )
+    if entries.count(-1) > 1 or any(n is not None and n < -1 for n in entries):
+        raise ShapeError(compose(f"reshape: {entries} is no shape: at most one length may be -1", where=[describe(x)]))
+    lengths = [n for n in x.type.shape if n is not None]
+    known = prod(lengths) if len(lengths) == x.type.ndim else None
+    fixed = [n for n in entries if n is not None and n >= 0]
+    if known is not None and None not in entries:
+        size = prod(fixed)
+        fits = known % size == 0 if -1 in entries and size else known == size
+        if not fits:
+            raise ShapeError(
+                compose(
+                    f"reshape: {known} elements do not fit the shape {tuple(entries)}",
+                    where=[describe(x)],
+                    mend="the numbers of elements must be equal; one length may be -1",
+                )
+            )
+        return tuple(known // size if n == -1 and size else (None if n == -1 else n) for n in entries)
+    return tuple(None if n == -1 else n for n in entries)
+
+
+@pullback.register(Reshape)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x = node.inputs[0]
+    return [reshape(cotangents[0], lengths_of(x)), None]
+
+
+@pushforward.register(Reshape)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
+
+
+@shape_rule.register(Reshape)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    x_shape, _ = input_shapes
+    static = node.outputs[0].type.shape
+    entries = _entries(node.inputs[1], node.op.ndim)
+    vector = node.inputs[1]
+    lengths: list[Any] = []
+    for i, (known, entry) in enumerate(zip(static, entries, strict=True)):
+        if known is not None:
+            lengths.append(known)
+        elif entry == -1:
+            lengths.append(_rest(x_shape, [n for j, n in enumerate(entries) if j != i], vector, i))
+        elif vector.owner is not None and isinstance(vector.owner.op, MakeVector):
+            lengths.append(_or_rest(vector.owner.inputs[i], node.outputs[0], i))
+        else:
+            lengths.append(shape_i(node.outputs[0], i))
+    return [tuple(lengths)]
+
+
+def _or_rest(length: TensorVariable, output: TensorVariable, i: int) -> Any:
+    # A symbolic length may turn out to be -1, then only the result knows it; lengths taken from shapes cannot.
+    owner = length.owner
+    return length if owner is not None and isinstance(owner.op, ShapeI) else shape_i(output, i)
+
+
+def _rest(x_shape: Sequence[Any], others: Sequence[int | None], vector: TensorVariable, i: int) -> Any:
+    total: Any = 1
+    for n in x_shape:
+        total = total * n
+    divisor: Any = 1
+    for j, n in enumerate(others):
+        where = j if j < i else j + 1
+        divisor = divisor * (vector.owner.inputs[where] if n is None and vector.owner is not None else n)
+    return total // divisor
+
+
+@operation("reshape")
+def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
+    """Return a tensor with the elements of `x`, in C order, in another shape.
+
+    Parameters
+    ----------
+    x : tensor_like
+    newshape : sequence of (int or integer scalar), or symbolic vector
+        The lengths; one may be -1, it is then found from the number of elements.
+    ndim : int, optional
+        Number of dimensions of the result; needed where `newshape` is a vector of unknown length.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ShapeError
+        If `ndim` is needed and missing, or the numbers of elements are known to differ.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> reshape(dvector("x"), (2, -1)).type
+    TensorType(float64, (2, None))
+    """
+    variable = as_tensor_variable(x)
+    if isinstance(newshape, Variable):
+        vector = as_tensor_variable(newshape)
+        if vector.type.ndim == 0:
+            vector = make_vector(as_length(vector))
+        known = vector.type.shape[0] if vector.type.ndim == 1 else None
+        ndim = known if ndim is None else ndim
+        if ndim is None:
+            raise ShapeError(
+                compose(
+                    "reshape: the length of the symbolic shape is not known, so neither is the number of dimensions",
+                    where=[describe(variable), describe(vector)],
+                    mend="pass ndim=..., or give the shape as a tuple",
+                )
+            )
+    else:
+        entries = newshape if isinstance(newshape, (list, tuple, np.ndarray)) else [newshape]
+        lengths = [as_length(n) for n in entries]
+        values = [static_int(n) for n in lengths]
+        if None in values:
+            vector = make_vector(*lengths)
+        else:
+            vector = constant(np.asarray(values, dtype="int64"))
+        if ndim is not None and ndim != len(lengths):
+            raise ShapeError(
+                compose(f"reshape: the shape has {len(lengths)} lengths, ndim is {ndim}", where=[describe(variable)])
+            )
+        ndim = len(lengths)
+    result: TensorVariable = Reshape(ndim)(variable, vector)
+    return result
+
+
+@operation("flatten")
+def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> TensorVariable:
+    """Join the last dimensions of `x` so that `ndim` are left.
+
+    Parameters
+    ----------
+    x : tensor_like
+    ndim : int
+        Number of dimensions of the result, from 1 to that of `x` (1 also for scalars).
+
+    Raises
+    ------
+    ShapeError
+        If `ndim` is out of range.
+
+    Examples
+    --------
+    >>> from theano_tensor import dtensor4
+    >>> flatten(dtensor4("x"), 2).ndim
+    2
+    """
+    variable = as_tensor_variable(x)
+    ndim = ndim if outdim is None else outdim
+    if not 1 <= ndim <= max(variable.type.ndim, 1):
+        raise ShapeError(
+            compose(
+                f"flatten: {ndim} dimensions cannot be had of {variable.type.ndim}",
+                where=[describe(variable)],
+                mend="use 1 up to x.ndim",
+            )
+        )
+    if ndim == variable.type.ndim:
+        return variable
+    return reshape(variable, [*lengths_of(variable)[: ndim - 1], -1])
+
+
+@operation("transpose")
+def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
+    """Return `x` with its dimensions in the order `axes`, reversed by default.
+
+    Examples
+    --------
+    >>> from theano_tensor import drow
+    >>> transpose(drow("x")).broadcastable
+    (False, True)
+    """
+    variable = as_tensor_variable(x)
+    order = range(variable.type.ndim - 1, -1, -1) if axes is None else axes
+    if len(order) != variable.type.ndim:
+        raise ShapeError(
+            compose(f"transpose: {tuple(order)} does not name each dimension once", where=[describe(variable)])
+        )
+    result = dimshuffle(variable, tuple(order))
+    if result is not variable and variable.name is not None and axes is None:
+        result.name = f"{variable.name}.T"
+    return result
+
+
+@operation("swapaxes")
+def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+    """Return `x` with two dimensions exchanged."""
+    variable = as_tensor_variable(x)
+    order = list(range(variable.type.ndim))
+    try:
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+    except IndexError as error:
+        raise ShapeError(compose(f"swapaxes: no dimensions {axis1} and {axis2}", where=[describe(variable)])) from error
+    return dimshuffle(variable, order)
+
+
+@operation("squeeze")
+def squeeze(x: Any) -> TensorVariable:
+    """Return `x` without the dimensions that are known to have length 1."""
+    variable = as_tensor_variable(x)
+    return dimshuffle(variable, [i for i, n in enumerate(variable.type.shape) if n != 1])
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Return `x` with `n_ones` broadcastable dimensions added on the left."""
+    variable = as_tensor_variable(x)
+    return dimshuffle(variable, ["x"] * n_ones + list(range(variable.type.ndim)))
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Return `x` with `n_ones` broadcastable dimensions added on the right."""
+    variable = as_tensor_variable(x)
+    return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
+
+
+def shape_padaxis(x: Any, axis: int) -> TensorVariable:
+    """Return `x` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
+    variable = as_tensor_variable(x)
+    ndim = variable.type.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise ShapeError(
+            compose(f"shape_padaxis: axis {axis} is out of range for {ndim} dimensions", where=[describe(variable)])
+        )
+    order: list[int | str] = list(range(variable.type.ndim))
+    order.insert(axis % ndim, "x")
+    return dimshuffle(variable, order)

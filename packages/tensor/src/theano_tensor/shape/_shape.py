@@ -1,0 +1,361 @@
+"""The shape of a tensor as a value: vectors and scalars of int64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import canonical_dtype
+from .._errors import ShapeError
+from .._operators import call, operation
+from .._type import CONVERSIONS, StaticShape, TensorType
+from .._variable import TensorVariable
+from ._lengths import as_length, static_int
+
+
+class ShapeOf(Op):
+    """The shape of a tensor, as a vector of int64."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor."""
+        variable = as_tensor_variable(x)
+        return Apply(self, [variable], [TensorType("int64", (variable.type.ndim,)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Read the shape."""
+        output_storage[0][0] = np.array(inputs[0].shape, dtype="int64")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """A shape does not depend on the elements."""
+        return [[False]]
+
+    def __str__(self) -> str:
+        return "Shape"
+
+
+class ShapeI(Op):
+    """The length of one dimension, as an int64 scalar.
+
+    Parameters
+    ----------
+    i : int
+        The dimension, counted from 0.
+    """
+
+    __props__ = ("i",)
+
+    def __init__(self, i: int) -> None:
+        self.i = int(i)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has no such dimension."""
+        variable = as_tensor_variable(x)
+        if not 0 <= self.i < variable.type.ndim:
+            raise ShapeError(compose(f"there is no dimension {self.i}", where=[describe(variable)]))
+        return Apply(self, [variable], [TensorType("int64", ()).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Read the length."""
+        output_storage[0][0] = np.array(inputs[0].shape[self.i], dtype="int64")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """A length does not depend on the elements."""
+        return [[False]]
+
+    def __str__(self) -> str:
+        return f"Shape_i{{{self.i}}}"
+
+
+class MakeVector(Op):
+    """A vector of scalars.
+
+    Parameters
+    ----------
+    dtype : str
+        Dtype of the result; the scalars are converted to it.
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str = "int64") -> None:
+        self.dtype = canonical_dtype(dtype, "float64")
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to scalars; TypeError for tensors with dimensions, or dtypes that would lose precision."""
+        scalars = [as_tensor_variable(x) for x in inputs]
+        for x in scalars:
+            if x.type.ndim:
+                raise ShapeError(
+                    compose("a vector is made of scalars", where=[describe(x)], mend="use T.stack or T.concatenate")
+                )
+        if scalars and upcast(self.dtype, *(x.type.dtype for x in scalars)) != self.dtype:
+            raise TypeError(
+                compose(
+                    f"a vector of {self.dtype} cannot hold these scalars",
+                    where=[describe(x) for x in scalars],
+                    mend="convert them with T.cast",
+                )
+            )
+        return Apply(self, scalars, [TensorType(self.dtype, (len(scalars),)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Collect the scalars."""
+        output_storage[0][0] = np.array([x[()] for x in inputs], dtype=self.dtype)
+
+    def __str__(self) -> str:
+        return f"MakeVector{{dtype={self.dtype!r}}}"
+
+
+class SpecifyShape(Op):
+    """The input itself, with the claim that some of its dimensions have given lengths; checked when it runs.
+
+    Parameters
+    ----------
+    axes : sequence of int
+        The dimensions whose lengths are given; one further input for each.
+    """
+
+    __props__ = ("axes",)
+    view_map = {0: [0]}
+
+    def __init__(self, axes: Sequence[int]) -> None:
+        self.axes = tuple(int(axis) for axis in axes)
+
+    def make_node(self, x: Any, *lengths: Any) -> Apply:
+        """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
+        variable = as_tensor_variable(x)
+        given = [as_length(n) for n in lengths]
+        shape: list[int | None] = list(variable.type.shape)
+        for axis, n in zip(self.axes, given, strict=True):
+            known = static_int(n)
+            if known is not None and shape[axis] is not None and shape[axis] != known:
+                raise ShapeError(
+                    compose(
+                        f"dimension {axis} has length {shape[axis]}, which cannot be {known}",
+                        where=[describe(variable)],
+                    )
+                )
+            shape[axis] = known if shape[axis] is None else shape[axis]
+        return Apply(self, [variable, *given], [TensorType(variable.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Check the lengths and return the input."""
+        x, *lengths = inputs
+        for axis, n in zip(self.axes, lengths, strict=True):
+            if x.shape[axis] != n:
+                raise AssertionError(
+                    compose(
+                        f"SpecifyShape: dimension {axis} has length {x.shape[axis]}, expected {n} (shape {x.shape})",
+                        where=[describe(node.inputs[0])],
+                        mend="pass an array of the specified shape, or specify another one",
+                    )
+                )
+        output_storage[0][0] = x
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The lengths are only checked."""
+        return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+
+@pullback.register(ShapeOf, ShapeI)
+def _pullback_shape(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [None]
+
+
+@pullback.register(MakeVector)
+def _pullback_vector(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g = as_tensor_variable(cotangents[0])
+    return [g[i] for i in range(len(node.inputs))]
+
+
+@pullback.register(SpecifyShape)
+def _pullback_specify(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [node.op(cotangents[0], *node.inputs[1:]), *(None for _ in node.inputs[1:])]
+
+
+@pushforward.register(ShapeOf, ShapeI)
+def _pushforward_shape(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
+
+
+@pushforward.register(SpecifyShape)
+def _pushforward_specify(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
+
+
+@shape_rule.register(ShapeOf)
+def _shape_of_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(node.inputs[0].type.ndim,)]
+
+
+@shape_rule.register(ShapeI)
+def _shape_of_length(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [()]
+
+
+@shape_rule.register(MakeVector)
+def _shape_of_vector(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(len(node.inputs),)]
+
+
+@shape_rule.register(SpecifyShape)
+def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    shape = list(input_shapes[0])
+    for axis, n in zip(node.op.axes, node.inputs[1:], strict=True):
+        shape[axis] = n
+    return [tuple(shape)]
+
+
+@operation("shape")
+def shape(x: Any) -> TensorVariable:
+    """Shape of a tensor, as a vector of int64.
+
+    Parameters
+    ----------
+    x : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        A constant where the whole shape is known.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> shape(dmatrix("x")).type
+    TensorType(int64, (2,))
+    """
+    variable = as_tensor_variable(x)
+    if None not in variable.type.shape:
+        return constant(np.asarray(variable.type.shape, dtype="int64"))
+    result: TensorVariable = ShapeOf()(variable)
+    return result
+
+
+def shape_i(x: Any, i: int) -> TensorVariable:
+    """Length of one dimension, as an int64 scalar; a constant where it is known."""
+    variable = as_tensor_variable(x)
+    known = variable.type.shape[i]
+    if known is not None:
+        return constant(np.asarray(known, dtype="int64"))
+    result: TensorVariable = ShapeI(i % variable.type.ndim)(variable)
+    return result
+
+
+@operation("lengths")
+def lengths_of(x: Any) -> tuple[TensorVariable, ...]:
+    """Return the lengths of all dimensions, as scalars."""
+    variable = as_tensor_variable(x)
+    return tuple(shape_i(variable, i) for i in range(variable.type.ndim))
+
+
+@operation("size")
+def size(x: Any) -> TensorVariable:
+    """Number of elements, as an int64 scalar."""
+    total: Any = constant(np.asarray(1, dtype="int64"))
+    for n in lengths_of(x):
+        total = n if static_int(total) == 1 else total * n
+    result: TensorVariable = total
+    return result
+
+
+def specify_shape(x: Any, shape: Any) -> TensorVariable:
+    """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
+
+    Parameters
+    ----------
+    x : tensor_like
+    shape : sequence of (int, integer scalar or None), or symbolic vector
+        None leaves a dimension open.
+
+    Raises
+    ------
+    ShapeError
+        If the number of dimensions differs, or a static length contradicts.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> specify_shape(dmatrix("x"), (2, None)).type
+    TensorType(float64, (2, None))
+    """
+    variable = as_tensor_variable(x)
+    if isinstance(shape, Variable):
+        vector = as_tensor_variable(shape)
+        entries: list[Any] = [vector[i] for i in range(variable.type.ndim)] if vector.type.ndim else [vector]
+    else:
+        entries = list(shape)
+    if len(entries) != variable.type.ndim:
+        raise ShapeError(
+            compose(
+                f"{len(entries)} lengths were specified for {variable.type.ndim} dimensions", where=[describe(variable)]
+            )
+        )
+    axes = [
+        i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and variable.type.shape[i] == n)
+    ]
+    if not axes:
+        return variable
+    result: TensorVariable = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
+    return result
+
+
+def _specify_static(x: Variable, shape: StaticShape) -> TensorVariable:
+    return specify_shape(x, shape)
+
+
+CONVERSIONS["specify_static_shape"] = _specify_static
+
+
+def make_vector(*scalars: Any) -> TensorVariable:
+    """Return a vector of scalars, of their common dtype."""
+    variables = [as_tensor_variable(x) for x in scalars]
+    dtype = upcast(*(x.type.dtype for x in variables)) if variables else "int64"
+    result: TensorVariable = MakeVector(dtype)(*variables)
+    return result
+
+
+def as_lengths(shape: Any, ndim: int | None = None) -> list[TensorVariable]:
+    """Return a shape, given as a number, a sequence or a symbolic vector, as a list of integer scalars."""
+    if isinstance(shape, Variable):
+        vector = as_tensor_variable(shape)
+        if vector.type.ndim == 0:
+            return [as_length(vector)]
+        known = vector.type.shape[0] if ndim is None else ndim
+        if vector.type.ndim != 1 or known is None:
+            raise ShapeError(
+                compose(
+                    "a symbolic shape must be a vector of known length",
+                    where=[describe(vector)],
+                    mend="say how many dimensions there are (ndim=...), or give the lengths as a tuple",
+                )
+            )
+        if isinstance(vector.owner, Apply) and isinstance(vector.owner.op, MakeVector):
+            return [as_length(x) for x in vector.owner.inputs]
+        if isinstance(vector.owner, Apply) and isinstance(vector.owner.op, ShapeOf):
+            return list(lengths_of(vector.owner.inputs[0]))
+        data = getattr(vector, "data", None)
+        return (
+            [as_length(int(n)) for n in data]
+            if data is not None
+            else [call("getitem", vector, i) for i in range(known)]
+        )
+    if isinstance(shape, (list, tuple, np.ndarray)):
+        return [as_length(n) for n in shape]
+    return [as_length(shape)]
