@@ -1,0 +1,146 @@
+"""Gradients of tensor expressions against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_linker_c import function
+from theano_tensor import TensorType, as_tensor_variable
+from theano_tensor.gradient import grad
+
+from ._numeric_grad import GradientError, numeric_grad
+from ._seeds import fetch_seed
+
+#: Absolute and relative tolerance by the least precise dtype among arguments and result; one of the two must hold.
+_TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
+
+
+def verify_grad(
+    fun: Callable[..., Any],
+    pt: Sequence[Any],
+    n_tests: int = 2,
+    rng: Any = None,
+    eps: float | None = None,
+    out_type: str | None = None,
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
+    mode: Any = None,
+    cast_to_output_type: bool = False,
+    no_debug_ref: bool = True,
+) -> None:
+    """Check the gradient of an expression by finite differences of random projections of its value.
+
+    Parameters
+    ----------
+    fun : callable
+        Takes variables, returns one variable. An op with one output will do.
+    pt : sequence of array_like
+        Values of the arguments: float16, float32 or float64. Lengths of 1 are taken as broadcastable.
+    n_tests : int
+        How many projections are tried.
+    rng : RandomState, optional
+        Draws the projections, anything with ``rand`` or ``random``; by default seeded with :func:`fetch_seed`.
+    eps : float, optional
+        Step of the finite differences.
+    out_type : str, optional
+        Dtype of the result, if complex.
+    abs_tol, rel_tol : float, optional
+        By default by the least precise dtype. The check fails where both are exceeded.
+    mode : Mode or str, optional
+        How the functions are compiled.
+    cast_to_output_type : bool
+        Draw the projection in the dtype of the result (else float64).
+    no_debug_ref : bool
+        Accepted; the numeric side never runs in a debugging mode.
+
+    Raises
+    ------
+    GradientError
+        If the gradient is wrong; says where and by how much.
+    TypeError
+        If `fun` returns several variables or an argument is of another dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano_tensor as tt
+    >>> verify_grad(tt.tanh, [np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]])])
+    """
+    points = [np.array(p) for p in pt]
+    for p in points:
+        if p.dtype.name not in _TOLERANCES:
+            raise TypeError(
+                f"verify_grad: an argument of dtype {p.dtype.name}\n"
+                "  To mend: pass float16, float32 or float64; bind others: lambda x: op(x, index)"
+            )
+    variables = [
+        TensorType(p.dtype.name, [1 if n == 1 else None for n in p.shape])(f"input {i}") for i, p in enumerate(points)
+    ]
+    output = fun(*variables)
+    if isinstance(output, (list, tuple)):
+        if len(output) != 1:
+            raise TypeError("verify_grad: the function returns several variables\n  To mend: check them one by one")
+        output = output[0]
+    output = as_tensor_variable(output)
+    shape = function(variables, output, mode=mode, on_unused_input="ignore")(*points).shape
+    names = [p.dtype.name for p in points] + [output.type.dtype]
+    default = max(_TOLERANCES.get(name, 1e-4) for name in names)
+    projection_dtype = output.type.dtype if cast_to_output_type and output.type.dtype == "float32" else "float64"
+    check = _Check(variables, output, points, mode, eps, out_type)
+    generator = np.random.RandomState(fetch_seed()) if rng is None else rng
+    draw = getattr(generator, "rand", None)
+    check.compile(TensorType(projection_dtype, [1 if n == 1 else None for n in shape])("projection"))
+    for _ in range(n_tests):
+        values = draw(*shape) if draw is not None else generator.random(shape)
+        projection = np.asarray(values + 0.5, dtype=projection_dtype)
+        check.run(projection, default if abs_tol is None else abs_tol, default if rel_tol is None else rel_tol)
+
+
+class _Check:
+    """One expression, compiled once with its projection as an argument."""
+
+    def __init__(
+        self, variables: list[Any], output: Any, points: list[Any], mode: Any, eps: float | None, out_type: str | None
+    ) -> None:
+        self.variables, self.output, self.points = variables, output, points
+        self.mode, self.eps = mode, eps
+        self.out_type = output.type.dtype if out_type is None else out_type
+        self.cost: Any = None
+        self.gradient: Any = None
+
+    def compile(self, projection: Any) -> None:
+        """Compile the projected value and its gradient."""
+        cost = (projection * self.output).sum()
+        if cost.type.dtype.startswith("complex"):
+            cost = cost.real
+        gradients = grad(cost, self.variables, disconnected_inputs="ignore")
+        inputs = [*self.variables, projection]
+        self.cost = function(inputs, cost, mode=self.mode, on_unused_input="ignore", allow_input_downcast=True)
+        self.gradient = function(inputs, gradients, mode=self.mode, on_unused_input="ignore", allow_input_downcast=True)
+
+    def run(self, projection: Any, abs_tol: float, rel_tol: float) -> None:
+        """Compare for one projection."""
+        numeric = numeric_grad(lambda *p: self.cost(*p, projection), self.points, self.eps, self.out_type)
+        analytic = list(self.gradient(*self.points, projection))
+        for i, (g, p) in enumerate(zip(analytic, self.points, strict=True)):
+            if g.shape != p.shape:
+                raise AssertionError(f"the gradient for argument {i} has shape {g.shape}, the argument {p.shape}")
+            if g.dtype != p.dtype:
+                raise AssertionError(f"the gradient for argument {i} has dtype {g.dtype}, the argument {p.dtype}")
+        arg, position, abs_err, rel_err = numeric.max_err(analytic, abs_tol, rel_tol)
+        if abs_err <= abs_tol or rel_err <= rel_tol:
+            return
+        raise GradientError(
+            arg,
+            position,
+            self.points[arg].shape,
+            float(np.asarray(analytic[arg]).flat[position]),
+            float(numeric.gf[arg].flat[position]),
+            abs_err,
+            rel_err,
+            abs_tol,
+            rel_tol,
+        )
