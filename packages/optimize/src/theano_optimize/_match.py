@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, TypeAlias
 
@@ -172,6 +172,12 @@ class Application(Pattern):
 
     op: Op | type[Op]
     inputs: tuple[Pattern, ...]
+    #: The parts that do not fit everything, with their places.
+    _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        selective = tuple((i, p) for i, p in enumerate(self.inputs) if not isinstance(p, Wildcard))
+        object.__setattr__(self, "_selective", selective)
 
     @property
     def depth(self) -> int:  # type: ignore[override]  # one more than the deepest part
@@ -190,9 +196,15 @@ class Application(Pattern):
         inputs = node.inputs
         if len(inputs) != len(self.inputs):
             return False
-        if _is_permuted(node):
-            return all(any(map(pattern.may_match, inputs)) for pattern in self.inputs)
-        return all(pattern.may_match(variable) for pattern, variable in zip(self.inputs, inputs, strict=True))
+        permuted = None
+        for i, pattern in self._selective:
+            if pattern.may_match(inputs[i]):
+                continue
+            if permuted is None:
+                permuted = _is_permuted(node)
+            if not permuted or not any(map(pattern.may_match, inputs)):
+                return False
+        return True
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         node = variable.owner

@@ -80,13 +80,16 @@ class PatternRewriter(NodeRewriter):
         reference: str | None = None,
     ) -> None:
         compiled = compile_pattern(pattern)
-        root = compiled.pattern if isinstance(compiled, Guarded) else compiled
+        root, constraint = (
+            (compiled.pattern, compiled.constraint) if isinstance(compiled, Guarded) else (compiled, None)
+        )
         if not isinstance(root, Application):
             raise PatternError(
                 compose(f"a pattern starts with an op, not with {pattern!r}", mend="write (op, part, ...)")
             )
         self.pattern: Pattern = compiled
         self._root = root
+        self._constraint = constraint
         self.replacement = replacement
         self.allow_multiple_clients = allow_multiple_clients
         self.when = when
@@ -105,7 +108,9 @@ class PatternRewriter(NodeRewriter):
         # Most nodes fail here, before any object is made.
         if not self._root.fits_op(node.op) or not self._root.may_match_inputs(node):
             return None
-        for match in self.pattern.matches(output, Match({})):
+        if self._constraint is not None and not self._constraint(output):
+            return None
+        for match in self._root.matches_inputs(node, Match({}, (node,))):
             if not self.allow_multiple_clients and _used_outside(fgraph, match):
                 continue
             if self.when is not None and not self.when(**match.bindings):
