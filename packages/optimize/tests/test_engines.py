@@ -75,6 +75,35 @@ class TestNodeRewriter(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "(?s)rewriter NodeRewriter has no `transform`.*To mend"):
             NodeRewriter().transform(fgraph, fgraph.toposort()[0])
 
+    def test_a_constructor_need_not_call_that_of_the_base(self) -> None:
+        class Own(NodeRewriter):
+            def __init__(self) -> None:
+                self.calls = 0
+
+            def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+                self.calls += 1
+                return None
+
+        class OwnGraph(GraphRewriter):
+            def __init__(self) -> None:
+                self.runs = 0
+
+            def apply(self, fgraph: FunctionGraph) -> None:
+                self.runs += 1
+
+        x = real("x")
+        rule, rewriter = Own(), OwnGraph()
+        SequenceRewriter([EquilibriumRewriter([rule]), rewriter]).rewrite(graph([x], neg(x)))
+        self.assertEqual((rule.name, rule.calls, rewriter.name, rewriter.runs), ("Own", 1, "OwnGraph", 1))
+
+    def test_a_rewriter_can_be_renamed(self) -> None:
+        rule = PatternRewriter((neg, "x"), "x", tags=["kept"])
+        rule.name = "new_name"
+        self.assertEqual((rule.name, rule.info.tags), ("new_name", ("kept",)))
+        merge = MergeRewriter()
+        merge.name = "merge1"
+        self.assertEqual(merge.rewrite(graph([], const(1))).name, "merge1")
+
 
 class TestSubstituteOp(unittest.TestCase):
     def test_each_application_is_exchanged(self) -> None:

@@ -143,6 +143,18 @@ class TestWrongAnswers(unittest.TestCase):
         with self.assertRaisesRegex(RewriteError, "^my own words$"):
             WalkRewriter(rule_returning(complains)).rewrite(graph([x], exp(x)))
 
+    def test_a_replacement_may_use_another_replaced_variable(self) -> None:
+        @node_rewriter([div_mod])
+        def by_hand(fgraph: FunctionGraph, node: Apply) -> TransformResult:
+            quotient, remainder = node.outputs
+            return {remainder: add(node.inputs[0], neg(quotient)), quotient: node.inputs[0]}
+
+        x, y = real("x"), real("y")
+        fgraph = graph([x, y], *div_mod(x, y))
+        WalkRewriter(by_hand).rewrite(fgraph)
+        self.assertEqual(str(fgraph), "[x, Add(x, Neg(x))]")
+        fgraph.check_integrity()
+
     def test_one_output_of_several(self) -> None:
         bad = node_rewriter([div_mod], name="bad_rule")(lambda fgraph, node: [node.inputs[0], TEXT("t")])
         x, y = real("x"), real("y")

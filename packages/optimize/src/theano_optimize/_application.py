@@ -137,8 +137,9 @@ class RuleApplication:
             if new is None:
                 self._check_unused(rule, node, old)
             elif new is not old and self.fgraph.has_clients(old):
-                pairs.append((old, self._fitting(rule, node, old, new)))
-        self._check_no_cycle(rule, node, pairs)
+                fitting = self._fitting(rule, node, old, new)
+                self._check_no_cycle(rule, node, old, fitting)
+                pairs.append((old, fitting))
         return pairs
 
     def _check_known(self, rule: NodeRewriter, node: Apply, offered: Sequence[tuple[Any, Any]]) -> None:
@@ -178,24 +179,23 @@ class RuleApplication:
                 "return a variable of the same or a more precise type",
             ) from error
 
-    def _check_no_cycle(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> None:
-        """Refuse replacements that need the variable they replace.
+    def _check_no_cycle(self, rule: NodeRewriter, node: Apply, old: Variable, new: Variable) -> None:
+        """Refuse a replacement that needs the variable it replaces.
 
         Only the new nodes and one level of old ones are looked at, so that this costs no more than importing the new
         nodes.
         """
         known = self.fgraph.apply_nodes
-        replaced = {old for old, _ in pairs}
-        stack = [new.owner for _, new in pairs if new.owner is not None]
+        stack = [new.owner] if new.owner is not None else []
         seen = set(stack)
         while stack:
             current = stack.pop()
             for variable in current.inputs:
-                if variable in replaced:
+                if variable is old:
                     raise _wrong(
                         rule,
                         node,
-                        f"offers a replacement for `{variable}` that is itself computed from `{variable}`",
+                        f"offers a replacement for `{old}` that is itself computed from `{old}`",
                         "build the replacement from the inputs of the node",
                     )
                 owner = variable.owner

@@ -35,8 +35,7 @@ class ConstantFolding(NodeRewriter):
     """
 
     def __init__(self) -> None:
-        tags = ("fast_run", "fast_compile")
-        super().__init__(info=RewriteInfo("constant_folding", Phase.CANONICALIZE, tags), reach=0)
+        super().__init__(info=RewriteInfo("constant_folding", Phase.CANONICALIZE), reach=0)
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
         for variable in node.inputs:

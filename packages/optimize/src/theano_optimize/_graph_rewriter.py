@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal, TextIO, TypeAlias
 
@@ -63,13 +63,27 @@ class GraphRewriter:
     0
     """
 
+    # A default, so that a subclass whose constructor does not call this one works too.
+    _info: RewriteInfo | None = None
+
     def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None) -> None:
-        self.info = RewriteInfo(name or type(self).__name__) if info is None else info
+        self._info = RewriteInfo(name) if info is None and name else info
+
+    @property
+    def info(self) -> RewriteInfo:
+        """Name, phase, tags, exactness and reference of the rewriter."""
+        if self._info is None:
+            self._info = RewriteInfo(type(self).__name__)
+        return self._info
 
     @property
     def name(self) -> str:
         """Name of the rewriter."""
         return self.info.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._info = replace(self.info, name=name)
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach to `fgraph` the features that the rewriter needs."""

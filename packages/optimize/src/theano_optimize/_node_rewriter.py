@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from theano_graph import Apply, FunctionGraph, Op, Variable, compose
@@ -44,14 +45,29 @@ class NodeRewriter:
     'DropIdentity'
     """
 
+    # Defaults, so that a subclass whose constructor does not call this one works too.
+    _info: RewriteInfo | None = None
+    reach: int = DEFAULT_REACH
+
     def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None, reach: int = DEFAULT_REACH) -> None:
-        self.info = RewriteInfo(name or type(self).__name__) if info is None else info
+        self._info = RewriteInfo(name) if info is None and name else info
         self.reach = reach
+
+    @property
+    def info(self) -> RewriteInfo:
+        """Name, phase, tags, exactness and reference of the rule."""
+        if self._info is None:
+            self._info = RewriteInfo(type(self).__name__)
+        return self._info
 
     @property
     def name(self) -> str:
         """Name of the rule."""
         return self.info.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._info = replace(self.info, name=name)
 
     def tracks(self) -> Tracks:
         """Return the ops and op classes whose nodes the rule wants to see; None means all."""
