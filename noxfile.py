@@ -26,7 +26,7 @@ def python_of(session: nox.Session) -> str:
 def install_layer(session: nox.Session, layer: str, python: str, *options: str) -> None:
     """Install the built wheel of a layer and of those below it; nothing is done when all is in place."""
     tool = str(ROOT / "tools" / "install_layer.py")
-    session.run(sys.executable, tool, layer, "--python", python, *options, external=True, silent=False)
+    session.run_install(sys.executable, tool, layer, "--python", python, *options, external=True)
 
 
 @nox.session
