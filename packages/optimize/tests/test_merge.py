@@ -128,6 +128,11 @@ class TestMergingConstants(unittest.TestCase):
         fgraph = merged([x], mul(x, const(2)), mul(x, const(3)), mul(x, two))
         self.assertEqual(len([v for v in fgraph.variables if isinstance(v, Constant)]), 3)
 
+    def test_zeros_of_different_sign_stay_apart(self) -> None:
+        x = real("x")
+        fgraph = merged([x], mul(x, const(0.0)), mul(x, const(-0.0)))
+        self.assertEqual([str(v) for v in evaluate(fgraph, [1.0])], ["0.0", "-0.0"])
+
     def test_constants_count_as_changes(self) -> None:
         x = real("x")
         profile = MergeRewriter().rewrite(graph([x], add(x, const(1)), sub(x, const(1))))

@@ -184,6 +184,9 @@ class Constant(AtomicVariable):
 
     def signature(self) -> Hashable:
         """Return a key that is equal for constants that may be merged into one."""
+        if isinstance(self.data, (float, complex)):
+            # Equal numbers may differ in sign: -0.0 == 0.0, but their reciprocals are opposite infinities.
+            return (self.type, type(self.data), repr(self.data))
         try:
             hash(self.data)
         except TypeError:
