@@ -31,19 +31,12 @@ class Arguments:
         chosen = [(item, box) for item, box in zip(signature.inputs, containers, strict=True) if not item.implicit]
         self.inputs: list[In] = [item for item, _ in chosen]
         self.containers: list[Container] = [box for _, box in chosen]
-        # A container that the user handed in, with implicit=False, keeps what a call passes.
-        self._keeps = [isinstance(item.value, Container) for item in self.inputs]
         self._names: dict[str, int | None] = {}
         for index, item in enumerate(self.inputs):
             if isinstance(item.name, str):
                 self._names[item.name] = None if item.name in self._names else index
         # A value of None in the container means that there is no default.
         self._filters = [(item.variable.type, item.strict, item.allow_downcast) for item in self.inputs]
-
-    @property
-    def all_required(self) -> bool:
-        """Whether each call must give a value for each input."""
-        return all(item.value is None and item.update is None for item in self.inputs)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """Return the filtered value of each input.
@@ -72,13 +65,7 @@ class Arguments:
             given[index] = value
         values = []
         for index, value in enumerate(given):
-            if value is _MISSING:
-                values.append(self._default(index))
-                continue
-            value = self.filter(index, value)
-            if self._keeps[index]:
-                self.containers[index].storage[0] = value
-            values.append(value)
+            values.append(self._default(index) if value is _MISSING else self.filter(index, value))
         return values
 
     def _default(self, index: int) -> Any:

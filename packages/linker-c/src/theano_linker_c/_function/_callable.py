@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, printable_graph
+from theano_graph import Apply, Variable, compose, printable_graph
 
 from .._container import Container
 from .._shared import SharedVariable
@@ -213,12 +213,8 @@ class Function:
         )
 
     def _subset_machine(self, indices: tuple[int, ...]) -> Machine:
-        source = self.maker.fgraph
-        n_outputs = len(self.maker.outputs)
-        fgraph, _ = source.clone_get_equiv()
-        chosen = [fgraph.outputs[i] for i in indices]
-        part = FunctionGraph(fgraph.inputs, [*chosen, *fgraph.outputs[n_outputs:]], clone=False)
-        shift = len(indices) - n_outputs
+        part = self.maker.graph_of(indices)
+        shift = len(indices) - len(self.maker.outputs)
         wiring = dataclasses.replace(
             self._wiring,
             updates=[(i + shift, cell) for i, cell in self._wiring.updates],

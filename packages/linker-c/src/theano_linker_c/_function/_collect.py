@@ -182,12 +182,7 @@ def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str
         )
         if on_unused_input == "raise":
             raise UnusedInputError(text)
-        warnings.warn(text, stacklevel=_outside())
-
-
-def _outside() -> int:
-    # `function` -> `make_function` -> `check_used`: the warning belongs to the caller of `function`.
-    return 5
+        warnings.warn(text, stacklevel=3)
 
 
 def as_unused_choice(choice: Any, default: str, where: str) -> str:

@@ -6,9 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable, compose, describe
+from theano_graph import Variable, compose, describe
 
-from .._alias import protect_outputs
 from .._shared import SharedVariable
 from ._collect import Signature
 from ._errors import FunctionInputError, SwapError
@@ -22,7 +21,6 @@ def copy_maker(
     """Return a maker for a copy of the function; see :meth:`Function.copy`."""
     source = maker.signature
     _check_swap(source, swap)
-    n_outputs = len(source.outputs)
     if name is None:
         name = f"{source.name or ''} copy".strip()
     signature = Signature(
@@ -36,13 +34,11 @@ def copy_maker(
     if delete_updates:
         for item in signature.inputs:
             item.update = None
-    fgraph, _ = maker.fgraph.clone_get_equiv()
-    if delete_updates:
-        fgraph = FunctionGraph(fgraph.inputs, fgraph.outputs[:n_outputs], clone=False)
+    fgraph = maker.graph_of(range(len(source.outputs)), updates=not delete_updates)
     _check_targets(signature)
-    # Without its update, a shared variable keeps memory that an output could share until now.
-    protect_outputs(fgraph, signature.boundary())
     twin = FunctionMaker(signature, fgraph, maker.mode, maker.accept_inplace)
+    # Without its update, a shared variable keeps memory that an output could share until now.
+    twin.protect()
     twin.profile = maker.profile
     return twin
 

@@ -29,6 +29,10 @@ class EvalCache:
         """Forget all functions."""
         self._functions.clear()
 
+    def functions_of(self, variable: Variable) -> list[Function]:
+        """Return the functions that are kept for a variable."""
+        return list(self._functions.get(variable, {}).values())
+
     def evaluate(self, variable: Variable, inputs_to_values: Mapping[Any, Any]) -> Any:
         """Return the value of `variable` for the given values of its inputs.
 

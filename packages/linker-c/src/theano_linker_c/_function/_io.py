@@ -183,6 +183,9 @@ def as_inputs(inputs: Any, allow_input_downcast: bool | None, where: str) -> lis
     found = [_as_input(item, index, where) for index, item in enumerate(inputs)]
     for index, item in enumerate(found):
         _check_input(item, index, where)
+        if isinstance(item.value, Container) and not item.implicit and item.update is None:
+            # A container that the caller handed in keeps what a call passes.
+            item.update = item.variable
     _check_distinct(found, where)
     if allow_input_downcast is not None:
         for item in found:

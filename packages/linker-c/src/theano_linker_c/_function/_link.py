@@ -44,8 +44,6 @@ class Wiring:
         How many graph outputs a call returns.
     single : bool
         Whether a call returns the one output itself.
-    all_required : bool
-        Whether a call with too few arguments is an error (so that the machine needs no defaults).
     on_irregular : callable
         ``(args, kwargs) -> filtered values`` for calls that are not just one positional value an input.
     on_input : callable

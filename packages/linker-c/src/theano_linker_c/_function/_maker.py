@@ -9,6 +9,7 @@ from theano_graph import FunctionGraph, Variable
 
 from .._alias import protect_outputs
 from .._container import Container
+from .._inplace import protect_overwritten
 from ..modes import Mode
 from ._collect import Signature
 from ._io import In, Out
@@ -53,7 +54,31 @@ class FunctionMaker:
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
         self.profile = self.mode.rewrite(self.fgraph)
+        self.protect()
+
+    def protect(self) -> None:
+        """Insert the copies without which memory of the caller or of shared variables could be seen or overwritten."""
+        protect_overwritten(self.fgraph, self._mutable())
         protect_outputs(self.fgraph, self.signature.boundary())
+
+    def graph_of(self, indices: Sequence[int], updates: bool = True) -> FunctionGraph:
+        """Return a copy of the graph with some of the outputs.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Outputs to keep, in the order wanted.
+        updates : bool
+            Whether the new values of shared variables stay.
+        """
+        fgraph, _ = self.fgraph.clone_get_equiv()
+        kept = fgraph.outputs[len(self.outputs) :] if updates else []
+        part = FunctionGraph(fgraph.inputs, [*(fgraph.outputs[i] for i in indices), *kept], clone=False)
+        protect_overwritten(part, self._mutable())
+        return part
+
+    def _mutable(self) -> set[int]:
+        return {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
 
     def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
         """Return a container for each input: the given ones where the inputs name them, new ones otherwise.
