@@ -86,6 +86,14 @@ def closure(*roots: Layer) -> list[Layer]:
     return [layer(name) for name in LAYERS if name in wanted]
 
 
+def import_base(path: Path) -> Path:
+    """Return the folder from which a test file is imported: the nearest one above it that is no package."""
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
 def layer_of(environment: str) -> Layer:
     """Return the layer that an environment such as ``py312-linker-c`` is for: the longest layer name it ends with."""
     parts = environment.split("-")

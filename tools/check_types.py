@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from _house import LAYERS, ROOT, layer
+from _house import LAYERS, ROOT, import_base, layer
 
 SCRIPTS = ("tools", "bootstrap.py", "noxfile.py", "toxfile.py", "examples", "benchmarks", "packages/linker-c/setup.py")
 
@@ -29,9 +29,9 @@ def main() -> None:
     passed = True
     for name in sys.argv[1:] or LAYERS:
         item = layer(name)
-        tests = item.folder / "tests"
-        targets = [str(item.folder / "src")] + [str(tests)] * any(tests.rglob("*.py"))
-        passed &= check(name, targets, str(tests))
+        tests = [path for path in (item.folder / "tests").rglob("*.py") if path.name != "__init__.py"]
+        bases = sorted({str(import_base(path)) for path in tests})
+        passed &= check(name, [str(item.folder / "src"), *map(str, tests)], os.pathsep.join(bases))
     if not sys.argv[1:]:
         scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
         passed &= check("scripts", scripts, os.pathsep.join(("examples", "benchmarks")))

@@ -17,7 +17,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from _house import LAYERS, REPORTS, ROOT, Layer, layer_of
+from _house import LAYERS, REPORTS, ROOT, Layer, import_base, layer_of
 
 
 def check_installed(item: Layer) -> None:
@@ -42,7 +42,7 @@ def silent_files(tests: Path, report: Path) -> list[Path]:
     classes = {case.get("classname", "") for case in ElementTree.parse(report).iter("testcase")}
     silent = []
     for path in sorted(tests.rglob("test_*.py")):
-        module = ".".join(path.relative_to(tests).with_suffix("").parts)
+        module = ".".join(path.relative_to(import_base(path)).with_suffix("").parts)
         if not any(name == module or name.startswith(module + ".") for name in classes):
             silent.append(path.relative_to(ROOT))
     return silent
