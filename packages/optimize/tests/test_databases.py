@@ -16,6 +16,7 @@ from theano_optimize import (
     PatternRewriter,
     Phase,
     RewriteDatabase,
+    RewriteInfo,
     RewriteQuery,
     RewriterGroup,
     SequenceDatabase,
@@ -135,6 +136,11 @@ class TestSequenceDatabase(unittest.TestCase):
     def test_the_historical_place_of_the_position(self) -> None:
         self.db.register("simplify", FunctionGraphRewriter(lambda fgraph: None, "simplify"), 0.5, "fast_run")
         self.assertEqual(names_in(self.db.query("fast_run"))[:2], ["merge", "simplify"])
+
+    def test_a_rewriter_may_know_its_phase(self) -> None:
+        info = RewriteInfo("fuse", Phase.FUSE)
+        self.db.register("fuse", FunctionGraphRewriter(lambda fgraph: None, info=info), "fast_run")
+        self.assertEqual(names_in(self.db.query("fast_run"))[-3:], ["fuse", "inplace", "last"])
 
     def test_a_cut_off(self) -> None:
         self.assertEqual(names_in(self.db.query(RewriteQuery(["fast_run"], position_cutoff=2))), ["merge"])

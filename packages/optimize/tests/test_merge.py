@@ -193,6 +193,26 @@ class TestMergingAgain(unittest.TestCase):
         MergeRewriter("two").rewrite(fgraph)
         self.assertEqual(len(fgraph.features), 1)
 
+    def test_a_copy_of_the_graph_gets_a_table_of_its_own(self) -> None:
+        x = real("x")
+        fgraph = graph([x], neg(exp(x)))
+        MergeRewriter().rewrite(fgraph)
+        copy, _ = fgraph.clone_get_equiv(attach_features=True)
+        copy.replace(copy.outputs[0], add(copy.outputs[0].owner.inputs[0], exp(copy.inputs[0])))
+        self.assertEqual(MergeRewriter().rewrite(copy).changes, 1)
+        self.assertEqual((ops_of(fgraph), ops_of(copy)), (["Exp", "Neg"], ["Exp", "Add"]))
+        copy.check_integrity()
+
+    def test_a_table_can_be_moved(self) -> None:
+        x = real("x")
+        first, second = graph([x], exp(x)), graph([x], exp(x), exp(x))
+        MergeRewriter().rewrite(first)
+        (table,) = first.features
+        first.remove_feature(table)
+        second.attach_feature(table)
+        self.assertEqual(MergeRewriter().rewrite(second).changes, 1)
+        second.check_integrity()
+
 
 class TestIsDestroyed(unittest.TestCase):
     def test_directly_through_views_and_not_at_all(self) -> None:

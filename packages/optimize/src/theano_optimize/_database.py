@@ -92,7 +92,8 @@ class RewriteDatabase(Generic[BuiltT]):
         *tags : str
             A number or :class:`Phase` among them is taken as the position.
         position : float or Phase, optional
-            Where it stands. Smaller comes first; entries at one position keep the order of registration.
+            Where it stands. Smaller comes first; entries at one position keep the order of registration. 0 by default,
+            or in a sequence the position of the rewriter's own phase.
         role : {"rule", "cleanup", "final"}, optional
             In an equilibrium, when a graph rewriter runs; see :class:`EquilibriumRewriter`. "cleanup" by default.
 
@@ -115,7 +116,9 @@ class RewriteDatabase(Generic[BuiltT]):
         self.check_item(name, rewriter)
         number = next(self._numbers)
         role = role or ("cleanup" if isinstance(rewriter, GraphRewriter) else "rule")
-        entry = DatabaseEntry(name, rewriter, {name, *words, *_own_tags(rewriter)}, _position(position), number, role)
+        entry = DatabaseEntry(
+            name, rewriter, {name, *words, *_own_tags(rewriter)}, self._position(position, rewriter), number, role
+        )
         self._entries[name] = entry
         self._changed()
 
@@ -150,6 +153,12 @@ class RewriteDatabase(Generic[BuiltT]):
                     f"{item!r}, to be registered as {name!r} in {self.name}, is no rewriter", mend="see node_rewriter"
                 )
             )
+
+    def _position(self, position: float | Phase | None, item: object) -> float:
+        """Return the position of an entry as a number."""
+        if position is None:
+            return 0.0
+        return position.position if isinstance(position, Phase) else float(position)
 
     def _changed(self) -> None:
         self._version += 1
@@ -295,6 +304,11 @@ class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
                 )
             )
 
+    def _position(self, position: float | Phase | None, item: object) -> float:
+        """Return the position; that of the rewriter's own phase if none is given."""
+        phase = item.info.phase if position is None and isinstance(item, GraphRewriter) else None
+        return super()._position(phase if position is None else position, item)
+
     def build(self, query: RewriteQuery) -> SequenceRewriter:
         chosen = [
             rewriter
@@ -371,9 +385,3 @@ def _own_tags(item: Rewriter | RewriteDatabase[Any]) -> tuple[str, ...]:
     if isinstance(item, RewriteDatabase):
         return (item.name,)
     return (item.info.name, *item.info.all_tags)
-
-
-def _position(position: float | Phase | None) -> float:
-    if position is None:
-        return 0.0
-    return position.position if isinstance(position, Phase) else float(position)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Literal
 
-from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable, describe
+from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Variable, describe
 
 from ._aliasing import is_destroyed
 from ._graph_rewriter import GraphRewriter, RewriteOptions
@@ -28,6 +28,10 @@ class MergeTable(Feature):
     """The nodes and constants of one graph by what they compute."""
 
     def __init__(self) -> None:
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._attached = False
         self._pending: dict[Apply, None] = {}
         self._queue: deque[Apply] = deque()
         self._node_of: dict[Hashable, Apply] = {}
@@ -40,8 +44,15 @@ class MergeTable(Feature):
     # ---- what the graph tells
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
+        if self._attached:
+            # Copies of a graph may be offered its features; each gets a table of its own when it is merged.
+            raise AlreadyThere("this table belongs to another graph")
+        self._attached = True
         for node in fgraph.toposort():
             self.on_import(fgraph, node, "on_attach")
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._forget_all()
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self._destroyers += bool(node.op.destroy_map)
