@@ -38,7 +38,7 @@ class Arguments:
         # A value of None in the container means that there is no default.
         self._filters = [(item.variable.type, item.strict, item.allow_downcast) for item in self.inputs]
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the filtered value of each input.
 
         Raises
@@ -63,10 +63,10 @@ class Arguments:
                     )
                 )
             given[index] = value
-        values = []
-        for index, value in enumerate(given):
-            values.append(self._default(index) if value is _MISSING else self.filter(index, value))
-        return values
+        return tuple(
+            self._default(index) if value is _MISSING else self.filter(index, value)
+            for index, value in enumerate(given)
+        )
 
     def _default(self, index: int) -> Any:
         value = self.containers[index].storage[0]

@@ -50,34 +50,22 @@ class Function:
         self.input_storage = containers
         self.trust_input = False
         self._arguments = Arguments(maker.signature, containers)
-        self._wiring = wire(maker.signature, containers, self._arguments)
+        self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
         self.fn: Machine = make_machine(maker.fgraph, self._wiring, maker.mode.linker)
 
-    def __call__(self, *args: Any, output_subset: Sequence[Any] | None = None, **kwargs: Any) -> Any:
-        """Evaluate the function.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            Values of the inputs, by position or by name.
-        output_subset : sequence of int or str, optional
-            Indices or keys of the outputs to compute; updates are done in any case.
-
-        Returns
-        -------
-        object, list or dict
-            As the outputs were given to :func:`function`; a list (or dictionary) of those in `output_subset`.
-
-        Raises
-        ------
-        TypeError
-            For missing, unknown or too many arguments, and values that do not fit an input.
-        """
-        if output_subset is not None:
-            return self._call_subset(args, kwargs, output_subset)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.fn(*args, **kwargs)
+
+    def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Bind the arguments of a call that the machine leaves to us, or do the whole call for a subset of outputs."""
+        if "output_subset" in kwargs:
+            return self._call_subset(args, kwargs, kwargs.pop("output_subset"))
+        return self._arguments.bind(args, kwargs)
+
+    def _filter(self, index: int, value: Any) -> Any:
+        return value if self.trust_input else self._arguments.filter(index, value)
 
     @property
     def name(self) -> str | None:

@@ -16,6 +16,8 @@ class InterimMachine:
         w = self.wiring
         if kwargs or len(args) != len(w.arguments):
             values = w.on_irregular(args, kwargs)
+            if type(values) is not tuple:
+                return values
         else:
             values = [w.on_input(i, v) for i, v in enumerate(args)]
         outputs = self.run(values)

@@ -10,7 +10,6 @@ from theano_graph import FunctionGraph
 
 from .._container import Container
 from ..modes import Linker
-from ._arguments import Arguments
 from ._collect import Signature
 from ._interim import InterimMachine
 
@@ -45,7 +44,8 @@ class Wiring:
     single : bool
         Whether a call returns the one output itself.
     on_irregular : callable
-        ``(args, kwargs) -> filtered values`` for calls that are not just one positional value an input.
+        Called ``(args, kwargs)`` where a call is not just one positional value an input. A tuple that it returns holds
+        the value of each input, to go on with; anything else is the result of the call.
     on_input : callable
         ``(position, value) -> filtered value`` for a value that a fast check does not know.
     finish : callable or None
@@ -57,12 +57,17 @@ class Wiring:
     updates: Sequence[tuple[int, list[Any]]]
     n_outputs: int
     single: bool
-    on_irregular: Callable[[tuple[Any, ...], dict[str, Any]], list[Any]]
+    on_irregular: Callable[[tuple[Any, ...], dict[str, Any]], Any]
     on_input: Callable[[int, Any], Any]
     finish: Callable[[list[Any]], Any] | None
 
 
-def wire(signature: Signature, containers: Sequence[Container], arguments: Arguments) -> Wiring:
+def wire(
+    signature: Signature,
+    containers: Sequence[Container],
+    on_irregular: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    on_input: Callable[[int, Any], Any],
+) -> Wiring:
     """Return how a machine is connected for this signature."""
     n_outputs = len(signature.outputs)
     keys = signature.keys
@@ -72,8 +77,8 @@ def wire(signature: Signature, containers: Sequence[Container], arguments: Argum
         updates=[(n_outputs + k, containers[target].storage) for k, target in enumerate(signature.update_targets)],
         n_outputs=n_outputs,
         single=signature.single,
-        on_irregular=arguments.bind,
-        on_input=arguments.filter,
+        on_irregular=on_irregular,
+        on_input=on_input,
         finish=None if keys is None else lambda outputs: dict(zip(keys, outputs, strict=True)),
     )
 
