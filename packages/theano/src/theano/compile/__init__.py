@@ -1,0 +1,33 @@
+"""Compiling graphs into functions."""
+
+from . import (
+    function_module as function_module,
+    io as io,
+    mode as mode,
+    ops as ops,
+    sharedvalue as sharedvalue,
+)
+
+# The module `function` stays importable, yet the name `function` in this package is the function: what is imported
+# last wins.
+from .function import function as function, function_dump as function_dump
+from .function_module import Function as Function, FunctionMaker as FunctionMaker, UnusedInputError as UnusedInputError
+from .io import In as In, Out as Out
+from .mode import (
+    FAST_COMPILE as FAST_COMPILE,
+    FAST_RUN as FAST_RUN,
+    Mode as Mode,
+    get_default_mode as get_default_mode,
+    get_mode as get_mode,
+    optdb as optdb,
+    predefined_linkers as predefined_linkers,
+    predefined_modes as predefined_modes,
+    predefined_optimizers as predefined_optimizers,
+    register_mode as register_mode,
+)
+from .ops import DeepCopyOp as DeepCopyOp, SpecifyShape as SpecifyShape, ViewOp as ViewOp
+from .sharedvalue import (
+    SharedVariable as SharedVariable,
+    shared as shared,
+    shared_constructor as shared_constructor,
+)

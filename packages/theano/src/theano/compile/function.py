@@ -1,0 +1,8 @@
+"""`function` and what its inputs and outputs may say."""
+
+from theano_linker_c import (
+    In as In,
+    Out as Out,
+    function as function,
+    function_dump as function_dump,
+)

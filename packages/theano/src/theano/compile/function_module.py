@@ -1,0 +1,7 @@
+"""Compiled functions."""
+
+from theano_linker_c import (
+    Function as Function,
+    FunctionMaker as FunctionMaker,
+    UnusedInputError as UnusedInputError,
+)

@@ -1,0 +1,6 @@
+"""What the inputs and outputs of a function may say."""
+
+from theano_linker_c import (
+    In as In,
+    Out as Out,
+)

@@ -1,0 +1,27 @@
+"""Ops that every function may need."""
+
+from theano_linker_c import (
+    DeepCopyOp as DeepCopyOp,
+    ViewOp as ViewOp,
+    deep_copy_op as deep_copy_op,
+    view_op as view_op,
+)
+from theano_tensor import (
+    ShapeI as Shape_i,
+    ShapeOf as Shape,
+    SpecifyShape as SpecifyShape,
+    shape_i as shape_i,
+    specify_shape as specify_shape,
+)
+
+__all__ = [
+    "DeepCopyOp",
+    "Shape",
+    "Shape_i",
+    "SpecifyShape",
+    "ViewOp",
+    "deep_copy_op",
+    "shape_i",
+    "specify_shape",
+    "view_op",
+]

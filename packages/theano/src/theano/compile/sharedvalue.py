@@ -1,0 +1,9 @@
+"""Variables with a value that lives between calls."""
+
+from theano_linker_c import (
+    SharedVariable as SharedVariable,
+    constructors as constructors,
+    generic_shared_constructor as generic_shared_constructor,
+    shared as shared,
+    shared_constructor as shared_constructor,
+)

@@ -1,0 +1,5 @@
+"""The one configuration object."""
+
+from theano_graph import (
+    config as config,
+)

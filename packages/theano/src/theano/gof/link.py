@@ -1,0 +1,5 @@
+"""Storage of values."""
+
+from theano_linker_c import (
+    Container as Container,
+)

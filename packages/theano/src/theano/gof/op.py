@@ -1,0 +1,5 @@
+"""The base class of ops."""
+
+from theano_graph import (
+    Op as Op,
+)

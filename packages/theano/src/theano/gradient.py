@@ -1,0 +1,28 @@
+"""Derivatives."""
+
+from theano_tensor.gradient import (
+    DisconnectedGrad as DisconnectedGrad,
+    DisconnectedInputError as DisconnectedInputError,
+    DisconnectedType as DisconnectedType,
+    GradClip as GradClip,
+    GradNotImplementedError as GradNotImplementedError,
+    GradScale as GradScale,
+    GradUndefinedError as GradUndefinedError,
+    Lop as Lop,
+    NullType as NullType,
+    NullTypeGradError as NullTypeGradError,
+    Rop as Rop,
+    UndefinedGrad as UndefinedGrad,
+    ZeroGrad as ZeroGrad,
+    consider_constant as consider_constant,
+    disconnected_grad as disconnected_grad,
+    format_as as format_as,
+    grad as grad,
+    grad_clip as grad_clip,
+    grad_not_implemented as grad_not_implemented,
+    grad_scale as grad_scale,
+    grad_undefined as grad_undefined,
+    subgraph_grad as subgraph_grad,
+    undefined_grad as undefined_grad,
+    zero_grad as zero_grad,
+)

@@ -1,0 +1,5 @@
+"""Text pictures of graphs and functions."""
+
+from theano_graph import (
+    debugprint as debugprint,
+)
