@@ -19,6 +19,7 @@ from theano_optimize import (
     RewriteInfo,
     RewriteQuery,
     RewriterGroup,
+    RewriteTrace,
     SequenceDatabase,
     SequenceRewriter,
     WalkRewriter,
@@ -141,6 +142,18 @@ class TestSequenceDatabase(unittest.TestCase):
         info = RewriteInfo("fuse", Phase.FUSE)
         self.db.register("fuse", FunctionGraphRewriter(lambda fgraph: None, info=info), "fast_run")
         self.assertEqual(names_in(self.db.query("fast_run"))[-3:], ["fuse", "inplace", "last"])
+
+    def test_parts_go_by_their_registered_names(self) -> None:
+        db = SequenceDatabase("db")
+        for name in ("merge1", "merge2"):
+            db.register(name, MergeRewriter(), "fast_run")
+        x = real("x")
+        trace = RewriteTrace()
+        rewriter = db.query("fast_run")
+        profile = rewriter.rewrite(graph([x], exp(x), exp(x)), trace=trace)
+        self.assertEqual([part.name for part in profile.parts], ["merge1", "merge2"])
+        self.assertEqual(trace.events[0].path, ("db", "merge1"))
+        self.assertEqual(rewriter.summary_lines(), ["db", "  merge1: merge", "  merge2: merge"])
 
     def test_a_cut_off(self) -> None:
         self.assertEqual(names_in(self.db.query(RewriteQuery(["fast_run"], position_cutoff=2))), ["merge"])

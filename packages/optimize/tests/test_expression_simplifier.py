@@ -104,7 +104,7 @@ class TestCommandLine(unittest.TestCase):
     def test_a_trace(self) -> None:
         status, out, _ = run("x * 1", "--trace")
         self.assertEqual(status, 0)
-        self.assertRegex(out, r"formulas/simplify/mul_of_one \(\d+ us\)")
+        self.assertRegex(out, r"formulas/rules/mul_of_one \(\d+ us\)")
 
     def test_an_error(self) -> None:
         status, out, err = run("x *")

@@ -310,12 +310,12 @@ class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
         return super()._position(phase if position is None else position, item)
 
     def build(self, query: RewriteQuery) -> SequenceRewriter:
-        chosen = [
-            rewriter
+        chosen = {
+            entry.name: rewriter
             for entry, rewriter in self.selected(query)
             if entry.position < query.position_cutoff and isinstance(rewriter, GraphRewriter)
-        ]
-        return SequenceRewriter(chosen, self.name)
+        }
+        return SequenceRewriter(chosen.values(), self.name, labels=chosen)
 
 
 class EquilibriumDatabase(RewriteDatabase[EquilibriumRewriter]):

@@ -133,18 +133,27 @@ class GraphRewriter:
             raise ValueError(compose(f"on_error is {on_error!r}", mend=f"pass one of {', '.join(ON_ERROR)}"))
         return self.run_timed(fgraph, RewriteOptions(on_error, trace))
 
-    def run_timed(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
-        """Add the requirements, run, and return the profile with times and numbers of nodes filled in."""
+    def run_timed(self, fgraph: FunctionGraph, options: RewriteOptions, label: str | None = None) -> RewriteProfile:
+        """Add the requirements, run, and return the profile with times and numbers of nodes filled in.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        options : RewriteOptions
+        label : str, optional
+            What the rewriter is called in the profile and the trace; its name by default.
+        """
         self.add_requirements(fgraph)
         before = len(fgraph.apply_nodes)
         start = perf_counter()
         if options.trace is None:
             profile = self.run(fgraph, options)
         else:
-            with options.trace.inside(self.name):
+            with options.trace.inside(label or self.name):
                 profile = self.run(fgraph, options)
         if not isinstance(profile, RewriteProfile):
             profile = RewriteProfile(self.name)
+        profile.name = label or profile.name
         profile.seconds = perf_counter() - start
         profile.nodes_before = before
         profile.nodes_after = len(fgraph.apply_nodes)
@@ -207,6 +216,8 @@ class SequenceRewriter(GraphRewriter):
     ----------
     rewriters : iterable of GraphRewriter
     name : str, optional
+    labels : iterable of str, optional
+        What the rewriters are called in profiles, traces and summaries; their names by default.
 
     Raises
     ------
@@ -220,21 +231,31 @@ class SequenceRewriter(GraphRewriter):
     """
 
     def __init__(
-        self, rewriters: Iterable[GraphRewriter], name: str | None = None, *, info: RewriteInfo | None = None
+        self,
+        rewriters: Iterable[GraphRewriter],
+        name: str | None = None,
+        *,
+        labels: Iterable[str] | None = None,
+        info: RewriteInfo | None = None,
     ) -> None:
         super().__init__(name, info=info)
         self.rewriters = tuple(rewriters)
         for rewriter in self.rewriters:
             require_graph_rewriter(rewriter, f"sequence {self.name}")
+        self.labels = tuple(r.name for r in self.rewriters) if labels is None else tuple(labels)
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
-        for rewriter in self.rewriters:
-            profile.add_part(rewriter.run_timed(fgraph, options))
+        for label, rewriter in zip(self.labels, self.rewriters, strict=True):
+            profile.add_part(rewriter.run_timed(fgraph, options, label))
         return profile
 
     def summary_lines(self) -> list[str]:
-        return [self.name, *(line for r in self.rewriters for line in indented(r.summary_lines()))]
+        lines = [self.name]
+        for label, rewriter in zip(self.labels, self.rewriters, strict=True):
+            first, *others = rewriter.summary_lines()
+            lines += indented([first if label == rewriter.name else f"{label}: {first}", *others])
+        return lines
 
 
 def require_graph_rewriter(rewriter: object, where: str) -> None:
