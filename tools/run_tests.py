@@ -4,7 +4,8 @@
 
 LAYER may also be the name of an environment that ends with it; the report is named after it.
 
-Fails also when the layer would be imported from the source tree, and when a test file has contributed no test.
+Fails also when the layer would be imported from the source tree, when no test was run, and when a test file has
+contributed no test.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ def run(item: Layer, tests: Path, report: Path, options: list[str]) -> int:
     code = subprocess.run(command, cwd=item.folder, env=environment).returncode
     if not report.exists():
         write_crash_report(report, item, code)
+        return code or 1
+    if next(ElementTree.parse(report).iter("testcase"), None) is None:
+        print(f"no test was found in {tests}", file=sys.stderr)
         return code or 1
     missing = [] if options or code else silent_files(tests, report)
     for path in missing:
