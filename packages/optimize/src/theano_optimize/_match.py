@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import itertools
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Any, TypeAlias
+from typing import Any
 
 from theano_graph import Apply, Constant, Op, Type, Variable, compose
 
 from ._errors import PatternError
-
-Bindings: TypeAlias = Mapping[str, Variable]
 
 #: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
 MAX_PERMUTED = 6
