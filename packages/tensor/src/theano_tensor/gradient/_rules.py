@@ -112,12 +112,14 @@ def _checked(
 def _checked_term(
     node: Apply, position: int, term: Variable | None, *, connected: bool, lenient: bool
 ) -> Variable | None:
-    if term is None or is_disconnected(term) or not connected:
+    if term is None or not connected:
         return None
     if not isinstance(term, Variable):
         raise PullbackError(
             _text(node, f"returned {term!r} for input {position}, which is no variable", "return symbolic variables")
         )
+    if is_disconnected(term):
+        return None
     source = node.inputs[position]
     if is_null(term) or dtype_of(source) is None:
         return term

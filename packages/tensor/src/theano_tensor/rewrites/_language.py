@@ -69,6 +69,12 @@ def cast_to(variable: TensorVariable, dtype: str) -> TensorVariable:
     return variable if variable.type.dtype == dtype else call(scalar.cast(dtype), variable)
 
 
+def can_replace(old: Variable, new: Variable) -> bool:
+    """Tell whether `new` has the type of `old` or a more precise one, and the same dimensions to stretch."""
+    pattern = getattr(old.type, "broadcastable", None)
+    return old.type.is_super(new.type) and pattern == getattr(new.type, "broadcastable", None)
+
+
 def fitted(node: Apply, new: TensorVariable, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
     """Return `new` as the replacement for the only output of an elementwise node, or None if it cannot be made to fit.
 
@@ -82,14 +88,14 @@ def fitted(node: Apply, new: TensorVariable, donors: Sequence[Variable] | None =
     """
     old: TensorType = node.outputs[0].type
     new = cast_to(new, old.dtype)
-    if old.is_super(new.type):
+    if can_replace(node.outputs[0], new):
         return [new]
     if new.type.ndim != old.ndim:
         return None
     for donor in node.inputs if donors is None else donors:
         if getattr(donor.type, "ndim", None) == old.ndim:
             filled = call(scalar.second, cast(TensorVariable, donor), new)
-            if old.is_super(filled.type):
+            if can_replace(node.outputs[0], filled):
                 return [filled]
     return None
 

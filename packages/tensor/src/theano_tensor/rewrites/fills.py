@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
-from ._language import call, lift, number, operands, scalar_constant
+from ._language import call, can_replace, lift, number, operands, scalar_constant
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -19,7 +19,7 @@ Found = list[Variable] | None
 def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
     """``second(like, value) -> value`` where the value has the whole shape: lengths that do not stretch are equal."""
     _, value = node.inputs
-    return [value] if node.outputs[0].type.is_super(value.type) else None
+    return [value] if can_replace(node.outputs[0], value) else None
 
 
 @rule(scalar.second)
@@ -30,7 +30,7 @@ def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     if inner is None:
         return None
     new = call(scalar.second, inner[0], value)
-    return [new] if node.outputs[0].type.is_super(new.type) else None
+    return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(Elemwise)
@@ -49,7 +49,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
             continue
         trial = [*inputs[:i], fill[1], *inputs[i + 1 :]]
         new = op.make_node(*trial)
-        if all(o.type.is_super(n.type) for o, n in zip(node.outputs, new.outputs, strict=True)):
+        if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
     if changed:
         return cast("list[Variable]", op.make_node(*inputs).outputs)
@@ -65,7 +65,7 @@ def _sunk(node: Apply, inputs: list[TensorVariable], fills: list[list[TensorVari
         return None
     like = next(fill[0] for fill in fills if fill is not None)
     new = call(scalar.second, like, node.op.make_node(*bare).outputs[0])
-    return [new] if node.outputs[0].type.is_super(new.type) else None
+    return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(scalar.second, reach=0)

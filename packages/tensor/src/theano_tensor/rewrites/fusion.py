@@ -13,7 +13,7 @@ from ..elemwise import Elemwise
 from ..reduce import Reduce
 from ._fused_reduce import FusedReduce
 from ._groups import MAX_OPERANDS, WITHOUT_NATIVE_FORM, fusible_groups, nest_of
-from ._language import number, sole_client
+from ._language import can_replace, number, sole_client
 
 
 def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[Composite, list[Variable]]:
@@ -79,7 +79,7 @@ class FuseElementwise(GraphRewriter):
             return False
         with origin_from(group[-1]):
             new = Elemwise(composite).make_node(*inputs).outputs
-        if not all(o.type.is_super(n.type) for o, n in zip(outputs, new, strict=True)):
+        if not all(map(can_replace, outputs, new)):
             return False
         fgraph.replace_all(list(zip(outputs, new, strict=True)), reason=self.name)
         return True
@@ -112,7 +112,7 @@ class FuseReductions(GraphRewriter):
             return False
         with origin_from(node):
             new = FusedReduce(node.op, element).make_node(*inputs).outputs[0]
-        if not node.outputs[0].type.is_super(new.type):
+        if not can_replace(node.outputs[0], new):
             return False
         fgraph.replace(node.outputs[0], cast(Variable, new), reason=self.name)
         return True

@@ -11,7 +11,7 @@ from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import AccumulatingReduce, Max, Min, Reduce, Sum
 from ..shape import size
-from ._language import call, cast_to, is_float, is_stretched, operands, sole_client
+from ._language import call, can_replace, cast_to, is_float, is_stretched, operands, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -24,7 +24,7 @@ def _reduced(node: Apply, x: TensorVariable) -> TensorVariable:
 
 def _as_type(node: Apply, new: TensorVariable) -> Found:
     new = cast_to(new, node.outputs[0].type.dtype)
-    return [new] if node.outputs[0].type.is_super(new.type) else None
+    return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(Sum)

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+from theano_linker_c import function
+from theano_testing.tensor import assert_allclose
+
+import theano_tensor as tt
+from theano_tensor.gradient import (
+    DisconnectedInputError,
+    DisconnectedType,
+    GradUndefinedError,
+    Lop,
+    Rop,
+    consider_constant,
+    disconnected_grad,
+    format_as,
+    grad,
+    grad_clip,
+    grad_scale,
+    subgraph_grad,
+    undefined_grad,
+    zero_grad,
+)
+
+MODE = "FAST_COMPILE"
+RNG = np.random.RandomState(5)
+
+
+def run(inputs: list[Any], outputs: Any, *values: Any) -> Any:
+    compiled: Any = function(inputs, outputs, mode=MODE, on_unused_input="ignore")
+    return compiled(*values)
+
+
+class TestProductsWithJacobians(unittest.TestCase):
+    def test_linear_map_as_in_the_manual(self) -> None:
+        w, v, x = tt.dmatrix("W"), tt.dmatrix("V"), tt.dvector("x")
+        y = tt.dot(x, w)
+        weights, direction, point = np.ones((2, 2)), np.full((2, 2), 2.0), np.array([0.0, 1.0])
+        assert_allclose(run([w, v, x], Rop(y, w, v), weights, direction, point), [2.0, 2.0])
+        u = tt.dvector("u")
+        left = run([u, x, w], Lop(y, w, u), [2.0, 2.0], point, weights)
+        assert_allclose(left, [[0.0, 0.0], [2.0, 2.0]])
+
+    def test_right_product_is_the_transpose_of_the_left_one(self) -> None:
+        x, u, v = tt.dvector("x"), tt.dvector("u"), tt.dvector("v")
+        y = tt.exp(x) * x.sum() / (1 + x**2)
+        point, a, b = RNG.rand(4), RNG.rand(4), RNG.rand(4)
+        left = run([x, u, v], (Lop(y, x, u) * v).sum(), point, a, b)
+        right = run([x, u, v], (Rop(y, x, v) * u).sum(), point, a, b)
+        assert_allclose(left, right)
+
+    def test_rop_against_finite_differences(self) -> None:
+        x, v = tt.dmatrix("x"), tt.dmatrix("v")
+        expressions = {
+            "reductions": tt.max(x, axis=1) + x.sum(axis=0)[:2] if x.ndim == 1 else x.sum(axis=0),
+            "product": tt.dot(x, x.T).sum(axis=1),
+            "elementwise": tt.tanh(x * x).sum(axis=1),
+            "views": (x.T * 2).T.mean(axis=0),
+        }
+        point, direction, step = RNG.rand(3, 4), RNG.rand(3, 4), 1e-6
+        for name, y in expressions.items():
+            with self.subTest(name):
+                product = run([x, v], Rop(y, x, v), point, direction)
+                above, below = (run([x], y, point + s * step * direction) for s in (1, -1))
+                assert_allclose(product, (above - below) / (2 * step), rtol=1e-6)
+
+    def test_lists_and_tuples(self) -> None:
+        x, v = tt.dscalar("x"), tt.dscalar("v")
+        self.assertIsInstance(Rop([x**2], x, v), list)
+        self.assertIsInstance(Rop((x**2, x), [x], [v]), tuple)
+        self.assertIsInstance(Lop(x**2, [x], v), list)
+
+    def test_disconnected_outputs(self) -> None:
+        x, y, v = tt.dscalar("x"), tt.dscalar("y"), tt.dscalar("v")
+        with self.assertRaisesRegex(DisconnectedInputError, "`y`"):
+            Rop(x**2, y, v)
+        self.assertIsNone(Rop(x**2, y, v, disconnected_outputs="ignore", return_disconnected="None"))
+        kind = Rop(x**2, y, v, disconnected_outputs="ignore", return_disconnected="Disconnected")
+        self.assertEqual(kind.type, DisconnectedType())
+        zero = Rop(x**2, y, v, disconnected_outputs="ignore")
+        self.assertEqual(float(run([x, y, v], zero, 1.0, 2.0, 3.0)), 0.0)
+
+    def test_wrong_evaluation_points(self) -> None:
+        x = tt.dvector("x")
+        with self.assertRaisesRegex(ValueError, "2 evaluation points for 1"):
+            Rop(x, x, [x, x])
+        with self.assertRaisesRegex(TypeError, "0 dimensions, not 1"):
+            Lop(x * 2, x, tt.dscalar("u"))
+
+
+class TestGates(unittest.TestCase):
+    def test_values_pass_unchanged(self) -> None:
+        x = tt.dvector("x")
+        for gate in (disconnected_grad, zero_grad, undefined_grad, lambda v: grad_clip(v, -1, 1), lambda v: grad_scale(v, 3)):
+            assert_allclose(run([x], gate(x) * 2, [1.0, -2.0]), [2.0, -4.0])
+
+    def test_disconnected_grad(self) -> None:
+        x = tt.dscalar("x")
+        self.assertEqual(float(run([x], grad(disconnected_grad(x) * x, x), 3.0)), 3.0)
+        with self.assertRaises(DisconnectedInputError):
+            grad(disconnected_grad(x) * 2, x)
+
+    def test_zero_grad_stays_connected(self) -> None:
+        x = tt.dscalar("x")
+        self.assertEqual(float(run([x], grad(zero_grad(x) * 2, x), 3.0)), 0.0)
+
+    def test_undefined_grad(self) -> None:
+        x = tt.dscalar("x")
+        with self.assertRaisesRegex(GradUndefinedError, "undefined_grad"):
+            grad(undefined_grad(x) * 2, x)
+
+    def test_grad_clip_as_in_the_manual(self) -> None:
+        x = tt.dscalar("x")
+        clipped, plain = grad(grad_clip(x, -1, 1) ** 2, x), grad(x**2, x)
+        self.assertEqual([float(g) for g in run([x], [clipped, plain], 2.0)], [1.0, 4.0])
+        with self.assertRaisesRegex(ValueError, "above the upper"):
+            grad_clip(x, 1, -1)
+
+    def test_grad_scale_as_in_the_manual(self) -> None:
+        x = tt.fscalar("x")
+        fx = tt.sin(x)
+        gradient, inverse = grad(fx, x), grad(grad_scale(fx, -1.0), x)
+        values = run([x], [gradient, inverse], np.float32(2.0))
+        assert_allclose(values[0], np.float32(np.cos(2.0)))
+        assert_allclose(values[1], np.float32(-np.cos(2.0)))
+        self.assertEqual(inverse.type.dtype, "float32")
+
+    def test_consider_constant_is_deprecated(self) -> None:
+        x = tt.dscalar("x")
+        with self.assertWarnsRegex(DeprecationWarning, "zero_grad"):
+            self.assertEqual(float(run([x], grad(consider_constant(x) * 2, x), 3.0)), 0.0)
+
+    def test_gates_take_variables_only(self) -> None:
+        with self.assertRaisesRegex(TypeError, "one variable"):
+            zero_grad(3.0)  # type: ignore[arg-type]  # that is the point
+
+
+class TestParts(unittest.TestCase):
+    def test_layer_by_layer_as_in_the_manual(self) -> None:
+        x, t = tt.dvector("x"), tt.dvector("t")
+        w1, w2 = tt.dmatrix("w1"), tt.dmatrix("w2")
+        a1 = tt.tanh(tt.dot(x, w1))
+        a2 = tt.tanh(tt.dot(a1, w2))
+        cost2 = tt.sqr(a2 - t).sum() + tt.sqr(w2.sum())
+        cost1 = tt.sqr(w1.sum())
+        found: list[Any] = []
+        following: Any = None
+        for wrt, end, cost in (([w2], [a1], cost2), ([w1], [x], cost1)):
+            gradients, next_gradients = subgraph_grad(wrt=wrt, end=end, start=following, cost=cost)
+            following = dict(zip(end, next_gradients, strict=True))
+            found.extend(gradients)
+        values = [RNG.rand(3), RNG.rand(2), RNG.rand(3, 4), RNG.rand(4, 2)]
+        got = run([x, t, w1, w2], found, *values)
+        wanted = run([x, t, w1, w2], grad(cost1 + cost2, [w2, w1]), *values)
+        for a, b in zip(got, wanted, strict=True):
+            assert_allclose(a, b)
+
+    def test_details_and_errors(self) -> None:
+        x = tt.dscalar("x")
+        self.assertEqual(len(subgraph_grad([x], [x], cost=x**2, details=True)), 4)
+        with self.assertRaisesRegex(ValueError, "cost or a start"):
+            subgraph_grad([x], [x])
+
+    def test_format_as(self) -> None:
+        self.assertEqual(format_as(True, False, 1), [1])
+        self.assertEqual(format_as(False, True, [1, 2]), (1, 2))
+        self.assertEqual(format_as(False, False, [1]), [1])
+        with self.assertRaises(ValueError):
+            format_as(True, True, 1)

@@ -1,0 +1,150 @@
+"""Tests of elementwise ops, reductions and products, generated from records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarRecord
+from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
+
+import theano_tensor as tt
+import theano_tensor.rewrites  # noqa: F401  # the full pipeline is under test
+from theano_tensor.elemwise import Elemwise
+from theano_tensor.reduce import All, Any_, Max, Min, Prod, Sum
+
+del OpTestCase  # a base class without a record is no test
+
+RNG = np.random.RandomState(fetch_seed())
+SPECIAL = (0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 0.5)
+
+
+def _numbers(record: ScalarRecord, dtype: str, shape: tuple[int, ...], margin: float = 0.0) -> Any:
+    """Return random numbers from the domain of an op, the border left out by a part of the width."""
+    edge = margin * (record.high - record.low)
+    values = RNG.uniform(record.low + edge, record.high - edge, shape)
+    return np.asarray(np.trunc(values) if dtype.startswith("int") else values, dtype=dtype)
+
+
+def _cases(record: ScalarRecord) -> list[list[Any]]:
+    cases: list[list[Any]] = []
+    for dtype in ("float64", "float32", "int64"):
+        if dtype not in record.dtypes:
+            continue
+        shapes = [(3, 4)] * record.nin
+        cases.append([_numbers(record, dtype, s) for s in shapes])
+        cases.append([_numbers(record, dtype, (0, 4)) for _ in shapes])
+        cases.append([_numbers(record, dtype, ()) for _ in shapes])
+        if record.nin > 1:
+            cases.append([_numbers(record, dtype, ((3, 1), (1, 4), (4,))[i % 3]) for i in range(record.nin)])
+    if record.nin == 1 and "float64" in record.dtypes:
+        cases.append([np.array(SPECIAL)])
+    return cases
+
+
+def _stretched(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reference for broadcast arguments of one for vectors of one length."""
+
+    def whole(*values: Any) -> Any:
+        shape = np.broadcast_shapes(*(v.shape for v in values))
+        return np.asarray(reference(*(np.broadcast_to(v, shape).reshape(-1) for v in values))).reshape(shape)
+
+    return whole
+
+
+def _elementwise(record: ScalarRecord) -> OpRecord:
+    gradient: list[list[Any]] = []
+    if record.smooth and "float64" in record.dtypes:
+        gradient.append([_numbers(record, "float64", (2, 3), 0.1) for _ in range(record.nin)])
+        if record.nin > 1:
+            gradient.append([_numbers(record, "float64", ((2, 1), (1, 3))[i % 2], 0.1) for i in range(record.nin)])
+    return OpRecord(
+        name=f"{record.op.name}_elementwise",
+        op=Elemwise(record.op),
+        reference=_stretched(record.reference),
+        cases=_cases(record),
+        gradient=gradient,
+        ulp=record.ulp,
+    )
+
+
+def _reduction(name: str, op: Callable[..., Any], reference: Callable[..., Any], dtypes: Sequence[str]) -> OpRecord:
+    """Return the record of a reduction that is tried over several axes at once."""
+    axes: list[Any] = [None, (0,), (1,), (0, 2)]
+
+    def every_axis(x: Any) -> list[Any]:
+        return [op(axis)(x) for axis in axes]
+
+    def every_reference(x: Any) -> list[Any]:
+        return [reference(x, axis=axis) for axis in axes]
+
+    values = RNG.uniform(0.5, 2.0, (2, 3, 4))
+    cases = [[np.asarray(values * (3 if d.startswith("int") else 1), dtype=d)] for d in dtypes]
+    cases.append([np.asarray(values[:, :1], dtype=dtypes[0])])
+    return OpRecord(name, every_axis, every_reference, cases)
+
+
+def _dot_cases(dtype: str) -> list[list[Any]]:
+    shapes = [((3,), (3,)), ((2, 3), (3,)), ((2,), (2, 3)), ((2, 3), (3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4))]
+    return [[np.asarray(RNG.randn(*a), dtype), np.asarray(RNG.randn(*b), dtype)] for a, b in shapes]
+
+
+_RECORDS = [_elementwise(record) for record in scalar.records]
+_RECORDS += [
+    _reduction("sum_over_axes", Sum, np.sum, ("float64", "int64")),
+    _reduction("prod_over_axes", Prod, np.prod, ("float64", "int64")),
+    _reduction("max_over_axes", Max, np.max, ("float64", "float32", "int64")),
+    _reduction("min_over_axes", Min, np.min, ("float64", "float32", "int64")),
+    _reduction("all_over_axes", All, np.all, ("bool", "float64")),
+    _reduction("any_over_axes", Any_, np.any, ("bool", "float64")),
+    OpRecord(
+        "sum_of_matrix",
+        lambda x: tt.sum(x, axis=0),
+        lambda x: np.sum(x, axis=0),
+        cases=[[RNG.randn(3, 4)], [np.zeros((0, 4))]],
+        gradient=[[RNG.randn(3, 4)], [RNG.randn(3, 1)]],
+    ),
+    OpRecord(
+        "prod_of_matrix",
+        lambda x: tt.prod(x, axis=1),
+        lambda x: np.prod(x, axis=1),
+        cases=[[RNG.randn(3, 4)], [np.zeros((3, 0))]],
+        gradient=[[RNG.randn(3, 4)], [np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 1.0]])]],
+    ),
+    OpRecord(
+        "max_of_matrix",
+        lambda x: tt.max(x, axis=1),
+        lambda x: np.max(x, axis=1),
+        cases=[[RNG.randn(3, 4)], [np.array([[1.0, np.nan], [np.inf, 0.0]])]],
+        gradient=[[RNG.randn(3, 4)]],
+    ),
+    OpRecord(
+        "mean_of_matrix",
+        lambda x: tt.mean(x, axis=0),
+        lambda x: np.mean(x, axis=0),
+        cases=[[RNG.randn(3, 4)]],
+        gradient=[[RNG.randn(3, 4)]],
+    ),
+    OpRecord(
+        "dot_product",
+        tt.dot,
+        np.dot,
+        cases=[*_dot_cases("float64"), *_dot_cases("float32")],
+        gradient=_dot_cases("float64")[:4],
+    ),
+    OpRecord(
+        "transposed_dot",
+        lambda x, y: tt.dot(x.T, y),
+        lambda x, y: np.dot(x.T, y),
+        cases=[[RNG.randn(3, 2), RNG.randn(3)], [RNG.randn(3, 2), RNG.randn(3, 4)]],
+        gradient=[[RNG.randn(3, 2), RNG.randn(3)]],
+    ),
+]
+
+for _record in _RECORDS:
+    _class = op_tests(_record)
+    assert _class.__name__ not in globals(), f"two records are called {_record.name}"
+    globals()[_class.__name__] = _class
+del _class
