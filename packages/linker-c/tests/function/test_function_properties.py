@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import function, shared
 
-OPS = (
+OPS: tuple[tuple[Any, Any], ...] = (
     (add, lambda a: a + a),
     (transpose, lambda a: a.T),
     (lambda v: mul(v, v), lambda a: a * a),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from theano_graph import Apply, Variable, compose, printable_graph
@@ -42,8 +42,24 @@ class Function:
         ``f.container[key]`` and ``f.value[key]`` give the container and the present value of an input, by position,
         name or variable; ``f[key]`` is ``f.value[key]``.
     trust_input : bool
-        True: positional arguments are passed on without any check or conversion.
+        True: values that are not arrays of the right type already are passed on without check or conversion.
     """
+
+    # A call must not cost a Python frame of ours: the slot `__call__` holds the machine, so that Python's call of a
+    # function is the machine's call.
+    __slots__ = (
+        "__call__",
+        "__weakref__",
+        "_arguments",
+        "_finder",
+        "_subsets",
+        "_wiring",
+        "fn",
+        "input_storage",
+        "maker",
+        "trust_input",
+    )
+    __call__: Callable[..., Any]
 
     def __init__(self, maker: FunctionMaker, containers: list[Container]) -> None:
         self.maker = maker
@@ -54,9 +70,7 @@ class Function:
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
         self.fn: Machine = make_machine(maker.fgraph, self._wiring, maker.mode.linker)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn(*args, **kwargs)
+        self.__call__ = self.fn
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments of a call that the machine leaves to us, or do the whole call for a subset of outputs."""
