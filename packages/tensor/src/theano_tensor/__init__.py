@@ -2,7 +2,7 @@
 
 from theano_graph import register_library
 
-from . import _flags as _flags, nnet as nnet
+from . import _flags as _flags, gradient as gradient, nnet as nnet, rewrites as rewrites
 from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
 from ._constructors import (
     PluralConstructor as PluralConstructor,
@@ -669,7 +669,9 @@ __all__ = [
     "mul",
     "neg",
     "neq",
+    "gradient",
     "nnet",
+    "rewrites",
     "norm",
     "ones",
     "ones_like",

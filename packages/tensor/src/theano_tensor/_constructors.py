@@ -106,7 +106,8 @@ def tensor7(name: str | None = None, dtype: Any = None) -> TensorVariable:
 class PluralConstructor:
     """Makes several variables with one constructor.
 
-    Called with an integer, it returns that many variables without names; called with names, one variable for each. One string
+    Called with an integer, it returns that many variables without names; called with names, one variable for each.
+    One string
     of several letters is one name for each letter.
 
     Examples

@@ -1,4 +1,6 @@
-"""Types with a name for each dtype and pattern: ``dmatrix`` is the type of float64 matrices, and makes variables when called.
+"""Types with a name for each dtype and pattern.
+
+``dmatrix`` is the type of float64 matrices, and makes variables when called.
 
 The letters are b, w, i, l (int8 to int64), f, d (float32, float64), c, z (complex64, complex128).
 """

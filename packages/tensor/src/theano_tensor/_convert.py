@@ -21,12 +21,14 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     Parameters
     ----------
     x : tensor variable, Apply, number, array_like, or sequence with variables in it
-        Variables are returned as they are, numbers and arrays become constants (copied), sequences with variables are stacked.
+        Variables are returned as they are, numbers and arrays become constants (copied), sequences with variables
+        are stacked.
         An Apply stands for its default output.
     name : str, optional
         Name of a constant that is made.
     ndim : int, optional
-        Number of dimensions of the result: missing ones are added on the left, surplus ones are dropped there if broadcastable.
+        Number of dimensions of the result: missing ones are added on the left, surplus ones are dropped there if
+        broadcastable.
 
     Returns
     -------
@@ -108,7 +110,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     Parameters
     ----------
     x : number or array_like
-        A Python int takes the smallest integer dtype that holds it. A Python float is float32 where that is exact, otherwise
+        A Python int takes the smallest integer dtype that holds it. A Python float is float32 where that is exact,
+        otherwise
         float64 (with floatX=float32 always float32). Arrays keep their dtype; they are copied.
     name : str, optional
     ndim : int, optional
@@ -164,7 +167,8 @@ def _numeric_array(x: Any) -> Any:
         text = repr(x)
         raise TypeError(
             compose(
-                f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be made a tensor: it holds no numbers",
+                f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be "
+                "made a tensor: it holds no numbers",
                 mend="pass a tensor variable, a number or an array of numbers",
             )
         )

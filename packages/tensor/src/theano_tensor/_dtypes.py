@@ -35,6 +35,7 @@ def canonical_dtype(dtype: Any, floatx: str) -> str:
     """
     if dtype == "floatX":
         return floatx
+    name: str
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -47,8 +48,8 @@ def canonical_dtype(dtype: Any, floatx: str) -> str:
 def dtype_of_number(value: Any, floatx: str, policy: str) -> str:
     """Return the dtype that the Python number `value` takes as a constant.
 
-    With policy ``"custom"``, ints take the smallest dtype that holds them, floats float32 where that is exact (always when
-    `floatx` is float32) and float64 otherwise. With ``"numpy+floatX"``, ints are int64 and floats are `floatx`.
+    With policy ``"custom"``, ints take the smallest dtype that holds them, floats float32 where that is exact (always
+    if `floatx` is float32) and float64 otherwise. With ``"numpy+floatX"``, ints are int64 and floats are `floatx`.
     """
     if isinstance(value, (bool, np.bool_)):
         return "bool"

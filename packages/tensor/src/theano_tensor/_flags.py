@@ -11,12 +11,14 @@ add_flag(
 )
 add_flag(
     "cast_policy",
-    "How dtypes of Python numbers are found: 'custom' takes the smallest that fits, 'numpy+floatX' NumPy's, with floatX for floats.",
+    "How dtypes of Python numbers are found: 'custom' takes the smallest that fits, "
+    "'numpy+floatX' NumPy's, with floatX for floats.",
     EnumFlag("custom", "numpy+floatX"),
 )
 add_flag(
     "int_division",
-    "What `T.int_or_true_div(x, y)` does with two integers: 'int' divides as `//`, 'floatX' gives floatX, 'raise' refuses.",
+    "What `T.int_or_true_div(x, y)` does with two integers: 'int' divides as `//`, "
+    "'floatX' gives floatX, 'raise' refuses.",
     EnumFlag("int", "raise", "floatX"),
 )
 add_flag(

@@ -1,6 +1,7 @@
 """Python's operators, and NumPy's attributes and methods, on tensor variables.
 
-Ops are defined on variables, and what ``x + y`` means is defined by ops. The knot is cut by a table: methods look up the function that
+Ops are defined on variables, and what ``x + y`` means is defined by ops. The knot is cut by a table: methods look up
+the function that
 they stand for by name, and the modules of the ops fill the table when they are loaded.
 """
 
@@ -191,7 +192,8 @@ class TensorOperators:
             keywords = f" with {', '.join(kwargs)}" if kwargs else ""
             raise TypeError(
                 compose(
-                    f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method}{keywords} has no symbolic form",
+                    f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method}{keywords} "
+                    "has no symbolic form",
                     mend="use the function of theano.tensor, or compute the value first with `x.eval()`",
                 )
             )

@@ -79,7 +79,10 @@ def scalar_constructor(
     borrow: bool = False,
     target: str = "cpu",
 ) -> TensorSharedVariable:
-    """Share a number, as an array without dimensions: Python floats as float64, ints as int64, NumPy scalars with their dtype."""
+    """Share a number, as an array without dimensions.
+
+    Python floats as float64, ints as int64, NumPy scalars with their dtype.
+    """
     if target != "cpu":
         raise TypeError(compose(f"target {target!r} is not 'cpu'"))
     if not isinstance(value, (bool, int, float, complex, np.generic)):

@@ -145,7 +145,8 @@ class TensorType(Type):
         strict : bool
             If true, only an array of exactly this dtype and number of dimensions is accepted, and returned as it is.
         allow_downcast : bool, optional
-            True permits conversions that lose precision; False permits only those that lose none; None is like False but a
+            True permits conversions that lose precision; False permits only those that lose none; None is like False
+            but a
             Python float may become floatX.
 
         Returns
@@ -156,7 +157,8 @@ class TensorType(Type):
         Raises
         ------
         TypeError
-            If the dtype or the number of dimensions is wrong, or the value is symbolic, or the shape is not the static one.
+            If the dtype or the number of dimensions is wrong, or the value is symbolic, or the shape is not the
+            static one.
         """
         if isinstance(value, np.ndarray) and value.dtype == np.dtype(self.dtype):
             array = value if type(value) is np.ndarray or isinstance(value, np.memmap) else np.asarray(value)
@@ -165,7 +167,8 @@ class TensorType(Type):
                 compose(
                     f"expected an array of type {self}, got a symbolic variable",
                     where=[describe(value)],
-                    mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces one in a function",
+                    mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces "
+                    "one in a function",
                 )
             )
         elif strict:
@@ -229,7 +232,8 @@ class TensorType(Type):
             what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
         return compose(
             f"{what} is not a value of type {self}: {reason}",
-            mend=f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), or pass allow_input_downcast=True"
+            mend="convert it yourself, for instance with numpy.asarray(value, "
+            f"dtype='{self.dtype}'), or pass allow_input_downcast=True"
             if "dimension" not in reason
             else f"pass an array with {self.ndim} dimensions and shape {_shape_text(self.shape)}",
         )
@@ -283,12 +287,12 @@ class TensorType(Type):
         TypeError
             If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
         """
-        variable: TensorVariable = self.variable_class(self, name=name)
+        variable: TensorVariable = super().make_variable(name)
         return variable
 
     def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
         """Return a constant of this type."""
-        constant: TensorConstant = self.constant_class(self, value, name=name)
+        constant: TensorConstant = super().make_constant(value, name)
         return constant
 
     def __call__(self, name: str | None = None) -> TensorVariable:

@@ -35,7 +35,10 @@ def arrays_near(
     allow_remove_inf: bool = False,
     allow_remove_nan: bool = False,
 ) -> bool:
-    """Tell whether two arrays of one shape differ by rounding only; NaN equals NaN, infinities must have the same sign."""
+    """Tell whether two arrays of one shape differ by rounding only.
+
+    NaN equals NaN, infinities must have the same sign.
+    """
     relative, absolute = max(TOLERANCES[np.asarray(a).dtype.name], TOLERANCES[np.asarray(b).dtype.name])
     rtol, atol = (relative if rtol is None else rtol), (absolute if atol is None else atol)
     with np.errstate(all="ignore"):

@@ -20,7 +20,8 @@ _SMALL_BYTES = 256
 class TensorVariable(TensorOperators, Variable):
     """A symbolic array.
 
-    Made by constructors such as :func:`theano_tensor.matrix`, and by every operation on tensors. Operators, attributes and methods
+    Made by constructors such as :func:`theano_tensor.matrix`, and by every operation on tensors. Operators,
+    attributes and methods
     are those of NumPy arrays as far as they make sense for a value that is not known yet.
 
     Examples
@@ -48,7 +49,8 @@ class TensorVariable(TensorOperators, Variable):
 class TensorConstant(TensorVariable, Constant):
     """An array that never changes, in an expression.
 
-    The array is read-only. Constants with equal dtype, shape and bytes have equal signatures, so that they can be merged; 0.0 and
+    The array is read-only. Constants with equal dtype, shape and bytes have equal signatures, so that they can be
+    merged; 0.0 and
     -0.0 differ, and NaN equals NaN of the same bits.
     """
 
@@ -80,7 +82,8 @@ class TensorConstant(TensorVariable, Constant):
         if self.name is not None:
             return self.name
         data = self.data
-        if (data.size > 1 and data.size <= 10_000 and bool((data == data.flat[0]).all())) or (data.ndim and data.size == 1):
+        same = 1 < data.size <= 10_000 and bool((data == data.flat[0]).all())
+        if same or (data.ndim and data.size == 1):
             text = f"{data.shape} of {data.flat[0]}"
         else:
             text = " ".join(str(data).split())

@@ -1,6 +1,7 @@
 """The broadcasting rule, on static shapes and on the shapes of values.
 
-A dimension stretches only if its static length is 1. A dimension of unknown length that turns out to be 1 does not: lengths that
+A dimension stretches only if its static length is 1. A dimension of unknown length that turns out to be 1 does not:
+lengths that
 are known only at run time must be equal.
 """
 
@@ -85,9 +86,13 @@ def check_broadcast(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequenc
 
 def mismatch_text(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) -> str:
     """Return the error text for two lengths that differ at run time."""
-    what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {shapes[i][axis]}, input[{j}].shape[{axis}] = {shapes[j][axis]})"
-    if 1 in (shapes[i][axis], shapes[j][axis]):
-        mend = "a length of 1 stretches only where it is declared: make the variable with shape 1 there (row, col, broadcastable=...)"
+    n, m = shapes[i][axis], shapes[j][axis]
+    what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {n}, input[{j}].shape[{axis}] = {m})"
+    if 1 in (n, m):
+        mend = (
+            "a length of 1 stretches only where it is declared: make the variable with shape "
+            "1 there (row, col, broadcastable=...)"
+        )
     else:
         mend = "pass arrays whose lengths are equal in this dimension"
     return compose(what, mend=mend)

@@ -71,7 +71,8 @@ class DimShuffle(Op):
         if variable.type.ndim != self.input_ndim:
             raise ShapeError(
                 compose(
-                    f"dimshuffle: the pattern {self.order} is for {self.input_ndim} dimensions, the tensor has {variable.type.ndim}",
+                    f"dimshuffle: the pattern {self.order} is for {self.input_ndim} dimensions, the "
+                    f"tensor has {variable.type.ndim}",
                     where=[describe(variable)],
                 )
             )

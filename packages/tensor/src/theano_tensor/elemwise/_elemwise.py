@@ -27,7 +27,8 @@ _NO_NATIVE_FORM = COMPLEX_DTYPES | {"float16"}
 class Elemwise(Op):
     """Apply a scalar op to each element.
 
-    Inputs with fewer dimensions get dimensions of length 1 on the left. A dimension stretches if its static length is 1; a length
+    Inputs with fewer dimensions get dimensions of length 1 on the left. A dimension stretches if its static length
+    is 1; a length
     that is known at run time only does not, so 1 against n is an error there (NumPy would stretch it).
 
     Parameters
@@ -150,7 +151,9 @@ def _unbroadcast(value: TensorVariable, like: TensorVariable) -> TensorVariable:
 
 @pullback.register(Elemwise)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    values: list[TensorVariable] = [*node.inputs, *node.outputs, *(as_tensor_variable(g) for g in cotangents)]
+    # An output that the cost does not depend on has no cotangent.
+    given = [g if isinstance(g, TensorVariable) else _zero(node.outputs[0].type.ndim) for g in cotangents]
+    values: list[TensorVariable] = [*node.inputs, *node.outputs, *given]
     dtypes = [v.type.dtype for v in values]
     nin, nout = len(node.inputs), len(node.outputs)
     rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
@@ -175,7 +178,10 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 def _derived(node: Apply, k: int, tangents: list[Variable | None]) -> Variable | None:
-    """Return the tangent of output `k`: the Jacobian is diagonal, so the pullback of a tangent is its pushforward too."""
+    """Return the tangent of output `k`.
+
+    The Jacobian is diagonal, so the pullback of a tangent is its pushforward too.
+    """
     if node.outputs[k].type.dtype in DISCRETE_DTYPES:
         return None
     op, ndim = node.op.scalar_op, node.outputs[0].type.ndim

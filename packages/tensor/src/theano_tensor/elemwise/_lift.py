@@ -1,6 +1,7 @@
 """Differentiation rules of scalar ops, turned into rules on tensors.
 
-A scalar rule is run once per (op, dtypes) on fresh scalar variables. The scalar graph that it returns is kept as a flat list of
+A scalar rule is run once per (op, dtypes) on fresh scalar variables. The scalar graph that it returns is kept as a
+flat list of
 instructions, which are then applied to tensors, op by op, so that rewriting sees them and shares what is equal.
 """
 
@@ -26,7 +27,8 @@ Apply1 = Callable[[ScalarOp, Sequence[TensorVariable]], Sequence[TensorVariable]
 class LiftedRule:
     """A scalar graph in flat form.
 
-    Registers 0 .. n-1 hold the inputs, then come the constants, then the outputs of each instruction in turn. A result is a
+    Registers 0 .. n-1 hold the inputs, then come the constants, then the outputs of each instruction in turn. A
+    result is a
     register, or None where the rule says that nothing is connected.
     """
 
@@ -82,7 +84,10 @@ def lifted_pullback(op: ScalarOp, dtypes: tuple[str, ...], cotangent_dtypes: tup
 def lifted_pushforward(
     op: ScalarOp, dtypes: tuple[str, ...], tangent_dtypes: tuple[str | None, ...]
 ) -> LiftedRule | None:
-    """Return the pushforward of `op`, or None if none is registered; registers: inputs, outputs, tangents that are there."""
+    """Return the pushforward of `op`, or None if none is registered; registers.
+
+    Inputs, outputs, tangents that are there.
+    """
     rule = pushforward.get(op)
     if rule is None:
         return None

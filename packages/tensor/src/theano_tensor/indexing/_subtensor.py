@@ -164,7 +164,7 @@ def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 @pullback.register(IncSubtensor)
 def _pullback_increment(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, y, *numbers = node.inputs
+    _, y, *numbers = node.inputs
     g = as_tensor_variable(cotangents[0])
     part = Subtensor(node.op.entries)(g, *numbers)
     gx = g

@@ -30,7 +30,8 @@ class Join(Op):
         Raises
         ------
         ShapeError
-            If there is no tensor, numbers of dimensions differ, the axis does not exist, or other lengths are known and differ.
+            If there is no tensor, numbers of dimensions differ, the axis does not exist, or other lengths are known
+            and differ.
         """
         where = as_length(axis, "an axis")
         parts = [as_tensor_variable(t) for t in tensors]
@@ -150,7 +151,8 @@ class Split(Op):
         if len(lengths) != self.len_splits or int(lengths.sum()) != x.shape[int(axis)] or (lengths < 0).any():
             raise ValueError(
                 compose(
-                    f"split: lengths {lengths.tolist()} do not add up to {x.shape[int(axis)]} in {self.len_splits} parts",
+                    f"split: lengths {lengths.tolist()} do not add up to {x.shape[int(axis)]} in "
+                    f"{self.len_splits} parts",
                     where=[describe(node.inputs[0])],
                 )
             )
@@ -180,7 +182,11 @@ def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 @pullback.register(Split)
 def _pullback_split(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    return [Join()(node.inputs[1], *cotangents), None, None]
+    # A part that the cost does not depend on has no cotangent.
+    parts = [
+        g if isinstance(g, TensorVariable) else y.zeros_like() for g, y in zip(cotangents, node.outputs, strict=True)
+    ]
+    return [Join()(node.inputs[1], *parts), None, None]
 
 
 @pushforward.register(Join)

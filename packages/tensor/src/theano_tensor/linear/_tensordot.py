@@ -21,7 +21,8 @@ from ._dot import check_inner, matrix_product
 def dot(x: Any, y: Any) -> TensorVariable:
     """Dot product, with the rules of ``numpy.dot``.
 
-    Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `x` and the second-to-last of
+    Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `x` and the
+    second-to-last of
     `y`. With a scalar it multiplies.
 
     Parameters
@@ -54,7 +55,10 @@ def dot(x: Any, y: Any) -> TensorVariable:
 
 @operation("matmul")
 def matmul(x: Any, y: Any) -> TensorVariable:
-    """Matrix product ``x @ y``: :func:`dot` for vectors and matrices, a product for each matrix of a stack for three dimensions."""
+    """Matrix product ``x @ y``.
+
+    :func:`dot` for vectors and matrices, a product for each matrix of a stack for three dimensions.
+    """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
         raise ShapeError(
@@ -181,5 +185,5 @@ def batched_dot(a: Any, b: Any) -> TensorVariable:
     left = dimshuffle(x, (0, 1, 2, "x") if x.type.ndim == 3 else (0, "x", 1, "x"))
     right = dimshuffle(y, (0, "x", 1, 2) if y.type.ndim == 3 else (0, "x", 1, "x"))
     total = sum_over(mul(left, right), axis=2)
-    keep: list[int | str] = [0] + ([1] if x.type.ndim == 3 else []) + ([2] if y.type.ndim == 3 else [])
+    keep = [0] + ([1] if x.type.ndim == 3 else []) + ([2] if y.type.ndim == 3 else [])
     return dimshuffle(total, keep)

@@ -19,7 +19,8 @@ from ..shape import shape_i
 def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """Cross-entropy of probabilities with targets between 0 and 1, element by element.
 
-    ``-(target * log(output) + (1 - target) * log(1 - output))``. Where `output` is a sigmoid, compiled functions compute it from the
+    ``-(target * log(output) + (1 - target) * log(1 - output))``. Where `output` is a sigmoid, compiled functions
+    compute it from the
     argument of the sigmoid, so that it stays finite; :func:`sigmoid_binary_crossentropy` does so in every mode.
 
     Parameters
@@ -37,7 +38,10 @@ def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
 
 
 def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
-    """Cross-entropy of ``sigmoid(output)`` with targets between 0 and 1, element by element, finite for all finite `output`."""
+    """Cross-entropy of ``sigmoid(output)`` with targets between 0 and 1, element by element.
+
+    Finite for all finite `output`, in every mode.
+    """
     x, t = as_tensor_variable(output), as_tensor_variable(target)
     return softplus(-abs_(x)) + x * (cast(x > 0, x.type.dtype) - t)
 

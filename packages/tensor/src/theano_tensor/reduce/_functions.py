@@ -11,7 +11,7 @@ from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._errors import DTypeError
 from .._operators import operation
 from .._variable import TensorVariable
-from ..elemwise import abs_, cast, eq, exp, log, maximum, neq as not_equal, sqr, sqrt, switch, true_div
+from ..elemwise import abs_, cast, eq, exp, log, maximum, mul, neq as not_equal, sqr, sqrt, switch, true_div
 from ..shape import shape_i
 from ._axes import as_axes, normal_axes
 from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
@@ -135,10 +135,9 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
 
 def _count(x: TensorVariable, axis: Any, dtype: str) -> TensorVariable:
     axes = normal_axes("mean", as_axes(axis), x)
-    total: Any = 1
-    for i in range(x.type.ndim) if axes is None else axes:
-        total = total * shape_i(x, i)
-    return cast(as_tensor_variable(total), dtype)
+    lengths = [shape_i(x, i) for i in (range(x.type.ndim) if axes is None else axes)]
+    total: TensorVariable = mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else as_tensor_variable(1)
+    return cast(total, dtype)
 
 
 @operation("mean")
@@ -225,7 +224,10 @@ def ptp(x: Any, axis: Any = None) -> TensorVariable:
 
 @operation("norm")
 def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-    """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``; the number of nonzero elements for 0, the largest size for inf."""
+    """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``.
+
+    The number of nonzero elements for 0, the largest size for inf.
+    """
     variable = as_tensor_variable(x)
     if isinstance(L, (int, float)):
         if L == 0:

@@ -36,7 +36,7 @@ class Reduce(Op):
     The op of a node has sorted axes, None where they are all axes of its input, and no dtype left open.
     """
 
-    __props__ = ("axis",)
+    __props__: ClassVar[tuple[str, ...]] = ("axis",)
     #: Scalar op that is folded; NumPy's ufunc for it; the value of an empty fold (None: an error).
     combine: ClassVar[ScalarOp]
     ufunc: ClassVar[np.ufunc]
@@ -104,7 +104,7 @@ class AccumulatingReduce(Reduce):
         Dtype of the accumulator: at least 64 bits by default, so float32 is summed in float64.
     """
 
-    __props__ = ("axis", "dtype", "acc_dtype")
+    __props__: ClassVar[tuple[str, ...]] = ("axis", "dtype", "acc_dtype")
     identity: ClassVar[float | int | None]
 
     def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
