@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
-from theano_graph import Variable
+from theano_graph import Apply, Variable
 from theano_linker_c import function
 from theano_tensor import TensorVariable
 
@@ -26,6 +26,17 @@ def run(inputs: Sequence[Variable], outputs: Any, *values: Any, mode: str | None
         assert first.dtype == second.dtype and first.shape == second.shape, "machines give different types"
         np.testing.assert_allclose(first, second, rtol=1e-6, err_msg="machines differ")
     return results[0]
+
+
+def node_of(variable: Variable) -> Apply:
+    """Return the node that computes a variable."""
+    assert variable.owner is not None, "an input has no node"
+    return variable.owner
+
+
+def as_numpy(ufunc: Any) -> Any:
+    """Return a ufunc without its annotations, which know nothing of symbolic arguments."""
+    return ufunc
 
 
 def variables_for(values: Sequence[Any]) -> list[TensorVariable]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
-from tensor_cases import MODES, check_gradient, run
+from tensor_cases import MODES, check_gradient, node_of, run
 
 import theano_tensor as T
 from theano_graph import pushforward, shape_rule
@@ -146,7 +146,7 @@ class TestOp(unittest.TestCase):
 
     def test_shape_rule(self) -> None:
         x, y = T.tensor(shape=(None, 1)), T.tensor(shape=(None,))
-        node = (x + y).owner
+        node = node_of(x + y)
         rows, columns = T.lscalars("r", "c")
         (shape,) = shape_rule.lookup(node.op)(node, [(rows, 1), (1, columns)])
         self.assertEqual(shape, (rows, columns))
@@ -209,7 +209,7 @@ class TestGradients(unittest.TestCase):
 
     def test_pushforward_agrees_with_differences(self) -> None:
         x, y, dx, dy = T.dvectors("x", "y", "dx", "dy")
-        node = (T.tanh(x) * y).owner
+        node = node_of(T.tanh(x) * y)
         (tangent,) = pushforward.lookup(node.op)(node, [dx, dy])
         assert tangent is not None
         a, b, da, db = RNG.random((4, 3))

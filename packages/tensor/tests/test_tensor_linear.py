@@ -67,7 +67,7 @@ class TestTensorProducts(unittest.TestCase):
         a, b = RNG.normal(size=(2, 3, 4)), RNG.normal(size=(5, 6, 4, 3))
         x, y = variables_for([a, b])
         axes = [[1, 2], [3, 2]]
-        np.testing.assert_allclose(run([x, y], T.tensordot(x, y, axes), a, b), np.tensordot(a, b, axes))
+        np.testing.assert_allclose(run([x, y], T.tensordot(x, y, axes), a, b), np.tensordot(a, b, (axes[0], axes[1])))
         c = RNG.normal(size=(4, 5))
         z = T.dmatrix("z")
         for n in (0, 1):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
-from tensor_cases import MODES, check_gradient, run
+from tensor_cases import MODES, check_gradient, node_of, run
 
 import theano_tensor as T
 from theano_graph import shape_rule
@@ -28,8 +28,8 @@ class TestShape(unittest.TestCase):
         shape, rows, last, size = run([x], [x.shape, x.shape[0], x.shape[-1], x.size], a)
         self.assertEqual((shape.tolist(), int(rows), int(last), int(size)), ([2, 5], 2, 5, 10))
         self.assertEqual(shape.dtype, "int64")
-        self.assertEqual(str(x.shape.owner.op), "Shape")
-        self.assertEqual(str(x.shape[1].owner.op), "Shape_i{1}")
+        self.assertEqual(str(node_of(x.shape).op), "Shape")
+        self.assertEqual(str(node_of(x.shape[1]).op), "Shape_i{1}")
 
     def test_specify(self) -> None:
         x = T.dmatrix("x")
@@ -101,12 +101,12 @@ class TestReshape(unittest.TestCase):
             np.testing.assert_allclose(result, expected)
         with self.assertRaisesRegex(ValueError, "flatten: 4 dimensions"):
             x.flatten(4)
-        self.assertEqual(str(T.shape_padaxis(T.tensor3(), 1).owner.op), "InplaceDimShuffle{0,x,1,2}")
+        self.assertEqual(str(node_of(T.shape_padaxis(T.tensor3(), 1)).op), "InplaceDimShuffle{0,x,1,2}")
 
     def test_gradient_and_shape_rule(self) -> None:
         check_gradient(lambda x: x.reshape((3, -1)) ** 2, RNG.random((2, 6)))
         x, n = T.dvector("x"), T.lscalar("n")
-        node = x.reshape((2, -1)).owner
+        node = node_of(x.reshape((2, -1)))
         (shape,) = shape_rule.lookup(node.op)(node, [(n,), (2,)])
         self.assertEqual(shape[0], 2)
         self.assertEqual(int(run([n], shape[1], 6)), 3)
@@ -153,7 +153,7 @@ class TestNew(unittest.TestCase):
             self.assertEqual(result.static_shape, expected.shape)
             np.testing.assert_allclose(run([], result), expected)
         np.testing.assert_array_equal(run([n], T.arange(n, dtype="int8"), 3), np.arange(3, dtype="int8"))
-        node = T.arange(1, n, 2).owner
+        node = node_of(T.arange(1, n, 2))
         (shape,) = shape_rule.lookup(node.op)(node, [(), (), ()])
         self.assertEqual(
             [int(run([n], shape[0], k)) for k in (0, 1, 2, 4)], [len(range(1, k, 2)) for k in (0, 1, 2, 4)]
@@ -204,7 +204,7 @@ class TestJoin(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "axis 2 is out of range"):
             T.concatenate([x, x], axis=2)
         with self.assertRaisesRegex(TypeError, "list or tuple"):
-            T.concatenate(x)
+            T.concatenate(x)  # type: ignore[arg-type]  # wrong on purpose
         with self.assertRaisesRegex(ValueError, "the lengths of dimension 1 differ: 3 and 4"):
             T.concatenate([T.tensor(shape=(None, 3)), T.tensor(shape=(None, 4))])
         with self.assertRaisesRegex(ValueError, "nothing to stack"):
@@ -255,7 +255,7 @@ class TestIndexing(unittest.TestCase):
         y = x[part]
         np.testing.assert_array_equal(run([x], y, a, mode="FAST_COMPILE"), a[part])
         if y is not x:
-            (shape,) = shape_rule.lookup(y.owner.op)(y.owner, [(length,)])
+            (shape,) = shape_rule.lookup(node_of(y).op)(node_of(y), [(length,)])
             self.assertEqual(int(run([length], T.as_tensor_variable(shape[0]), n, mode="FAST_COMPILE")), len(a[part]))
 
     def test_gradients(self) -> None:
