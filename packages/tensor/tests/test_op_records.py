@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from theano_linker_c import scalar
-from theano_linker_c.scalar import ScalarRecord
-from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
 
 import theano_tensor as tt
-import theano_tensor.rewrites  # noqa: F401  # the full pipeline is under test
+import theano_tensor.rewrites  # the full pipeline is under test
+from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarRecord
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.reduce import All, Any_, Max, Min, Prod, Sum
+from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
 
 del OpTestCase  # a base class without a record is no test
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from theano_graph import Apply, Op, as_string, pullback
-from theano_linker_c import function
-from theano_testing.tensor import assert_allclose, verify_grad
 
 import theano_tensor as tt
+from theano_graph import Apply, Op, as_string, pullback
+from theano_linker_c import function
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import (
     DisconnectedInputError,
@@ -24,6 +23,7 @@ from theano_tensor.gradient import (
     grad_not_implemented,
     grad_undefined,
 )
+from theano_testing.tensor import assert_allclose, verify_grad
 
 MODE = "FAST_COMPILE"
 
@@ -122,7 +122,9 @@ class TestIntegers(unittest.TestCase):
 class TestDisconnected(unittest.TestCase):
     def test_error_names_the_variable_its_line_and_what_the_cost_depends_on(self) -> None:
         x, y = tt.dscalar("x"), tt.dscalar("y")
-        with self.assertRaisesRegex(DisconnectedInputError, r"(?s)`y` is not used.*test_grad\.py:\d+.*`x`.*To mend") as caught:
+        with self.assertRaisesRegex(
+            DisconnectedInputError, r"(?s)`y` is not used.*test_grad\.py:\d+.*`x`.*To mend"
+        ) as caught:
             grad(x**2, y)
         self.assertIsInstance(caught.exception, ValueError)
 
@@ -225,7 +227,9 @@ class Square(Op):
         x = tt.as_tensor_variable(inputs[0])
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None) -> None:
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
         output_storage[0][0] = np.asarray(inputs[0] ** 2)
 
     def grad(self, inputs: list[Any], output_gradients: list[Any]) -> Any:
@@ -237,7 +241,7 @@ class Square(Op):
 class WithOutputs(Square):
     """A user's op with ``L_op``, which is preferred."""
 
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> Any:  # noqa: N802 - documented
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> Any:
         return [output_gradients[0] * 2 * outputs[0] / inputs[0]]
 
 
@@ -322,8 +326,10 @@ class TestUserOps(unittest.TestCase):
 
 class TestEveryOp(unittest.TestCase):
     def test_elementwise_ops_have_a_gradient_on_tensors(self) -> None:
-        self.assertIsNotNone(pullback.get(tt.exp(tt.dvector("x")).owner.op))
-        self.assertIsInstance(tt.exp(tt.dvector("x")).owner.op, Elemwise)
+        node = tt.exp(tt.dvector("x")).owner
+        assert node is not None
+        self.assertIsInstance(node.op, Elemwise)
+        self.assertIsNotNone(pullback.get(node.op))
 
     def test_gradient_text(self) -> None:
         x, y = tt.dscalar("x"), tt.dscalar("y")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
 
 from ._arrays import zeros_for
 from ._types import DisconnectedType, grad_undefined
+
+VariableT = TypeVar("VariableT", bound=Variable)
 
 
 class GradientGate(Op):
@@ -125,7 +127,7 @@ def _pushforward_same(node: Apply, tangents: list[Variable | None]) -> list[Vari
     return [tangents[0]]
 
 
-def disconnected_grad(x: Variable) -> Variable:
+def disconnected_grad(x: VariableT) -> VariableT:
     """Return the value of `x`, cut off from differentiation.
 
     Parameters
@@ -141,7 +143,7 @@ def disconnected_grad(x: Variable) -> Variable:
     return _gate(DisconnectedGrad(), x)
 
 
-def zero_grad(x: Variable) -> Variable:
+def zero_grad(x: VariableT) -> VariableT:
     """Return the value of `x`, with a gradient of zero.
 
     Parameters
@@ -156,7 +158,7 @@ def zero_grad(x: Variable) -> Variable:
     return _gate(ZeroGrad(), x)
 
 
-def undefined_grad(x: Variable) -> Variable:
+def undefined_grad(x: VariableT) -> VariableT:
     """Return the value of `x`; asking for a gradient through it raises :class:`GradUndefinedError`.
 
     Parameters
@@ -166,7 +168,7 @@ def undefined_grad(x: Variable) -> Variable:
     return _gate(UndefinedGrad(), x)
 
 
-def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
+def grad_clip(x: VariableT, lower_bound: float, upper_bound: float) -> VariableT:
     """Return the value of `x`; each element of a gradient through it is clipped.
 
     Parameters
@@ -193,7 +195,7 @@ def grad_clip(x: Variable, lower_bound: float, upper_bound: float) -> Variable:
     return _gate(GradClip(lower_bound, upper_bound), x)
 
 
-def grad_scale(x: Variable, multiplier: float) -> Variable:
+def grad_scale(x: VariableT, multiplier: float) -> VariableT:
     """Return the value of `x`; a gradient through it is multiplied.
 
     Parameters
@@ -210,7 +212,7 @@ def grad_scale(x: Variable, multiplier: float) -> Variable:
     return _gate(GradScale(multiplier), x)
 
 
-def consider_constant(x: Variable) -> Variable:
+def consider_constant(x: VariableT) -> VariableT:
     """Return the value of `x`, with a gradient of zero. Deprecated: use :func:`zero_grad` or :func:`disconnected_grad`.
 
     Parameters
@@ -223,6 +225,6 @@ def consider_constant(x: Variable) -> Variable:
     return zero_grad(x)
 
 
-def _gate(op: GradientGate, x: Variable) -> Variable:
-    gated: Variable = op(x)
+def _gate(op: GradientGate, x: VariableT) -> VariableT:
+    gated: VariableT = op(x)
     return gated

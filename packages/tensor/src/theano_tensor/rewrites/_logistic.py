@@ -199,3 +199,38 @@ def logistic_product(product: Product) -> LogisticProduct:
         entry.arguments.setdefault(signed.sign, argument)
         weight += abs(power) * (3.0 if power < 0 and plus + minus > 0 else cost)
     return LogisticProduct(rest, powers, weight)
+
+
+def joined(first: LogisticProduct, second: LogisticProduct) -> LogisticProduct | None:
+    """Return the sum of two products that differ by one factor s or t of one argument only, using ``s + t = 1``."""
+    if first.rest.factors != second.rest.factors or abs(first.rest.coefficient) != abs(second.rest.coefficient):
+        return None
+    differing = []
+    for key in {**first.powers, **second.powers}:
+        a, b = first.powers.get(key, _NO_POWERS), second.powers.get(key, _NO_POWERS)
+        if (a.plus, a.minus) != (b.plus, b.minus):
+            differing.append((key, b.plus - a.plus, b.minus - a.minus))
+    if len(differing) != 1:
+        return None
+    key, plus, minus = differing[0]
+    one = LogisticProduct(Product(), {}, 0.0)
+    opposite = first.rest.coefficient == -second.rest.coefficient
+    if opposite and (plus, minus) in ((-1, 0), (0, -1)):
+        first, second, plus, minus = second, first, -plus, -minus
+    result = first.times(one)
+    arguments = (second if key in second.powers else first).powers[key].arguments
+    powers = result.powers.setdefault(key, Powers(arguments=dict(arguments)))
+    if opposite and (plus, minus) == (1, 0):
+        powers.minus += 1
+    elif opposite and (plus, minus) == (0, 1):
+        powers.plus += 1
+    elif not opposite and (plus, minus) == (1, -1):
+        powers.minus -= 1
+    elif not opposite and (plus, minus) == (-1, 1):
+        powers.plus -= 1
+    else:
+        return None
+    return result
+
+
+_NO_POWERS = Powers()

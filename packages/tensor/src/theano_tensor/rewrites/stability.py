@@ -14,8 +14,8 @@ from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
-from ._language import call, fitted, is_float, number, operands
-from ._logistic import LogisticProduct, logistic_atom, logistic_product, one_minus, one_plus
+from ._language import call, fitted, is_float, number, operands, sole_client
+from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product
 from ._registry import rule
 from .algebra import is_inside_product, is_product
@@ -33,6 +33,10 @@ MAX_SUMMANDS = 16
 
 def _is_atom(variable: Variable) -> bool:
     return logistic_atom(variable) is not None
+
+
+def _may_enter(variable: Variable) -> bool:
+    return is_product(variable) or operands(variable, scalar.sqr) is not None
 
 
 def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
@@ -125,7 +129,7 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype, ndim = root.type.dtype, root.type.ndim
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product, _is_atom)
+    product = flatten_product(root, _may_enter, _is_atom)
     if not product.complete:
         return None
     whole = logistic_product(product)
@@ -151,10 +155,38 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> TensorVari
         others = {v: p for v, p in whole.rest.factors.items() if v is not factor}
         rest = Product(whole.rest.coefficient, others)
         common = LogisticProduct(rest, whole.powers, 0.0)
-        parts = [logistic_product(flatten_product(v, is_product, _is_atom)) for v, _ in terms]
+        parts = [logistic_product(flatten_product(v, _may_enter, _is_atom)) for v, _ in terms]
         done = [part.times(common) for part in parts]
         if sum(p.weight() for p in done) < whole.weight() + sum(p.weight() for p in parts):
             return _signed_chain([(p.build(dtype, ndim), sign) for p, (_, sign) in zip(done, terms, strict=True)])
+    return None
+
+
+@rule(scalar.add, scalar.sub, reach=5, **STABILIZE)  # type: ignore[arg-type]  # as above
+def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``a * s - a * s * s -> a * s * (1 - s)`` for a sigmoid s, with ``1 - s`` as the sigmoid of the opposite argument.
+
+    Likewise ``a * s + a * (1 - s) -> a``. The gradient of ``exp(x) / (1 + exp(x))`` has such terms, which would cancel.
+    """
+    root = node.outputs[0]
+    client = sole_client(fgraph, root)
+    if not is_float(root) or (client is not None and operands(client.outputs[0], scalar.add, scalar.sub) is not None):
+        return None
+    summands = _summands(root)
+    if summands is None or logistic_atom(root) is not None:
+        return None
+    terms = [logistic_product(flatten_product(v, _may_enter, _is_atom)) for v, _ in summands]
+    if not any(t.powers for t in terms):
+        return None
+    for term, (_, sign) in zip(terms, summands, strict=True):
+        term.rest.coefficient *= sign
+    for j in range(1, len(terms)):
+        for i in range(j):
+            whole = joined(terms[i], terms[j])
+            if whole is not None:
+                left = [t for k, t in enumerate(terms) if k not in (i, j)]
+                dtype, ndim = root.type.dtype, root.type.ndim
+                return fitted(node, _signed_chain([(t.build(dtype, ndim), 1) for t in [whole, *left]]))
     return None
 
 

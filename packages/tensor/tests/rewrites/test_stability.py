@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+import theano_tensor as tt
+from theano_graph import FunctionGraph
+from theano_linker_c import FAST_COMPILE, FAST_RUN, function
+from theano_tensor.gradient import grad
+from theano_tensor.linear import dot
+from theano_testing.graph import interpret
+from theano_testing.tensor import assert_allclose
+
+Z = np.array([-1000.0, -800.0, -50.0, -3.0, -1e-3, 0.0, 1e-9, 2.0, 40.0, 720.0, 1000.0])
+
+
+def logistic_regression(dtype: str = "float64", style: str = "manual") -> tuple[list[Any], list[Any]]:
+    """Return inputs and outputs of the training step of the manual, written in one of several ways."""
+    x, y, w = tt.matrix("x", dtype=dtype), tt.vector("y", dtype=dtype), tt.vector("w", dtype=dtype)
+    b = tt.scalar("b", dtype=dtype)
+    z = dot(x, w) + b
+    p: Any = {
+        "manual": lambda: 1 / (1 + tt.exp(-dot(x, w) - b)),
+        "sigmoid": lambda: tt.sigmoid(z),
+        "exp over": lambda: tt.exp(z) / (1 + tt.exp(z)),
+        "one minus": lambda: 1 - 1 / (1 + tt.exp(z)),
+    }[style]()
+    xent = -y * tt.log(p) - (1 - y) * tt.log(1 - p)
+    cost = xent.mean() + 0.01 * (w**2).sum()
+    gw, gb = grad(cost, [w, b])
+    return [x, y, w, b], [p > 0.5, xent, cost, gw, gb]
+
+
+def reference(x: Any, y: Any, w: Any, b: Any) -> list[Any]:
+    """Compute the same in float64 with stable formulas."""
+    z = x.astype("float64") @ w + b
+    p = expit(z)
+    xent = y * np.logaddexp(0, -z) + (1 - y) * np.logaddexp(0, z)
+    g = (p - y) / len(y)
+    return [p > 0.5, xent, xent.mean() + 0.01 * (w**2).sum(), x.T @ g + 0.02 * w, g.sum()]
+
+
+def data() -> list[Any]:
+    rng = np.random.RandomState(0)
+    x, y = rng.randn(400, 784), rng.randint(size=400, low=0, high=2).astype("float64")
+    return [x, y, rng.randn(784), np.asarray(0.0)]
+
+
+class TestLogisticRegression(unittest.TestCase):
+    """The example of the manual, whose data saturate the sigmoids from the start."""
+
+    def test_data_are_saturated(self) -> None:
+        x, _, w, _ = data()
+        with np.errstate(over="ignore"):
+            self.assertGreater(int((1 / (1 + np.exp(-(x @ w))) == 1).sum()), 20)
+
+    def test_values_and_gradients_in_both_modes(self) -> None:
+        values = data()
+        for mode in (FAST_RUN, FAST_COMPILE):
+            for style in ("manual", "sigmoid", "exp over", "one minus"):
+                with self.subTest(mode=str(mode), style=style):
+                    inputs, outputs = logistic_regression(style=style)
+                    compiled: Any = function(inputs, outputs, mode=mode)
+                    for got, wanted in zip(compiled(*values), reference(*values), strict=True):
+                        assert_allclose(got, wanted, rtol=1e-10, atol=1e-13)
+
+    def test_float32(self) -> None:
+        values = [v.astype("float32") for v in data()]
+        inputs, outputs = logistic_regression("float32")
+        compiled: Any = function(inputs, outputs)
+        for got, wanted in zip(compiled(*values), reference(*values), strict=True):
+            assert_allclose(got, wanted, rtol=2e-4, atol=2e-5)
+
+    def test_compiled_graph_is_small(self) -> None:
+        inputs, outputs = logistic_regression()
+        graph = FunctionGraph(inputs, outputs)
+        FAST_RUN.rewrite(graph)
+        text = [str(node.op) for node in graph.toposort()]
+        self.assertLessEqual(len(text), 14)
+        self.assertFalse([t for t in text if "log(" in t or "exp(" in t])
+        self.assertEqual(sum("softplus" in t for t in text), 1, "one pass over the examples")
+
+    def test_saturated_from_the_very_first_step_on(self) -> None:
+        inputs, outputs = logistic_regression()
+        compiled: Any = function(inputs, outputs)
+        x = np.array([[1000.0], [-1000.0], [1000.0], [-1000.0]])
+        y = np.array([1.0, 0.0, 0.0, 1.0])
+        for got, wanted in zip(compiled(x, y, np.ones(1), 0.0), reference(x, y, np.ones(1), 0.0), strict=True):
+            assert_allclose(got, wanted)
+
+    def test_weights_of_examples_and_several_losses(self) -> None:
+        z, y, c = tt.dvector("z"), tt.dvector("y"), tt.dvector("c")
+        p = 1 / (1 + tt.exp(-z))
+        loss = c * (y * tt.log(p) + (1 - y) * tt.log(1 - p))
+        cost = -loss.sum() + 0.5 * tt.sqr(p - y).sum()
+        values = [Z, (Z > 1) * 0.75 + 0.125, np.linspace(1, 2, len(Z))]
+        compiled: Any = function([z, y, c], grad(cost, z))
+        s = expit(Z)
+        wanted = values[2] * (s - values[1]) + (s - values[1]) * s * expit(-Z)
+        assert_allclose(compiled(*values), wanted, rtol=1e-9)
+
+    def test_matrix_of_independent_outputs_with_clipping_free_crossentropy(self) -> None:
+        x, t, w = tt.dmatrix("x"), tt.dmatrix("t"), tt.dmatrix("w")
+        p = tt.sigmoid(dot(x, w))
+        cost = tt.nnet.binary_crossentropy(p, t).sum(axis=1).mean()
+        compiled: Any = function([x, t, w], [cost, grad(cost, w)])
+        rng = np.random.RandomState(1)
+        a, b, v = 400 * rng.randn(6, 3), rng.randint(0, 2, (6, 2)).astype(float), rng.randn(3, 2)
+        z = a @ v
+        wanted = (b * np.logaddexp(0, -z) + (1 - b) * np.logaddexp(0, z)).sum(axis=1).mean()
+        got, gradient = compiled(a, b, v)
+        assert_allclose(got, wanted)
+        assert_allclose(gradient, a.T @ (expit(z) - b) / 6, rtol=1e-9, atol=1e-12)
+
+
+#: Expression -> what it is for large and small arguments.
+STABLE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "log of sigmoid": (lambda z: tt.log(tt.sigmoid(z)), lambda z: -np.logaddexp(0, -z)),
+    "log of fraction": (lambda z: tt.log(1 / (1 + tt.exp(-z))), lambda z: -np.logaddexp(0, -z)),
+    "log of one minus sigmoid": (lambda z: tt.log(1 - tt.sigmoid(z)), lambda z: -np.logaddexp(0, z)),
+    "log1p of minus sigmoid": (lambda z: tt.log1p(-tt.sigmoid(z)), lambda z: -np.logaddexp(0, z)),
+    "log of one plus exp": (lambda z: tt.log(1 + tt.exp(z)), lambda z: np.logaddexp(0, z)),
+    "log1p of exp": (lambda z: tt.log1p(tt.exp(z)), lambda z: np.logaddexp(0, z)),
+    "sigmoid by exp": (lambda z: tt.exp(z) / (1 + tt.exp(z)), expit),
+    "one minus sigmoid": (lambda z: 1 - tt.sigmoid(z), lambda z: expit(-z)),
+    "odds": (lambda z: tt.sigmoid(z) / (1 - tt.sigmoid(z)), np.exp),
+    "derivative of sigmoid": (lambda z: tt.exp(-z) / tt.sqr(1 + tt.exp(-z)), lambda z: expit(z) * expit(-z)),
+    "difference of products": (
+        lambda z: z * tt.sigmoid(z) - tt.sqr(tt.sigmoid(z)) * z,
+        lambda z: z * expit(z) * expit(-z),
+    ),
+    "sum of both": (lambda z: 3 * tt.sigmoid(z) + 3 * tt.sigmoid(-z), lambda z: np.full_like(z, 3.0)),
+    "scaled argument": (lambda z: tt.log(1 / (1 + tt.exp(-2 * z))), lambda z: -np.logaddexp(0, -2 * z)),
+    "exp minus one": (lambda z: tt.exp(z * 1e-12) - 1, lambda z: np.expm1(z * 1e-12)),
+    "one minus exp": (lambda z: 1 - tt.exp(z * 1e-12), lambda z: -np.expm1(z * 1e-12)),
+    "log of one plus": (lambda z: tt.log(1 + z * 1e-20), lambda z: np.log1p(z * 1e-20)),
+    "log of one minus": (lambda z: tt.log(1 - z * 1e-20), lambda z: np.log1p(-z * 1e-20)),
+}
+
+
+class TestStableForms(unittest.TestCase):
+    def test_values_in_both_modes(self) -> None:
+        for name, (build, wanted) in STABLE.items():
+            for mode in (FAST_RUN, FAST_COMPILE):
+                with self.subTest(name, mode=str(mode)), np.errstate(all="ignore"):
+                    z = tt.dvector("z")
+                    compiled: Any = function([z], build(z), mode=mode)
+                    assert_allclose(compiled(Z), wanted(Z), rtol=1e-12, atol=1e-300)
+
+    def test_gradients_are_finite_where_the_function_is(self) -> None:
+        for name in (
+            "log of sigmoid",
+            "log of fraction",
+            "log of one minus sigmoid",
+            "sigmoid by exp",
+            "log of one plus exp",
+        ):
+            with self.subTest(name), np.errstate(all="ignore"):
+                build, _ = STABLE[name]
+                z = tt.dvector("z")
+                compiled: Any = function([z], grad(build(z).sum(), z))
+                small = np.linspace(-5, 5, 7)
+                step = 1e-6
+                numeric = (STABLE[name][1](small + step) - STABLE[name][1](small - step)) / (2 * step)
+                assert_allclose(compiled(small), numeric, rtol=1e-7)
+                self.assertTrue(np.isfinite(compiled(Z)).all(), compiled(Z))
+
+    def test_nothing_is_stabilised_without_optimizer(self) -> None:
+        z = tt.dvector("z")
+        graph = FunctionGraph([z], [tt.log(1 + tt.exp(z))])
+        with np.errstate(all="ignore"):
+            (value,) = interpret(graph.outputs, {graph.inputs[0]: np.array([1000.0])})
+        self.assertTrue(np.isinf(value).all())
+
+    def test_products_without_sigmoids_stay(self) -> None:
+        z, a = tt.dvector("z"), tt.dvector("a")
+        graph = FunctionGraph([z, a], [tt.exp(z) * a / tt.exp(a)])
+        FAST_RUN.excluding("fusion").rewrite(graph)
+        self.assertFalse([n for n in graph.apply_nodes if "sigmoid" in str(n.op)])
+
+    def test_excluded_by_name(self) -> None:
+        z = tt.dvector("z")
+        graph = FunctionGraph([z], [tt.log(tt.sigmoid(z))])
+        FAST_RUN.excluding("log_of_sigmoid", "fusion").rewrite(graph)
+        self.assertEqual(len(graph.apply_nodes), 2)
