@@ -1,0 +1,127 @@
+"""From a function graph to a :class:`Program`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable
+
+from ._program import Instruction, Program, ProgramInput, array_spec_of
+from .kernels import CompilerOptions, Kernel, LoadedKernel, Reorder, build, native_kernel
+
+
+def lower(
+    fgraph: FunctionGraph,
+    *,
+    arguments: Sequence[int] | None = None,
+    cells: Mapping[int, list[Any]] | None = None,
+    updates: Sequence[tuple[int, list[Any]]] = (),
+    n_outputs: int | None = None,
+    takes_float: Sequence[bool] | None = None,
+    native: bool = True,
+    options: CompilerOptions | None = None,
+) -> Program:
+    """Number the variables of a graph, order its nodes, and find and build their native forms.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    arguments : sequence of int, optional
+        Graph inputs that a call gives, in the order of the arguments; all of them by default.
+    cells : mapping of int to list, optional
+        The other graph inputs, with the one-element lists that hold their values.
+    updates : sequence of (int, list)
+        Graph outputs that are stored in one-element lists after a call has succeeded.
+    n_outputs : int, optional
+        How many graph outputs, from the first, a call returns; all by default.
+    takes_float : sequence of bool, optional
+        For each argument, whether a Python float is valid for it without a look at its value. By default those that
+        are float64 without dimensions.
+    native : bool
+        False leaves all nodes to their Python code.
+    options : CompilerOptions, optional
+
+    Returns
+    -------
+    Program
+    """
+    positions = range(len(fgraph.inputs)) if arguments is None else arguments
+    order = fgraph.toposort()
+    registers = _number(fgraph, order)
+    constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
+    kernels = [_kernel_of(node) if native else None for node in order]
+    loaded = _build(kernels, options)
+    release = _releases(fgraph, order, registers)
+    instructions = tuple(
+        Instruction(
+            node,
+            tuple(registers[v] for v in node.inputs),
+            tuple(registers[v] for v in node.outputs),
+            release[i],
+            kernel if loaded[i] is not None or isinstance(kernel, Reorder) else None,
+            loaded[i],
+        )
+        for i, (node, kernel) in enumerate(zip(order, kernels, strict=True))
+    )
+    wanted = takes_float if takes_float is not None else [_is_float64(fgraph.inputs[i]) for i in positions]
+    results = [registers[v] for v in fgraph.outputs]
+    return Program(
+        instructions=instructions,
+        n_registers=len(registers),
+        inputs=tuple(
+            ProgramInput(registers[fgraph.inputs[i]], fgraph.inputs[i], bool(take))
+            for i, take in zip(positions, wanted, strict=True)
+        ),
+        cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
+        constants=constants,
+        outputs=tuple(results[:n_outputs]),
+        updates=tuple((results[i], cell) for i, cell in updates),
+    )
+
+
+def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int]:
+    registers: dict[Variable, int] = {}
+    for variable in fgraph.inputs:
+        registers.setdefault(variable, len(registers))
+    for node in order:
+        for variable in (*node.inputs, *node.outputs):
+            registers.setdefault(variable, len(registers))
+    for variable in fgraph.outputs:
+        registers.setdefault(variable, len(registers))
+    return registers
+
+
+def _releases(
+    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
+) -> list[tuple[int, ...]]:
+    """Return, for each node, the registers that die there: read for the last time, or never read at all."""
+    kept = set(fgraph.outputs)
+    last: dict[Variable, int] = {}
+    for i, node in enumerate(order):
+        for variable in (*node.inputs, *node.outputs):
+            if variable not in kept and not isinstance(variable, Constant):
+                last[variable] = i
+    dying: list[list[int]] = [[] for _ in order]
+    for variable, i in last.items():
+        dying[i].append(registers[variable])
+    return [tuple(found) for found in dying]
+
+
+def _kernel_of(node: Apply) -> Kernel | None:
+    rule = native_kernel.get(node.op)
+    return None if rule is None else rule(node)
+
+
+def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) -> list[LoadedKernel | None]:
+    wanted = [(i, kernel) for i, kernel in enumerate(kernels) if kernel is not None and not isinstance(kernel, Reorder)]
+    loaded: list[LoadedKernel | None] = [None] * len(kernels)
+    if wanted:
+        for (i, _), made in zip(wanted, build([kernel for _, kernel in wanted], options), strict=True):
+            loaded[i] = made
+    return loaded
+
+
+def _is_float64(variable: Variable) -> bool:
+    spec = array_spec_of(variable)
+    return spec is not None and spec.dtype == "float64" and not spec.shape

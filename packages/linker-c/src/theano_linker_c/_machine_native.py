@@ -1,0 +1,180 @@
+"""The machine in C: programs as the extension `_runtime` takes them."""
+
+from __future__ import annotations
+
+import warnings
+from enum import IntEnum
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from theano_graph import Apply
+
+from ._machine_python import PythonMachine
+from ._perform import has_own_thunk, params_of, perform_runner, thunk_runner
+from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from ._run_errors import annotate, misfit
+from .kernels import ElementwiseKernel, LoadedKernel, MatrixProduct, ReductionKernel, Reorder
+from .ops import DeepCopyOp
+
+try:
+    from . import _runtime
+except ImportError as error:
+    _reason = str(error)
+    HAS_RUNTIME = False
+else:
+    _reason = ""
+    HAS_RUNTIME = True
+
+#: Bytes that a machine keeps for its next call at most.
+BUFFER_LIMIT = 1 << 28
+
+
+class Code(IntEnum):
+    """Kinds of instructions; the same numbers as in c/runtime.h."""
+
+    ELEMENTWISE = 0
+    REDUCTION = 1
+    PRODUCT = 2
+    REORDER = 3
+    COPY = 4
+    PERFORM = 5
+    CALL = 6
+
+
+_PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
+
+
+class Machine(Protocol):
+    """What runs a program: called as the function is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def run(self, values: Any, /) -> list[Any]: ...
+    def clear(self) -> None: ...
+    @property
+    def position_of_error(self) -> int: ...
+
+
+def make_machine(program: Program, hooks: Hooks, *, native: bool = True, buffer_limit: int = BUFFER_LIMIT) -> Machine:
+    """Return the machine in C, or the one in Python where `native` is False or the extension was not built.
+
+    Parameters
+    ----------
+    program : Program
+    hooks : Hooks
+    native : bool
+    buffer_limit : int
+        Bytes of output memory that the machine may keep for its next call; 0 keeps none.
+
+    Returns
+    -------
+    Machine
+    """
+    if native and not HAS_RUNTIME:
+        _warn_once()
+    return native_machine(program, hooks, buffer_limit) if native and HAS_RUNTIME else PythonMachine(program, hooks)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
+        f"({_reason}). To mend: install a C compiler and Python's headers, then install theano-linker-c again.",
+        stacklevel=4,
+    )
+
+
+def native_machine(program: Program, hooks: Hooks, buffer_limit: int = BUFFER_LIMIT) -> Machine:
+    """Return the machine in C."""
+
+    def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
+        return annotate(misfit(program, index, values) if error is None else error, program, index, values)
+
+    machine: Machine = _runtime.Machine(
+        n_registers=program.n_registers,
+        inputs=tuple(_input_check(given) for given in program.inputs),
+        cells=program.cells,
+        constants=program.constants,
+        instructions=tuple(_encode(instruction) for instruction in program.instructions),
+        outputs=program.outputs,
+        updates=program.updates,
+        single=hooks.single,
+        on_irregular=hooks.on_irregular,
+        on_input=hooks.on_input,
+        on_error=on_error,
+        finish=hooks.finish,
+        buffer_limit=buffer_limit,
+    )
+    return machine
+
+
+def _number(dtype: str) -> int:
+    return np.dtype(dtype).num
+
+
+def _input_check(given: ProgramInput) -> tuple[int, int, bool, tuple[int, ...]]:
+    spec = array_spec_of(given.variable)
+    if spec is None:
+        return given.register, -1, False, ()
+    takes_float = given.takes_float and spec.dtype in ("float32", "float64") and not spec.shape
+    return given.register, _number(spec.dtype), takes_float, tuple(-1 if n is None else n for n in spec.shape)
+
+
+def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:
+    code, payload = _payload(instruction)
+    return int(code), instruction.inputs, instruction.outputs, instruction.release, payload
+
+
+def _payload(instruction: Instruction) -> tuple[Code, Any]:
+    loaded, node = instruction.loaded, instruction.node
+    match instruction.kernel:
+        case Reorder(order, drop):
+            axes = tuple(-1 if axis is None else axis for axis in order)
+            return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
+        case ElementwiseKernel() as kernel if loaded is not None:
+            return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
+        case ReductionKernel() as kernel if loaded is not None:
+            return Code.REDUCTION, _reduction(kernel, loaded)
+        case MatrixProduct(kind, dtype) if loaded is not None and dtype in ("float32", "float64"):
+            return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address)
+    return _python_payload(node)
+
+
+def _python_payload(node: Apply) -> tuple[Code, Any]:
+    if has_own_thunk(node):
+        return Code.CALL, thunk_runner(node)
+    if type(node.op) is DeepCopyOp:
+        run = perform_runner(node)
+        return Code.COPY, lambda value: run([value])[0]
+    return Code.PERFORM, (node.op.perform, node, *params_of(node))
+
+
+def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+    takers = tuple(
+        tuple(
+            i
+            for i, register in enumerate(instruction.inputs)
+            if register in instruction.release and kernel.input_dtypes[i] == dtype and not any(kernel.broadcast[i])
+        )
+        for dtype in kernel.output_dtypes
+    )
+    types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
+    return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), takers
+
+
+def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]:
+    return (
+        loaded.address,
+        loaded.outer_address,
+        kernel.ndim,
+        tuple(_number(dtype) for dtype in kernel.input_dtypes),
+        kernel.broadcast,
+        (tuple(d in kernel.axes for d in range(kernel.ndim)),),
+        _number(kernel.acc_dtype),
+        _number(kernel.output_dtype),
+        np.array(kernel.seed).astype(kernel.acc_dtype).tobytes(),
+        kernel.identity is not None,
+        kernel.keepdims,
+        float(kernel.cost),
+    )

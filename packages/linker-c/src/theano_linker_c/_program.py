@@ -1,0 +1,117 @@
+"""What machines run: a flat list of instructions over numbered registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from theano_graph import Apply, Variable
+
+from .kernels import Kernel, LoadedKernel
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """What a native check of an array looks at: dtype and static shape (None where it is known at run time)."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+@runtime_checkable
+class HasArraySpec(Protocol):
+    """A type whose values are NumPy arrays that a native check can tell from others."""
+
+    def array_spec(self) -> ArraySpec:
+        """Return dtype and static shape of the values."""
+
+
+def array_spec_of(variable: Variable) -> ArraySpec | None:
+    """Return dtype and static shape of the values of `variable`, or None where its type has no native check."""
+    found = variable.type
+    return found.array_spec() if isinstance(found, HasArraySpec) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One node, with the registers that it reads, writes, and lets go of.
+
+    Attributes
+    ----------
+    node : Apply
+    inputs, outputs : tuple of int
+    release : tuple of int
+        Registers that nothing reads afterwards.
+    kernel : Kernel or None
+        Native form; None runs the op's own Python code.
+    loaded : LoadedKernel or None
+        Machine code of the kernel, where it needs any.
+    """
+
+    node: Apply
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    release: tuple[int, ...]
+    kernel: Kernel | None = None
+    loaded: LoadedKernel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramInput:
+    """An argument of a call: its register, its variable, and whether a Python float may be taken as it is."""
+
+    register: int
+    variable: Variable
+    takes_float: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An ordered graph, ready to be run.
+
+    Attributes
+    ----------
+    instructions : tuple of Instruction
+    n_registers : int
+    inputs : tuple of ProgramInput
+        The arguments of a call, in order.
+    cells : tuple of (int, list)
+        Registers that each call reads from one-element lists.
+    constants : tuple of (int, object)
+    outputs : tuple of int
+    updates : tuple of (int, list)
+        Registers that are stored in one-element lists when everything has succeeded.
+    """
+
+    instructions: tuple[Instruction, ...]
+    n_registers: int
+    inputs: tuple[ProgramInput, ...]
+    cells: tuple[tuple[int, list[Any]], ...]
+    constants: tuple[tuple[int, Any], ...]
+    outputs: tuple[int, ...]
+    updates: tuple[tuple[int, list[Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """How a machine is connected to the function around it.
+
+    Attributes
+    ----------
+    on_irregular : callable
+        Called ``(args, kwargs)`` for calls with keywords or another number of arguments. A tuple that it returns
+        holds a value for each input, to go on with; anything else is the result of the call.
+    on_input : callable
+        ``(position, value) -> filtered value`` for a value that the fast check does not know; raises what the caller
+        shall see.
+    finish : callable or None
+        Turns the list of outputs into what the call returns.
+    single : bool
+        Whether a call returns its one output itself.
+    """
+
+    on_irregular: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+    on_input: Callable[[int, Any], Any]
+    finish: Callable[[list[Any]], Any] | None = None
+    single: bool = False

@@ -1,0 +1,76 @@
+"""What an error of a running program says: the node, its operands and where it was built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Variable, describe
+
+from ._program import Program
+
+#: Exceptions whose text is more than their one argument would be shown by changing it.
+_PLAIN_STR = BaseException.__str__
+_MOST_OPERANDS = 12
+
+
+def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
+    """Add to an exception which instruction raised it, on what operands, and where its node was made.
+
+    Exceptions with one text as their argument get a longer text, others a note. Interrupts are left alone.
+
+    Parameters
+    ----------
+    error : BaseException
+    program : Program
+    index : int
+        The instruction that failed.
+    values : sequence
+        The values of its inputs.
+
+    Returns
+    -------
+    BaseException
+        `error` itself.
+    """
+    if not isinstance(error, Exception):
+        return error
+    text = "\n".join(_lines(program, index, values))
+    args = error.args
+    if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
+        error.args = (f"{args[0]}\n{text}",)
+    else:
+        error.add_note(text)
+    return error
+
+
+def misfit(program: Program, index: int, values: Sequence[Any]) -> BaseException:
+    """Return the error for operands that a native kernel refused: the one that the op's own Python code raises."""
+    node = program.instructions[index].node
+    try:
+        node.op.perform(node, list(values), [[None] for _ in node.outputs])
+    except Exception as error:  # noqa: BLE001  (whatever the op says is handed on)
+        return error
+    shapes = ", ".join(str(getattr(value, "shape", "?")) for value in values)
+    return ValueError(f"{node.op}: operands of shapes {shapes} do not fit the types that the node was built with")
+
+
+def _lines(program: Program, index: int, values: Sequence[Any]) -> list[str]:
+    node = program.instructions[index].node
+    origin = getattr(node, "origin", None)
+    lines = [f"  in `{node.op}`" + (f", called at {origin}" if origin is not None else "")]
+    pairs = list(zip(node.inputs, values, strict=True))
+    lines.extend(
+        f"    input {i}: {_operand(variable, value)}" for i, (variable, value) in enumerate(pairs[:_MOST_OPERANDS])
+    )
+    if len(pairs) > _MOST_OPERANDS:
+        lines.append(f"    and {len(pairs) - _MOST_OPERANDS} more inputs")
+    return lines
+
+
+def _operand(variable: Variable, value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
+    return f"{describe(variable)}; got {type(value).__name__}"

@@ -1,0 +1,31 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+class Machine:
+    position_of_error: int
+    buffer_limit: int
+    buffered_bytes: int
+    def __new__(
+        cls,
+        *,
+        n_registers: int,
+        inputs: tuple[Any, ...],
+        cells: tuple[Any, ...],
+        constants: tuple[Any, ...],
+        instructions: tuple[Any, ...],
+        outputs: tuple[int, ...],
+        updates: tuple[Any, ...],
+        single: bool,
+        on_irregular: Callable[..., Any],
+        on_input: Callable[..., Any],
+        on_error: Callable[..., Any],
+        finish: Callable[..., Any] | None,
+        buffer_limit: int,
+    ) -> Machine: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def run(self, values: Sequence[Any], /) -> list[Any]: ...
+    def clear(self) -> None: ...
+
+def set_num_threads(count: int, /) -> None: ...
+def get_num_threads() -> int: ...
+def set_thread_threshold(cycles: float, /) -> float: ...

@@ -1,0 +1,132 @@
+/* Array memory of a machine: operands in registers, output buffers, and what is kept for the next call. */
+#include "runtime.h"
+
+void frame_set(Frame *f, int reg, PyObject *value) {
+    PyObject *old = f->registers[reg];
+    f->registers[reg] = value;
+    f->home[reg] = -1;
+    Py_XDECREF(old);
+}
+
+/* The array in a register, in a form that kernels read: right dtype, native byte order, aligned. What a `perform` left
+ * there in another form (a NumPy scalar, a swapped array) is converted once and replaces the register. Borrowed. */
+PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim) {
+    PyObject *value = f->registers[reg];
+    if (value != NULL && PyArray_Check(value)) {
+        PyArrayObject *array = (PyArrayObject *)value;
+        if (PyArray_TYPE(array) == type_num && PyArray_NDIM(array) == ndim && PyArray_ISBEHAVED_RO(array))
+            return array;
+    }
+    if (value == NULL || value == Py_None) {
+        PyErr_SetString(PyExc_ValueError, "an operand has no value: the node that computes it left its output empty");
+        return NULL;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(type_num);
+    if (descr == NULL)
+        return NULL;
+    PyObject *array = PyArray_FromAny(value, descr, ndim, ndim, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE, NULL);
+    if (array == NULL)
+        return NULL;
+    frame_set(f, reg, array);
+    return (PyArrayObject *)array;
+}
+
+static int has_weak_references(PyObject *value) {
+    Py_ssize_t offset = Py_TYPE(value)->tp_weaklistoffset;
+    return offset > 0 && *(PyObject **)((char *)value + offset) != NULL;
+}
+
+static int is_plain(PyArrayObject *array) {
+    return Py_IS_TYPE((PyObject *)array, &PyArray_Type) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
+           PyArray_BASE(array) == NULL && PyArray_ISBEHAVED(array) && !has_weak_references((PyObject *)array);
+}
+
+/* Whether a buffer that was handed out before can be handed out again. Its holder may have changed its shape, strides,
+ * dtype or flags in place, so all of them are looked at. */
+static int can_serve(PyArrayObject *array, int type_num, int ndim, const npy_intp *shape, int fortran) {
+    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim || !is_plain(array))
+        return 0;
+    for (int d = 0; d < ndim; d++)
+        if (PyArray_DIMS(array)[d] != shape[d])
+            return 0;
+    return PyArray_CHKFLAGS(array, fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
+}
+
+static void buffer_drop(Machine *m, int reg) {
+    PyObject *old = m->buffers[reg];
+    if (old != NULL) {
+        m->buffers[reg] = NULL;
+        m->buffered_bytes -= m->buffer_bytes[reg];
+        Py_DECREF(old);
+    }
+}
+
+static int buffer_keep(Machine *m, int reg, PyArrayObject *array) {
+    npy_intp bytes = PyArray_NBYTES(array);
+    buffer_drop(m, reg);
+    if (bytes > m->buffer_limit - m->buffered_bytes)
+        return 0;
+    m->buffers[reg] = Py_NewRef((PyObject *)array);
+    m->buffer_bytes[reg] = bytes; /* its holder may change the array, so what was counted is remembered */
+    m->buffered_bytes += bytes;
+    return 1;
+}
+
+/* Put an array for an output into its register and return it (borrowed): the buffer of an earlier call when nobody
+ * else sees it any more, else a new one. Its contents are arbitrary. */
+PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran) {
+    PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
+    if (array != NULL && can_serve(array, type_num, ndim, shape, fortran)) {
+        frame_set(f, reg, Py_NewRef((PyObject *)array));
+        f->home[reg] = reg;
+        return array;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(type_num);
+    if (descr == NULL)
+        return NULL;
+    array = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, fortran, NULL);
+    if (array == NULL)
+        return NULL;
+    frame_set(f, reg, (PyObject *)array);
+    if (m->buffer_limit > 0 && buffer_keep(m, reg, array))
+        f->home[reg] = reg;
+    return array;
+}
+
+/* Whether the array in a register is seen by nobody but this frame, and may be overwritten. */
+int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
+    PyObject *value = f->registers[reg];
+    int home = f->home[reg];
+    Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
+    return Py_REFCNT(value) == expected && is_plain((PyArrayObject *)value);
+}
+
+/* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */
+int buffer_take_over(Machine *m, Frame *f, int from, int to) {
+    if (!buffer_is_ours(m, f, from))
+        return 0;
+    frame_set(f, to, Py_NewRef(f->registers[from]));
+    f->home[to] = f->home[from];
+    return 1;
+}
+
+/* An array has just been replaced in a cell: keep it as the buffer of the register whose value replaced it, when
+ * nobody else has it. Takes over the caller's reference. */
+void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value) {
+    if (f->home[reg] >= 0)
+        reg = f->home[reg];
+    if (m->buffer_limit > 0 && Py_REFCNT(value) == 1 && PyArray_CheckExact(value) &&
+        is_plain((PyArrayObject *)value)) {
+        PyArrayObject *current = (PyArrayObject *)m->buffers[reg];
+        /* A buffer that is in use now (it just went into the cell) cannot serve the next call; this one can. */
+        if (current == NULL || Py_REFCNT(current) > 1)
+            buffer_keep(m, reg, (PyArrayObject *)value);
+    }
+    Py_DECREF(value);
+}
+
+void buffers_clear(Machine *m) {
+    if (m->buffers != NULL)
+        for (int reg = 0; reg < m->n_registers; reg++)
+            buffer_drop(m, reg);
+}

@@ -1,0 +1,167 @@
+/* From the arguments of a call to its result. */
+#include "runtime.h"
+
+static int fits(const InputCheck *check, PyObject *value) {
+    if (!PyArray_CheckExact(value))
+        return 0;
+    PyArrayObject *array = (PyArrayObject *)value;
+    if (PyArray_TYPE(array) != check->type_num || PyArray_NDIM(array) != check->ndim || !PyArray_ISBEHAVED_RO(array))
+        return 0;
+    for (int d = 0; d < check->ndim; d++)
+        if (check->shape[d] >= 0 && check->shape[d] != PyArray_DIMS(array)[d])
+            return 0;
+    return 1;
+}
+
+static int accept_float(Machine *m, Frame *f, const InputCheck *check, double value) {
+    PyArrayObject *array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0);
+    if (array == NULL)
+        return -1;
+    if (check->type_num == NPY_DOUBLE)
+        *(double *)PyArray_DATA(array) = value;
+    else
+        *(float *)PyArray_DATA(array) = (float)value;
+    return 0;
+}
+
+static int accept_input(Machine *m, Frame *f, int index, PyObject *value) {
+    const InputCheck *check = &m->inputs[index];
+    if (check->type_num >= 0) {
+        if (fits(check, value)) {
+            frame_set(f, check->reg, Py_NewRef(value));
+            return 0;
+        }
+        if (check->takes_float && PyFloat_CheckExact(value))
+            return accept_float(m, f, check, PyFloat_AS_DOUBLE(value));
+    }
+    PyObject *filtered = PyObject_CallFunction(m->on_input, "iO", index, value);
+    if (filtered == NULL)
+        return -1;
+    frame_set(f, check->reg, filtered);
+    return 0;
+}
+
+static int read_cells(Machine *m, Frame *f) {
+    for (int k = 0; k < m->n_cells; k++) {
+        PyObject *cell = m->cells[k].cell;
+        if (PyList_GET_SIZE(cell) < 1) {
+            PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
+            return -1;
+        }
+        frame_set(f, m->cells[k].reg, Py_NewRef(PyList_GET_ITEM(cell, 0)));
+    }
+    return 0;
+}
+
+/* The outputs in the form that the call returns. */
+static PyObject *collect(Machine *m, Frame *f, int raw) {
+    if (m->single && !raw && m->finish == NULL)
+        return Py_NewRef(f->registers[m->outputs[0]]);
+    PyObject *outputs = PyList_New(m->n_outputs);
+    if (outputs == NULL)
+        return NULL;
+    for (int k = 0; k < m->n_outputs; k++)
+        PyList_SET_ITEM(outputs, k, Py_NewRef(f->registers[m->outputs[k]]));
+    if (m->finish != NULL && !raw)
+        Py_SETREF(outputs, PyObject_CallOneArg(m->finish, outputs));
+    return outputs;
+}
+
+/* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
+static int store_updates(Machine *m, Frame *f) {
+    for (int k = 0; k < m->n_updates; k++)
+        if (PyList_GET_SIZE(m->updates[k].cell) < 1) {
+            PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
+            return -1;
+        }
+    for (int k = 0; k < m->n_updates; k++) {
+        PyObject *cell = m->updates[k].cell, *value = f->registers[m->updates[k].reg];
+        if (value == NULL || PyList_GET_SIZE(cell) < 1)
+            continue;
+        PyObject *old = PyList_GET_ITEM(cell, 0);
+        PyList_SET_ITEM(cell, 0, Py_NewRef(value));
+        buffer_retire(m, f, m->updates[k].reg, old);
+    }
+    return 0;
+}
+
+static PyObject *finish_call(Machine *m, Frame *f, int raw) {
+    if (machine_execute(m, f) < 0)
+        return NULL;
+    PyObject *result = collect(m, f, raw);
+    if (result != NULL && m->n_updates > 0 && store_updates(m, f) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
+static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
+    Frame *f = &m->frame, extra;
+    PyObject *result = NULL;
+    if (f->busy) {
+        f = &extra;
+        if (frame_make(m, f) < 0)
+            return NULL;
+    }
+    f->busy = 1;
+    for (int i = 0; i < m->n_inputs; i++)
+        if (accept_input(m, f, i, values[i]) < 0)
+            goto done;
+    if (read_cells(m, f) == 0)
+        result = finish_call(m, f, raw);
+done:
+    frame_release_all(m, f);
+    f->busy = 0;
+    if (f == &extra)
+        frame_free(m, f);
+    return result;
+}
+
+static PyObject *call_irregular(Machine *m, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+    PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *answer = NULL, *result = NULL;
+    if (positional == NULL || keywords == NULL)
+        goto done;
+    for (Py_ssize_t i = 0; i < count; i++)
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    for (Py_ssize_t k = 0; kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++)
+        if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, k), args[count + k]) < 0)
+            goto done;
+    answer = PyObject_CallFunctionObjArgs(m->on_irregular, positional, keywords, NULL);
+    if (answer == NULL)
+        goto done;
+    if (!PyTuple_CheckExact(answer)) /* the hook has run the call itself */
+        result = Py_NewRef(answer);
+    else if (PyTuple_GET_SIZE(answer) == m->n_inputs)
+        result = call_with(m, ((PyTupleObject *)answer)->ob_item, 0);
+    else
+        PyErr_Format(PyExc_SystemError, "on_irregular gave %zd values for %d inputs", PyTuple_GET_SIZE(answer),
+                     m->n_inputs);
+done:
+    Py_XDECREF(answer);
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    Machine *m = (Machine *)self;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) > 0 : 0)
+        return call_irregular(m, args, count, kwnames);
+    if (count != m->n_inputs)
+        return call_irregular(m, args, count, NULL);
+    return call_with(m, args, 0);
+}
+
+/* Method `run(values)`: all outputs as a list, whatever form the call itself gives them. */
+PyObject *machine_run(PyObject *self, PyObject *values) {
+    Machine *m = (Machine *)self;
+    PyObject *sequence = PySequence_Tuple(values), *result = NULL;
+    if (sequence == NULL)
+        return NULL;
+    if (PyTuple_GET_SIZE(sequence) == m->n_inputs)
+        result = call_with(m, ((PyTupleObject *)sequence)->ob_item, 1);
+    else
+        PyErr_Format(PyExc_TypeError, "run() needs %d values, got %zd", m->n_inputs, PyTuple_GET_SIZE(sequence));
+    Py_DECREF(sequence);
+    return result;
+}

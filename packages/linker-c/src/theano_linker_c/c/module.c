@@ -1,0 +1,122 @@
+/* The extension module: the type Machine, and the settings of the thread pool. */
+#define RUNTIME_IMPORTS_ARRAY
+#include "runtime.h"
+#include <structmember.h>
+
+static PyObject *machine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    Machine *m = (Machine *)type->tp_alloc(type, 0);
+    if (m == NULL)
+        return NULL;
+    m->vectorcall = machine_vectorcall;
+    if (machine_setup(m, args, kwargs) < 0)
+        Py_CLEAR(m);
+    return (PyObject *)m;
+}
+
+static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
+    Machine *m = (Machine *)self;
+    Py_VISIT(m->on_irregular);
+    Py_VISIT(m->on_input);
+    Py_VISIT(m->on_error);
+    Py_VISIT(m->finish);
+    for (int i = 0; i < m->n_instructions; i++)
+        Py_VISIT(m->instructions[i].held);
+    for (int i = 0; i < m->n_cells; i++)
+        Py_VISIT(m->cells[i].cell);
+    for (int i = 0; i < m->n_updates; i++)
+        Py_VISIT(m->updates[i].cell);
+    return 0;
+}
+
+/* Every cycle goes through a hook: the rest is freed with the machine. */
+static int machine_clear(PyObject *self) {
+    Machine *m = (Machine *)self;
+    Py_CLEAR(m->on_irregular);
+    Py_CLEAR(m->on_input);
+    Py_CLEAR(m->on_error);
+    Py_CLEAR(m->finish);
+    return 0;
+}
+
+static void machine_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
+    machine_clear(self);
+    machine_free_parts((Machine *)self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
+    (void)unused;
+    buffers_clear((Machine *)self);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef machine_methods[] = {
+    {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
+    {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMemberDef machine_members[] = {
+    {"position_of_error", T_PYSSIZET, offsetof(Machine, position_of_error), READONLY,
+     "Index of the instruction that failed last, or -1."},
+    {"buffer_limit", T_PYSSIZET, offsetof(Machine, buffer_limit), 0, "Most bytes kept for the next call."},
+    {"buffered_bytes", T_PYSSIZET, offsetof(Machine, buffered_bytes), READONLY, "Bytes kept now."},
+    {NULL, 0, 0, 0, NULL}};
+
+PyTypeObject MachineType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.Machine",
+    .tp_doc = "Executes a program; calling it is calling the compiled function.",
+    .tp_basicsize = sizeof(Machine),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = machine_new,
+    .tp_dealloc = machine_dealloc,
+    .tp_traverse = machine_traverse,
+    .tp_clear = machine_clear,
+    .tp_vectorcall_offset = offsetof(Machine, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_methods = machine_methods,
+    .tp_members = machine_members,
+};
+
+static PyObject *set_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    long value = PyLong_AsLong(count);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    threads_set((int)(value > 4096 ? 4096 : value));
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(threads_get());
+}
+
+static PyObject *set_threshold(PyObject *module, PyObject *cycles) {
+    (void)module;
+    double value = PyFloat_AsDouble(cycles);
+    if (value == -1.0 && PyErr_Occurred())
+        return NULL;
+    double before = work_for_threads;
+    work_for_threads = value;
+    return PyFloat_FromDouble(before);
+}
+
+static PyMethodDef functions[] = {
+    {"set_num_threads", set_threads, METH_O, "Set how many threads a kernel may use; 1 turns threads off."},
+    {"get_num_threads", get_threads, METH_NOARGS, "How many threads a kernel may use."},
+    {"set_thread_threshold", set_threshold, METH_O, "Set from how many cycles of work threads are used; gives the old."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.", .m_size = -1, .m_methods = functions};
+
+PyMODINIT_FUNC PyInit__runtime(void) {
+    import_array();
+    if (PyType_Ready(&MachineType) < 0 || threads_init() != 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,157 @@
+/* Loops over operands of one common shape: axes are ordered and merged, then kernels run along the innermost one. */
+#include "runtime.h"
+
+/* Elements along the inner axis that are handled as one unit when work is shared between threads. */
+#define BLOCK 16384
+/* An inner axis shorter than this gives way to a longer one: each kernel call costs as much as some elements. */
+#define SHORT_INNER 16
+
+static npy_intp magnitude(npy_intp value) { return value < 0 ? -value : value; }
+
+npy_intp nest_size(const Nest *nest) {
+    npy_intp size = 1;
+    for (int d = 0; d < nest->ndim; d++)
+        size *= nest->shape[d];
+    return size;
+}
+
+static npy_intp axis_weight(const Nest *nest, int axis) {
+    npy_intp weight = 0;
+    for (int k = 0; k < nest->nops; k++)
+        weight += magnitude(nest->strides[axis * nest->nops + k]);
+    return weight;
+}
+
+static void swap_axes(Nest *nest, int a, int b) {
+    npy_intp length = nest->shape[a];
+    nest->shape[a] = nest->shape[b];
+    nest->shape[b] = length;
+    for (int k = 0; k < nest->nops; k++) {
+        npy_intp *x = &nest->strides[a * nest->nops + k], *y = &nest->strides[b * nest->nops + k];
+        npy_intp stride = *x;
+        *x = *y;
+        *y = stride;
+    }
+}
+
+static void move_axis(Nest *nest, int to, int from) {
+    if (to == from)
+        return;
+    nest->shape[to] = nest->shape[from];
+    memcpy(nest->strides + to * nest->nops, nest->strides + from * nest->nops, nest->nops * sizeof(npy_intp));
+}
+
+static int can_merge(const Nest *nest, int outer, int inner) {
+    for (int k = 0; k < nest->nops; k++)
+        if (nest->strides[outer * nest->nops + k] != nest->strides[inner * nest->nops + k] * nest->shape[inner])
+            return 0;
+    return 1;
+}
+
+/* Drop axes of length 1, order the rest by stride, merge neighbours; an inner axis that is short gives way. */
+void nest_simplify(Nest *nest) {
+    int kept = 0;
+    for (int d = 0; d < nest->ndim; d++)
+        if (nest->shape[d] != 1)
+            move_axis(nest, kept++, d);
+    nest->ndim = kept;
+    for (int d = 1; d < kept; d++)
+        for (int e = d; e > 0 && axis_weight(nest, e - 1) < axis_weight(nest, e); e--)
+            swap_axes(nest, e - 1, e);
+    int last = 0;
+    for (int d = 1; d < kept; d++) {
+        if (can_merge(nest, last, d)) {
+            npy_intp length = nest->shape[last] * nest->shape[d];
+            move_axis(nest, last, d);
+            nest->shape[last] = length;
+        } else {
+            move_axis(nest, ++last, d);
+        }
+    }
+    if (kept > 0)
+        nest->ndim = last + 1;
+    if (nest->ndim > 1 && nest->shape[nest->ndim - 1] < SHORT_INNER) {
+        int longest = nest->ndim - 1;
+        for (int d = 0; d < nest->ndim - 1; d++)
+            if (nest->shape[d] > 4 * nest->shape[longest])
+                longest = d;
+        swap_axes(nest, longest, nest->ndim - 1);
+    }
+}
+
+typedef struct {
+    const Nest *nest;
+    elementwise_fn fn;
+    npy_intp inner, block, blocks; /* blocks: units along the inner axis */
+} NestJob;
+
+/* Units are numbered along the inner axis first. */
+static void run_units(void *context, int64_t begin, int64_t end) {
+    const NestJob *job = context;
+    const Nest *nest = job->nest;
+    int outer = nest->ndim - 1, nops = nest->nops;
+    npy_intp index[NPY_MAXDIMS];
+    char *row[nops + 1], *data[nops + 1];
+    npy_intp block = begin % job->blocks, rest = begin / job->blocks;
+    const npy_intp *inner_strides = nest->strides + (npy_intp)outer * nops;
+    memcpy(row, nest->data, nops * sizeof(char *));
+    for (int d = outer - 1; d >= 0; d--) {
+        index[d] = rest % nest->shape[d];
+        rest /= nest->shape[d];
+        for (int k = 0; k < nops; k++)
+            row[k] += index[d] * nest->strides[d * nops + k];
+    }
+    for (int64_t unit = begin; unit < end; unit++) {
+        npy_intp start = block * job->block, n = job->inner - start;
+        for (int k = 0; k < nops; k++)
+            data[k] = row[k] + start * inner_strides[k];
+        job->fn(n < job->block ? n : job->block, data, (const int64_t *)inner_strides);
+        if (++block < job->blocks)
+            continue;
+        block = 0;
+        for (int d = outer - 1; d >= 0; d--) {
+            const npy_intp *strides = nest->strides + d * nops;
+            if (++index[d] < nest->shape[d]) {
+                for (int k = 0; k < nops; k++)
+                    row[k] += strides[k];
+                break;
+            }
+            index[d] = 0;
+            for (int k = 0; k < nops; k++)
+                row[k] -= (nest->shape[d] - 1) * strides[k];
+        }
+    }
+}
+
+/* Run `fn` over all elements; `cost` is the rough number of cycles for one. Called with the GIL, which is let go for
+ * long work. The nest must be simplified and not empty. */
+void nest_run(const Nest *nest, elementwise_fn fn, double cost) {
+    if (nest->ndim == 0) {
+        npy_intp none[nest->nops + 1];
+        memset(none, 0, sizeof none);
+        fn(1, nest->data, (const int64_t *)none);
+        return;
+    }
+    npy_intp inner = nest->shape[nest->ndim - 1], total = nest_size(nest);
+    double work = total * cost;
+    NestJob job = {nest, fn, inner, inner, 1};
+    if (work < WORK_FOR_GIL) {
+        run_units(&job, 0, total / inner);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    if (work < work_for_threads || threads_get() == 1) {
+        run_units(&job, 0, total / inner);
+    } else {
+        if (inner > BLOCK) {
+            job.block = BLOCK;
+            job.blocks = (inner + BLOCK - 1) / BLOCK;
+        }
+        int64_t units = total / inner * job.blocks;
+        int64_t grain = BLOCK / (inner < BLOCK ? inner : BLOCK);
+        int64_t share = units / (4 * threads_get());
+        grain = grain < 1 ? 1 : grain;
+        threads_run(run_units, &job, units, grain < share || share < 1 ? grain : share);
+    }
+    Py_END_ALLOW_THREADS;
+}

@@ -1,0 +1,258 @@
+/* Reductions: which axes are kept and folded, accumulators, and the order of the loops. */
+#include "runtime.h"
+
+typedef struct {
+    fold_fn inner;
+    elementwise_fn outer;
+    int ndim, n_inputs, acc_type, output_type, keepdims, has_identity, acc_size;
+    int *types;
+    signed char *broadcast, *folded; /* [n_inputs][ndim], [ndim] */
+    char seed[16];
+    double cost;
+} Reduction;
+
+static int gather_shape(const Reduction *r, Frame *f, const Instruction *in, PyArrayObject **arrays, npy_intp *shape) {
+    for (int i = 0; i < r->n_inputs; i++)
+        if ((arrays[i] = operand(f, in->inputs[i], r->types[i], r->ndim)) == NULL)
+            return RUN_RAISED;
+    for (int d = 0; d < r->ndim; d++) {
+        npy_intp length = -1;
+        for (int i = 0; i < r->n_inputs; i++) {
+            npy_intp own = PyArray_DIMS(arrays[i])[d];
+            if (r->broadcast[i * r->ndim + d] ? own != 1 : length >= 0 && own != length)
+                return RUN_MISFIT;
+            if (!r->broadcast[i * r->ndim + d])
+                length = own;
+        }
+        shape[d] = length < 0 ? 1 : length;
+    }
+    return RUN_DONE;
+}
+
+static void fill_seed(PyArrayObject *acc, const Reduction *r) {
+    char *data = PyArray_BYTES(acc);
+    npy_intp count = PyArray_SIZE(acc);
+    for (npy_intp i = 0; i < count; i++)
+        memcpy(data + i * r->acc_size, r->seed, r->acc_size);
+}
+
+typedef struct {
+    const Reduction *r;
+    const Nest *nest; /* inputs, then the accumulator; axes: [kept..., folded..., inner] */
+    int n_kept, inner_is_folded;
+} Fold;
+
+/* Fold everything for kept positions begin..end. */
+static void fold_units(void *context, int64_t begin, int64_t end) {
+    const Fold *fold = context;
+    const Nest *nest = fold->nest;
+    int last = nest->ndim - 1, nops = nest->nops;
+    npy_intp index[NPY_MAXDIMS];
+    char *data[nops + 1];
+    const int64_t *inner = (const int64_t *)(nest->strides + (npy_intp)last * nops);
+    for (int64_t unit = begin; unit < end; unit++) {
+        int64_t rest = unit;
+        memcpy(data, nest->data, nops * sizeof(char *));
+        for (int d = fold->n_kept - 1; d >= 0; d--) {
+            npy_intp at = rest % nest->shape[d];
+            rest /= nest->shape[d];
+            for (int k = 0; k < nops; k++)
+                data[k] += at * nest->strides[d * nops + k];
+        }
+        memset(index, 0, sizeof(npy_intp) * (last + 1));
+        for (;;) {
+            if (fold->inner_is_folded)
+                fold->r->inner(nest->shape[last], data, inner, data[nops - 1]);
+            else
+                fold->r->outer(nest->shape[last], data, inner);
+            int d = last - 1;
+            for (; d >= fold->n_kept; d--) {
+                const npy_intp *strides = nest->strides + d * nops;
+                int more = ++index[d] < nest->shape[d];
+                for (int k = 0; k < nops; k++)
+                    data[k] += more ? strides[k] : -(nest->shape[d] - 1) * strides[k];
+                if (more)
+                    break;
+                index[d] = 0;
+            }
+            if (d < fold->n_kept)
+                break;
+        }
+    }
+}
+
+/* Put kept axes first, then folded ones, then the axis `inner`; `folded` says which is which. Stable. */
+static void order_axes(const Nest *from, Nest *to, const signed char *folded, int inner) {
+    to->ndim = 0;
+    for (int pass = 0; pass < 3; pass++)
+        for (int d = 0; d < from->ndim; d++)
+            if ((d == inner) == (pass == 2) && (pass == 2 || folded[d] == pass)) {
+                to->shape[to->ndim] = from->shape[d];
+                memcpy(to->strides + to->ndim * from->nops, from->strides + d * from->nops,
+                       from->nops * sizeof(npy_intp));
+                to->ndim++;
+            }
+}
+
+static void fold_nest(const Reduction *r, const Nest *nest, int n_kept, int inner_is_folded) {
+    Fold fold = {r, nest, n_kept, inner_is_folded};
+    int64_t units = 1;
+    for (int d = 0; d < n_kept; d++)
+        units *= nest->shape[d];
+    double work = nest_size(nest) * r->cost;
+    if (work < WORK_FOR_GIL) {
+        fold_units(&fold, 0, units);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t share = units / (4 * threads_get());
+    if (work < work_for_threads || units < 2)
+        fold_units(&fold, 0, units);
+    else
+        threads_run(fold_units, &fold, units, share < 1 ? 1 : share);
+    Py_END_ALLOW_THREADS;
+}
+
+/* The axis along which kernels run: the one with the smallest steps, unless it is short and another is long. */
+static int choose_inner(const Nest *nest) {
+    int best = 0;
+    npy_intp least = -1;
+    for (int d = 0; d < nest->ndim; d++) {
+        npy_intp weight = 0;
+        for (int k = 0; k < nest->nops - 1; k++) {
+            npy_intp stride = nest->strides[d * nest->nops + k];
+            weight += stride < 0 ? -stride : stride;
+        }
+        if (least < 0 || weight <= least) {
+            least = weight;
+            best = d;
+        }
+    }
+    if (nest->shape[best] < 16)
+        for (int d = 0; d < nest->ndim; d++)
+            if (nest->shape[d] > 4 * nest->shape[best])
+                best = d;
+    return best;
+}
+
+/* Scratch: arrays[nops], data[nops], two sets of strides[max(ndim, 1)][nops]. */
+static void fold_arrays(const Reduction *r, Frame *f, PyArrayObject **arrays, PyArrayObject *acc, npy_intp *shape) {
+    int nops = r->n_inputs + 1, count = 0, out_axis = 0, n_kept = 0;
+    char **data = (char **)(arrays + nops);
+    npy_intp *strides = (npy_intp *)(data + nops), other_shape[NPY_MAXDIMS];
+    signed char folded[NPY_MAXDIMS];
+    (void)f;
+    for (int d = 0; d < r->ndim; d++) {
+        npy_intp acc_stride = 0;
+        if (!r->folded[d])
+            acc_stride = PyArray_STRIDES(acc)[out_axis];
+        out_axis += !r->folded[d] || r->keepdims;
+        if (shape[d] == 1)
+            continue;
+        for (int i = 0; i < r->n_inputs; i++)
+            strides[count * nops + i] = r->broadcast[i * r->ndim + d] ? 0 : PyArray_STRIDES(arrays[i])[d];
+        strides[count * nops + r->n_inputs] = acc_stride;
+        shape[count] = shape[d];
+        folded[count++] = r->folded[d];
+    }
+    for (int i = 0; i < r->n_inputs; i++)
+        data[i] = PyArray_BYTES(arrays[i]);
+    data[r->n_inputs] = PyArray_BYTES(acc);
+    if (count == 0) {
+        memset(strides, 0, nops * sizeof(npy_intp));
+        r->inner(1, data, (const int64_t *)strides, data[r->n_inputs]);
+        return;
+    }
+    Nest nest = {count, nops, shape, strides, data};
+    Nest ordered = {0, nops, other_shape, strides + (r->ndim > 0 ? r->ndim : 1) * nops, data};
+    int last = 0; /* merge neighbours of one kind */
+    for (int d = 1; d < count; d++) {
+        int merge = folded[last] == folded[d];
+        for (int k = 0; k < nops; k++)
+            merge &= strides[last * nops + k] == strides[d * nops + k] * shape[d];
+        npy_intp length = merge ? shape[last] * shape[d] : shape[d];
+        last += !merge;
+        memmove(strides + last * nops, strides + d * nops, nops * sizeof(npy_intp));
+        shape[last] = length;
+        folded[last] = folded[d];
+    }
+    nest.ndim = last + 1;
+    int inner = choose_inner(&nest);
+    order_axes(&nest, &ordered, folded, inner);
+    for (int d = 0; d < nest.ndim; d++)
+        n_kept += d != inner && !folded[d];
+    fold_nest(r, &ordered, n_kept, folded[inner]);
+}
+
+static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
+    const Reduction *r = in->plan;
+    PyArrayObject **arrays = f->scratch;
+    npy_intp shape[NPY_MAXDIMS], out_shape[NPY_MAXDIMS], folded = 1, kept = 1;
+    int out_ndim = 0, status = gather_shape(r, f, in, arrays, shape);
+    if (status != RUN_DONE)
+        return status;
+    for (int d = 0; d < r->ndim; d++) {
+        *(r->folded[d] ? &folded : &kept) *= shape[d];
+        if (!r->folded[d] || r->keepdims)
+            out_shape[out_ndim++] = r->folded[d] ? 1 : shape[d];
+    }
+    if (folded == 0 && !r->has_identity)
+        return RUN_MISFIT;
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], r->output_type, out_ndim, out_shape, 0), *acc = out;
+    if (out == NULL)
+        return RUN_RAISED;
+    if (r->acc_type != r->output_type)
+        acc = (PyArrayObject *)PyArray_SimpleNew(out_ndim, out_shape, r->acc_type);
+    if (acc == NULL)
+        return RUN_RAISED;
+    fill_seed(acc, r);
+    if (folded > 0 && kept > 0)
+        fold_arrays(r, f, arrays, acc, shape);
+    if (acc != out) {
+        status = PyArray_CopyInto(out, acc) < 0 ? RUN_RAISED : RUN_DONE;
+        Py_DECREF(acc);
+    }
+    return status;
+}
+
+static void reduction_free(void *plan) {
+    Reduction *r = plan;
+    PyMem_Free(r->types);
+    PyMem_Free(r->broadcast);
+    PyMem_Free(r->folded);
+    PyMem_Free(r);
+}
+
+/* Payload: (inner, outer, ndim, input types, broadcast rows, ((folded flags,),), acc type, output type, seed bytes,
+ * has identity, keepdims, cost). */
+int reduction_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    PyObject *types, *rows, *folded;
+    unsigned long long inner, outer;
+    const char *seed;
+    Py_ssize_t size;
+    int count;
+    Reduction *r = PyMem_Calloc(1, sizeof *r);
+    if (r == NULL)
+        return -1;
+    in->plan = r;
+    in->run = reduction_run;
+    in->free = reduction_free;
+    if (!PyArg_ParseTuple(payload, "KKiO!O!O!iiy#ppd", &inner, &outer, &r->ndim, &PyTuple_Type, &types, &PyTuple_Type,
+                          &rows, &PyTuple_Type, &folded, &r->acc_type, &r->output_type, &seed, &size, &r->has_identity,
+                          &r->keepdims, &r->cost))
+        return -1;
+    r->inner = (fold_fn)(uintptr_t)inner;
+    r->outer = (elementwise_fn)(uintptr_t)outer;
+    r->n_inputs = in->n_inputs;
+    r->acc_size = (int)size;
+    if (size > (Py_ssize_t)sizeof r->seed || r->ndim < 0 || r->ndim > NPY_MAXDIMS) {
+        PyErr_SetString(PyExc_ValueError, "reduction payload: seed or dimensions out of range");
+        return -1;
+    }
+    memcpy(r->seed, seed, size);
+    r->types = parse_ints(types, &count);
+    r->broadcast = parse_flags(rows, r->ndim);
+    r->folded = parse_flags(folded, r->ndim);
+    machine_need_scratch(m, (size_t)(in->n_inputs + 1) * (2 + 2 * (r->ndim > 0 ? r->ndim : 1)) * sizeof(void *));
+    return r->types == NULL || r->broadcast == NULL || r->folded == NULL ? -1 : 0;
+}

@@ -1,0 +1,156 @@
+/* Types and functions that the files of the runtime share.
+ *
+ * A Machine executes a Program: a flat list of instructions over numbered registers. Registers hold strong references
+ * to Python objects, nearly always arrays. A Frame is the set of registers of one call in progress; the first call in
+ * progress uses the machine's own frame, nested and concurrent calls get frames of their own.
+ *
+ * Reference counts decide what may be overwritten. Besides the register, the machine's buffer store may hold one
+ * reference to an array (`home` of the register says where); everything else counts as somebody who can see it.
+ */
+#ifndef THEANO_LINKER_C_RUNTIME_H
+#define THEANO_LINKER_C_RUNTIME_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL theano_linker_c_runtime_array_api
+#ifndef RUNTIME_IMPORTS_ARRAY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <stdint.h>
+
+/* What an instruction answers: done; a Python exception is set; or the operands do not fit, and the shared Python
+ * checks compose the message (`on_error` is called without an exception). */
+enum { RUN_DONE = 0, RUN_RAISED = -1, RUN_MISFIT = -2 };
+
+/* Same numbers as `Code` in _machine_native.py. */
+enum {
+    CODE_ELEMENTWISE = 0,
+    CODE_REDUCTION = 1,
+    CODE_PRODUCT = 2,
+    CODE_REORDER = 3,
+    CODE_COPY = 4,
+    CODE_PERFORM = 5,
+    CODE_CALL = 6,
+    CODE_COUNT = 7
+};
+
+typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
+typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
+
+typedef struct Machine Machine;
+typedef struct Frame Frame;
+typedef struct Instruction Instruction;
+typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
+
+struct Instruction {
+    int code;
+    int n_inputs, n_outputs, n_release;
+    int *inputs, *outputs, *release;
+    run_fn run;
+    void *plan;           /* owned; what `run` needs beyond the registers */
+    void (*free)(void *); /* of the plan; NULL: plain PyMem_Free */
+    PyObject *held;       /* the payload; keeps alive what the plan points to */
+};
+
+typedef struct {
+    int reg;
+    int type_num; /* -1: no native check, every value goes through the hook */
+    int ndim;
+    int takes_float; /* a Python float is accepted for a 0-d array */
+    npy_intp *shape; /* -1 where not known ahead */
+} InputCheck;
+
+typedef struct {
+    int reg;
+    PyObject *cell; /* a list of one element */
+} Cell;
+
+struct Frame {
+    PyObject **registers;
+    int *home;     /* index into the machine's buffer store that holds this register's array too, or -1 */
+    void *scratch;
+    int busy;
+};
+
+struct Machine {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    int n_registers, n_inputs, n_cells, n_constants, n_instructions, n_outputs, n_updates;
+    InputCheck *inputs;
+    Cell *cells, *constants, *updates; /* of a constant, `cell` is the value itself */
+    Instruction *instructions;
+    int *outputs;
+    int single; /* the call returns the one output itself, not a list */
+    size_t scratch_bytes;
+    Frame frame;
+    PyObject **buffers;     /* one possible array a register, kept for the next call */
+    npy_intp *buffer_bytes; /* their sizes when they were put there */
+    npy_intp buffered_bytes, buffer_limit;
+    PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
+    Py_ssize_t position_of_error;
+};
+
+extern PyTypeObject MachineType;
+
+/* buffers.c */
+PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran);
+int buffer_is_ours(const Machine *m, const Frame *f, int reg);
+int buffer_take_over(Machine *m, Frame *f, int from, int to);
+void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
+void buffers_clear(Machine *m);
+PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
+void frame_set(Frame *f, int reg, PyObject *value);
+
+/* nest.c: loops over broadcast operands */
+typedef struct {
+    int ndim, nops;
+    npy_intp *shape;   /* [ndim], outermost first */
+    npy_intp *strides; /* [ndim][nops], bytes */
+    char **data;       /* [nops] */
+} Nest;
+void nest_simplify(Nest *nest);
+void nest_run(const Nest *nest, elementwise_fn fn, double cost);
+npy_intp nest_size(const Nest *nest);
+
+/* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
+int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
+int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
+int product_prepare(Machine *m, Instruction *in, PyObject *payload);
+int reorder_prepare(Machine *m, Instruction *in, PyObject *payload);
+int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
+int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
+int call_prepare(Machine *m, Instruction *in, PyObject *payload);
+
+/* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
+int *parse_ints(PyObject *sequence, int *count);
+npy_intp *parse_intps(PyObject *sequence, int *count);
+signed char *parse_flags(PyObject *rows, int ndim);
+void machine_need_scratch(Machine *m, size_t bytes);
+int machine_setup(Machine *m, PyObject *args, PyObject *kwargs);
+void machine_free_parts(Machine *m);
+int frame_make(Machine *m, Frame *f);
+void frame_free(Machine *m, Frame *f);
+void frame_release_all(Machine *m, Frame *f);
+
+/* execute.c */
+int machine_execute(Machine *m, Frame *f);
+
+/* call.c */
+PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+PyObject *machine_run(PyObject *self, PyObject *values);
+
+/* threads.c */
+typedef void (*range_fn)(void *context, int64_t begin, int64_t end);
+int threads_get(void);
+void threads_set(int count);
+int threads_started(void);
+void threads_run(range_fn fn, void *context, int64_t count, int64_t grain);
+int threads_init(void);
+
+/* Rough cycles of work from which the GIL is let go, and from which the thread pool is used. */
+#define WORK_FOR_GIL 200000.0
+extern double work_for_threads;
+
+#endif

@@ -1,0 +1,166 @@
+/* A small persistent thread pool.
+ *
+ * Work is a range of units that threads take in chunks from one atomic counter, so that a core that another process
+ * holds delays only the chunk that runs there. Waiting is passive, on condition variables. One job runs at a time: a
+ * second caller (another Python thread) runs its own work alone instead of waiting. After a fork the child starts
+ * with no threads and makes new ones when it needs them.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MOST_THREADS 256
+
+typedef struct {
+    range_fn fn;
+    void *context;
+    int64_t count, grain;
+    atomic_llong next;
+} Job;
+
+static pthread_mutex_t one_job = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job the pool runs */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* guards what follows */
+static pthread_cond_t job_posted = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t job_left = PTHREAD_COND_INITIALIZER;
+static Job job;
+static unsigned long job_number;
+static int seats;   /* workers that may still join the current job */
+static int working; /* workers inside the current job */
+static int started;
+static int wanted; /* 0: not decided yet */
+
+double work_for_threads = 300000.0;
+
+static int default_count(void) {
+    const char *text = getenv("OMP_NUM_THREADS");
+    if (text != NULL) {
+        long count = strtol(text, NULL, 10);
+        if (count >= 1)
+            return count > MOST_THREADS ? MOST_THREADS : (int)count;
+    }
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        int count = CPU_COUNT(&set);
+        return count > MOST_THREADS ? MOST_THREADS : count;
+    }
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > MOST_THREADS ? MOST_THREADS : (int)online;
+}
+
+int threads_get(void) {
+    if (wanted == 0)
+        wanted = default_count();
+    return wanted;
+}
+
+void threads_set(int count) { wanted = count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : count; }
+
+int threads_started(void) { return started; }
+
+static void work_on(Job *j) {
+    for (;;) {
+        int64_t begin = atomic_fetch_add(&j->next, j->grain);
+        if (begin >= j->count)
+            return;
+        int64_t end = begin + j->grain;
+        j->fn(j->context, begin, end < j->count ? end : j->count);
+    }
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (job_number == seen || seats == 0) {
+            seen = job_number;
+            pthread_cond_wait(&job_posted, &lock);
+        }
+        seen = job_number;
+        seats--;
+        working++;
+        pthread_mutex_unlock(&lock);
+        work_on(&job);
+        pthread_mutex_lock(&lock);
+        if (--working == 0)
+            pthread_cond_signal(&job_left);
+    }
+    return NULL;
+}
+
+/* Called with `lock` held. Threads that cannot be started are done without. */
+static void start_workers(int count) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (started >= count || pthread_attr_init(&attributes) != 0)
+        return;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); /* signals belong to the interpreter's main thread */
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    while (started < count) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, worker, NULL) != 0)
+            break;
+        started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+void threads_run(range_fn fn, void *context, int64_t count, int64_t grain) {
+    int helpers = threads_get() - 1;
+    if (helpers > (count + grain - 1) / grain - 1)
+        helpers = (int)((count + grain - 1) / grain - 1);
+    if (helpers <= 0 || pthread_mutex_trylock(&one_job) != 0) {
+        fn(context, 0, count);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    start_workers(helpers);
+    job.fn = fn;
+    job.context = context;
+    job.count = count;
+    job.grain = grain;
+    atomic_store(&job.next, 0);
+    job_number++;
+    seats = helpers < started ? helpers : started;
+    if (seats == 1)
+        pthread_cond_signal(&job_posted);
+    else if (seats > 1)
+        pthread_cond_broadcast(&job_posted);
+    pthread_mutex_unlock(&lock);
+    work_on(&job);
+    pthread_mutex_lock(&lock);
+    seats = 0; /* who has not woken up yet need not come */
+    while (working > 0)
+        pthread_cond_wait(&job_left, &lock);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&one_job);
+}
+
+static void before_fork(void) {
+    pthread_mutex_lock(&one_job);
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork_parent(void) {
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&one_job);
+}
+
+static void after_fork_child(void) {
+    pthread_mutex_init(&one_job, NULL);
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&job_posted, NULL);
+    pthread_cond_init(&job_left, NULL);
+    started = seats = working = 0;
+}
+
+int threads_init(void) { return pthread_atfork(before_fork, after_fork_parent, after_fork_child); }

@@ -1,0 +1,29 @@
+"""Programs and the machines that run them."""
+
+from ._lower import lower as lower
+from ._machine_native import Machine as Machine, make_machine as make_machine, native_machine as native_machine
+from ._machine_python import PythonMachine as PythonMachine
+from ._program import (
+    ArraySpec as ArraySpec,
+    HasArraySpec as HasArraySpec,
+    Hooks as Hooks,
+    Instruction as Instruction,
+    Program as Program,
+    ProgramInput as ProgramInput,
+)
+from ._run_errors import annotate as annotate
+
+__all__ = [
+    "ArraySpec",
+    "HasArraySpec",
+    "Hooks",
+    "Instruction",
+    "Machine",
+    "Program",
+    "ProgramInput",
+    "PythonMachine",
+    "annotate",
+    "lower",
+    "make_machine",
+    "native_machine",
+]
