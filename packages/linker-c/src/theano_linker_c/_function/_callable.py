@@ -10,10 +10,11 @@ from theano_graph import Apply, Variable, compose, printable_graph
 
 from .._container import Container
 from .._shared import SharedVariable
+from ..program import Machine
 from ._arguments import Arguments
 from ._copying import copy_maker
 from ._errors import ArgumentError
-from ._link import Machine, make_machine, wire
+from ._link import link, wire
 from ._maker import FunctionMaker
 from ._views import ContainerView, Finder, ValueView
 
@@ -69,7 +70,7 @@ class Function:
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
-        self.fn: Machine = make_machine(maker.fgraph, self._wiring, maker.mode.linker)
+        self.fn: Machine = link(maker.fgraph, self._wiring, maker.mode.linker, maker.signature.label)
         self.__call__ = self.fn
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -221,10 +222,9 @@ class Function:
             self._wiring,
             updates=[(i + shift, cell) for i, cell in self._wiring.updates],
             n_outputs=len(indices),
-            single=False,
-            finish=None,
+            hooks=dataclasses.replace(self._wiring.hooks, single=False, finish=None),
         )
-        return make_machine(part, wiring, self.maker.mode.linker)
+        return link(part, wiring, self.maker.mode.linker, self.maker.signature.label)
 
 
 def _twin(box: Container) -> Container:
