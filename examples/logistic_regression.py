@@ -101,7 +101,7 @@ def fit(model: Model, data: Dataset, steps: int) -> tuple[History, float]:
     Raises
     ------
     FloatingPointError
-        If the loss is no longer finite.
+        If the loss is no longer finite, or ends above where it began.
     """
     every = max(1, math.ceil(steps / CURVE_POINTS))
     at: list[int] = []
@@ -114,7 +114,7 @@ def fit(model: Model, data: Dataset, steps: int) -> tuple[History, float]:
             train_loss.append(float(model.evaluate(data.x_train, data.y_train)[0]))
             test_loss.append(float(model.evaluate(data.x_test, data.y_test)[0]))
             if not math.isfinite(train_loss[-1]):
-                raise FloatingPointError(f"the loss is {train_loss[-1]} after {step} steps; to mend: learn more slowly")
+                raise FloatingPointError(f"the loss is {train_loss[-1]} after {step} steps")
             bar.set_postfix(loss=f"{train_loss[-1]:.4f}", test=f"{test_loss[-1]:.4f}", refresh=False)
             batch = min(every, steps - step)
             start = time.perf_counter()
@@ -122,6 +122,8 @@ def fit(model: Model, data: Dataset, steps: int) -> tuple[History, float]:
                 model.train(data.x_train, data.y_train)
             seconds += time.perf_counter() - start
             bar.update(batch)
+    if train_loss[-1] > train_loss[0]:
+        raise FloatingPointError(f"the loss grew from {train_loss[0]:.4g} to {train_loss[-1]:.4g}")
     train_accuracy = float(model.evaluate(data.x_train, data.y_train)[1])
     test_accuracy = float(model.evaluate(data.x_test, data.y_test)[1])
     return History(at, train_loss, test_loss, train_accuracy, test_accuracy), seconds
@@ -232,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         history, seconds = fit(model, data, options.steps)
     except FloatingPointError as error:
-        print(f"logistic_regression.py: error: {error} (--learning-rate)", file=sys.stderr)
+        print(f"logistic_regression.py: error: {error}; to mend: a smaller --learning-rate", file=sys.stderr)
         return 1
     print(f"time per step:  {seconds / options.steps * 1e3:.3f} ms ({options.steps} steps in {seconds:.2f} s)")
     print(f"train accuracy: {history.train_accuracy:.4f}")

@@ -1,0 +1,126 @@
+"""What `import theano` gives, and what it costs."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+import subprocess
+import sys
+import tempfile
+from types import ModuleType
+from unittest import TestCase
+
+import theano
+import theano.compile.function
+import theano.tensor as T
+import theano_graph
+import theano_linker_c
+import theano_optimize
+import theano_tensor
+import theano_tensor.gradient
+import theano_tensor.nnet
+
+# Building blocks of the tensor layer that no program for Theano 1.0 knows; new programs take them from `theano_tensor`.
+OWN = {
+    "AccumulatingReduce", "LogicalReduce", "PluralConstructor", "SYMBOL", "Slice", "TensorOperators", "as_length",
+    "as_lengths", "broadcast_static", "check_broadcast", "constant_value", "dimshuffle", "lengths_of", "make_vector",
+    "matrix_product", "round_half_away_from_zero", "round_half_to_even", "scalar_constructor", "static_int",
+    "static_lengths", "tensor_constructor",
+}  # fmt: skip
+
+HISTORICAL: tuple[tuple[str, object], ...] = (
+    ("gof.graph.Apply", theano_graph.Apply),
+    ("gof.FunctionGraph", theano_graph.FunctionGraph),
+    ("gof.fg.MissingInputError", theano_graph.MissingInputError),
+    ("gof.toolbox.ReplaceValidate", theano_graph.ReplaceValidate),
+    ("gof.opt.PatternSub", theano_optimize.PatternRewriter),
+    ("gof.OpSub", theano_optimize.SubstituteOp),
+    ("gof.TopoOptimizer", theano_optimize.WalkRewriter),
+    ("gof.Query", theano_optimize.RewriteQuery),
+    ("compile.optdb", theano_linker_c.optdb),
+    ("compile.SharedVariable", theano_linker_c.SharedVariable),
+    ("compile.sharedvalue.shared", theano_linker_c.shared),
+    ("compile.io.In", theano_linker_c.In),
+    ("compile.mode.FAST_RUN", theano_linker_c.FAST_RUN),
+    ("compile.ops.DeepCopyOp", theano_linker_c.DeepCopyOp),
+    ("tensor.elemwise.Elemwise", theano_tensor.Elemwise),
+    ("printing.debugprint", theano_graph.debugprint),
+    ("config", theano_graph.config),
+)
+
+IMPORT_SECONDS = """\
+import time
+start = time.process_time()
+import numpy
+middle = time.process_time()
+import theano
+print(time.process_time() - start, time.process_time() - middle)
+"""
+
+
+def names(module: ModuleType) -> set[str]:
+    return {name for name in vars(module) if not name.startswith("_")}
+
+
+class TestNames(TestCase):
+    def test_each_name_of_the_tensor_layer_is_in_tensor(self) -> None:
+        modules = {name for name in theano_tensor.__all__ if isinstance(getattr(theano_tensor, name), ModuleType)}
+        for name in set(theano_tensor.__all__) - OWN - modules:
+            with self.subTest(name):
+                self.assertIs(getattr(T, name), getattr(theano_tensor, name))
+
+    def test_each_name_of_nnet_is_in_nnet(self) -> None:
+        for name in theano_tensor.nnet.__all__:
+            with self.subTest(name):
+                self.assertIs(getattr(T.nnet, name), getattr(theano_tensor.nnet, name))
+
+    def test_the_gradient_is_one_function_with_three_names(self) -> None:
+        self.assertIs(theano.grad, theano_tensor.gradient.grad)
+        self.assertIs(T.grad, theano.grad)
+        self.assertIs(theano.gradient.grad, theano.grad)
+
+    def test_a_historical_name_is_the_thing_of_its_layer(self) -> None:
+        for name, thing in HISTORICAL:
+            with self.subTest(name):
+                self.assertIs(operator.attrgetter(name)(theano), thing)
+
+    def test_function_is_a_function_and_a_module(self) -> None:
+        module = importlib.import_module("theano.compile.function")
+        self.assertIs(module, sys.modules["theano.compile.function"])
+        self.assertIs(module.In, theano.In)
+        self.assertIs(theano.compile.function, theano.function)
+
+    def test_each_name_that_a_module_lists_exists(self) -> None:
+        for module in (theano.gof.opt, theano.gof.optdb, theano.compile.ops, theano.scalar):
+            for name in getattr(module, "__all__", ()):
+                with self.subTest(module=module.__name__, name=name):
+                    self.assertIn(name, names(module))
+
+    def test_a_name_that_is_not_there_yet_is_missing_and_not_pretended(self) -> None:
+        self.assertFalse(hasattr(theano, "scan"))
+        self.assertFalse(hasattr(T.nnet, "conv2d"))
+
+
+class TestImport(TestCase):
+    def test_import_takes_no_scipy_and_starts_no_process(self) -> None:
+        program = (
+            "import sys, subprocess\n"
+            "def refuse(*arguments, **options): raise AssertionError('a process at import')\n"
+            "subprocess.Popen.__init__ = refuse\n"
+            "import theano, theano.tensor\n"
+            "print([name for name in ('scipy', 'theano_sparse', 'theano_testing') if name in sys.modules])"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout.strip(), done.stderr), (0, "[]", ""))
+
+    def test_import_is_fast(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
+            runs = []
+            for _ in range(8):  # the first writes the bytecode
+                text = subprocess.check_output([sys.executable, "-c", IMPORT_SECONDS], env=environment, text=True)
+                runs.append([float(seconds) for seconds in text.split()])
+        total, beyond_numpy = (min(seconds) for seconds in zip(*runs, strict=True))
+        self.assertLess(total, 0.25)
+        self.assertLess(beyond_numpy, 0.1)
