@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from theano_graph import Type, Variable, compose, config, describe
+from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
-from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES, canonical_dtype
+from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
 from ._type_values import arrays_equal, arrays_near
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class TensorType(Type):
     @property
     def broadcastable(self) -> tuple[bool, ...]:
         """For each dimension, whether its length is statically 1."""
-        return tuple(length == 1 for length in self.shape)
+        return tuple([length == 1 for length in self.shape])
 
     @property
     def ndim(self) -> int:
@@ -135,6 +137,10 @@ class TensorType(Type):
         )
 
     # ---- values
+
+    def array_spec(self) -> ArraySpec:
+        """Return dtype and static shape, by which machines know a value of this type without asking it."""
+        return ArraySpec(self.dtype, self.shape)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` as an array of this type.
@@ -194,7 +200,7 @@ class TensorType(Type):
         with np.errstate(all="ignore"):
             if allow_downcast or (allow_downcast is None and type(value) is float and self.dtype == config.floatX):
                 return array.astype(self.dtype)
-            if upcast(self.dtype, array.dtype.name) == self.dtype:
+            if upcast(self.dtype, dtype_name(array.dtype)) == self.dtype:
                 return array.astype(self.dtype)
             if isinstance(value, np.ndarray):
                 raise TypeError(
@@ -335,6 +341,12 @@ class TensorType(Type):
 CONVERSIONS: dict[str, Any] = {}
 
 
+@lru_cache(maxsize=4096)
+def tensor_type(dtype: str, shape: StaticShape) -> TensorType:
+    """Return the type of a name of a dtype and a static shape; equal types are one object as long as they are in use."""
+    return TensorType(dtype, shape)
+
+
 def _static_length(length: Any) -> int | None:
     if length is None or isinstance(length, (bool, np.bool_)):
         return 1 if length else None
@@ -363,8 +375,3 @@ def _report_float64(action: str) -> None:
         breakpoint()
     else:
         warnings.warn(text, stacklevel=4)
-
-
-def is_float(dtype: str) -> bool:
-    """Tell whether `dtype` is a real floating-point dtype."""
-    return dtype in FLOAT_DTYPES
