@@ -155,7 +155,10 @@ def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: I
         tuple(
             i
             for i, register in enumerate(instruction.inputs)
-            if register in instruction.release and kernel.input_dtypes[i] == dtype and not any(kernel.broadcast[i])
+            if len(kernel.output_dtypes) == 1
+            and register in instruction.release
+            and kernel.input_dtypes[i] == dtype
+            and not any(kernel.broadcast[i])
         )
         for dtype in kernel.output_dtypes
     )
