@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from theano_graph import Apply, Op, Type, Variable
 from theano_linker_c import SharedVariable, register_shared_constructor
+from theano_linker_c.program import ArraySpec
 
 Array = npt.NDArray[Any]
 
@@ -37,6 +38,9 @@ class ArrayType(Type):
             and len(self.shape) == len(other.shape)
             and all(a is None or a == b for a, b in zip(self.shape, other.shape, strict=True))
         )
+
+    def array_spec(self) -> ArraySpec:
+        return ArraySpec(self.dtype, self.shape)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Array:
         if strict and not (isinstance(value, np.ndarray) and value.dtype == self.dtype):

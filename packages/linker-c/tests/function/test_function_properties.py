@@ -9,7 +9,7 @@ import numpy as np
 from function_support import add, add_one_in_place, constant, matrix, mul, transpose
 from hypothesis import given, settings, strategies as st
 
-from theano_linker_c import function, shared
+from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function, shared
 
 OPS: tuple[tuple[Any, Any], ...] = (
     (add, lambda a: a + a),
@@ -17,6 +17,8 @@ OPS: tuple[tuple[Any, Any], ...] = (
     (lambda v: mul(v, v), lambda a: a * a),
     (add_one_in_place, lambda a: a + 1),
 )
+
+MODES = (FAST_RUN, FAST_COMPILE, Mode("cvm", None), Mode("py", None), Mode("cvm_nogc", "merge"))
 
 steps = st.lists(st.tuples(st.integers(0, len(OPS) - 1), st.integers(0, 30)), max_size=8)
 choices = st.lists(st.integers(0, 30), max_size=4)
@@ -47,9 +49,9 @@ class Expression:
 
 class TestRandomGraphs(unittest.TestCase):
     @settings(max_examples=150, deadline=None)
-    @given(steps, choices, st.integers(0, 30), st.none() | st.integers(0, 30))
+    @given(steps, choices, st.integers(0, 30), st.none() | st.integers(0, 30), st.sampled_from(MODES))
     def test_values_and_memory(
-        self, recipe: list[tuple[int, int]], wanted: list[int], new_s: int, new_t: int | None
+        self, recipe: list[tuple[int, int]], wanted: list[int], new_s: int, new_t: int | None, mode: Mode
     ) -> None:
         expression = Expression(recipe)
         pairs = [expression.at(i) for i in wanted]
@@ -60,6 +62,7 @@ class TestRandomGraphs(unittest.TestCase):
             [expression.x],
             [variable for variable, _ in pairs],
             updates={s: variable for s, (variable, _) in updates.items()},
+            mode=mode,
             accept_inplace=True,
             on_unused_input="ignore",
         )

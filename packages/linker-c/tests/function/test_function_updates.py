@@ -123,9 +123,15 @@ class TestUpdates(unittest.TestCase):
         self.assertEqual(s.get_value(), 0.0)
 
     def test_failed_instruction_changes_nothing(self) -> None:
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            with self.subTest(mode):
+                self.check_failure(mode)
+
+    def check_failure(self, mode: str) -> None:
         x, a, b = scalar("x"), shared(1.0), shared(2.0)
-        f = function([x], fail_if_negative(x), updates=[(a, add(a, x)), (b, fail_if_negative(sub(b, 5.0)))])
-        with self.assertRaises(ZeroDivisionError):
+        updates = [(a, add(a, x)), (b, fail_if_negative(sub(b, 5.0)))]
+        f = function([x], fail_if_negative(x), updates=updates, mode=mode)
+        with self.assertRaisesRegex(ZeroDivisionError, "called at test_function_updates.py"):
             f(-1)
         with self.assertRaises(ZeroDivisionError):
             f(1)

@@ -39,14 +39,12 @@ class Arguments:
         self._filters = [(item.variable.type, item.strict, item.allow_downcast) for item in self.inputs]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the filtered value of each input.
+        """Return the value of each input; the machine has those that it does not know filtered.
 
         Raises
         ------
         ArgumentError
-            For too many, unknown, doubled or missing arguments, and for values of the wrong kind.
-        ArgumentValueError
-            For a value that does not fit.
+            For too many, unknown, doubled or missing arguments.
         """
         n_inputs = len(self.inputs)
         if len(args) > n_inputs:
@@ -63,10 +61,10 @@ class Arguments:
                     )
                 )
             given[index] = value
-        return tuple(
-            self._default(index) if value is _MISSING else self.filter(index, value)
-            for index, value in enumerate(given)
-        )
+        for index in range(len(args), n_inputs):
+            if given[index] is _MISSING:
+                given[index] = self._default(index)
+        return tuple(given)
 
     def _default(self, index: int) -> Any:
         value = self.containers[index].storage[0]
