@@ -24,6 +24,7 @@ from ._function import (
     function as function,
     function_dump as function_dump,
 )
+from ._program import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._shared import (
     SharedVariable as SharedVariable,
     constructors as constructors,
@@ -55,6 +56,8 @@ set_eval_hook(eval_cache.evaluate)
 __all__ = [
     "FAST_COMPILE",
     "FAST_RUN",
+    "ArraySpec",
+    "HasArraySpec",
     "ArgumentError",
     "ArgumentValueError",
     "Container",
