@@ -112,6 +112,7 @@ class PluralConstructor:
 
     Examples
     --------
+    >>> from theano_tensor import dmatrices, dscalars
     >>> x, y = dmatrices("x", "y")
     >>> a, b, c = dscalars("abc")
     """

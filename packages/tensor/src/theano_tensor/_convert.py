@@ -9,9 +9,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, config, describe
 
-from ._dtypes import canonical_dtype, dtype_of_number
+from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
 from ._operators import call
-from ._type import TensorType
+from ._type import tensor_type
 from ._variable import TensorConstant, TensorVariable
 
 
@@ -111,8 +111,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     ----------
     x : number or array_like
         A Python int takes the smallest integer dtype that holds it. A Python float is float32 where that is exact,
-        otherwise
-        float64 (with floatX=float32 always float32). Arrays keep their dtype; they are copied.
+        otherwise float64 (with floatX=float32 always float32). Arrays keep their dtype; they are copied.
     name : str, optional
     ndim : int, optional
         Number of dimensions; missing ones are added on the left.
@@ -141,8 +140,9 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         raise TypeError(
             compose(f"`{x}` is not a constant", where=[describe(x)], mend="as_tensor_variable accepts variables")
         )
+    array: Any
     if dtype is not None:
-        array = _numeric_array(x).astype(canonical_dtype(dtype, floatx))
+        array = np.array(_numeric_array(x), dtype=canonical_dtype(dtype, floatx))
     elif isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         array = np.array(x, dtype=dtype_of_number(x, floatx, config.cast_policy))
     else:
@@ -151,9 +151,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
             array = _narrowed(array, floatx, config.cast_policy)
     if ndim is not None and array.ndim < ndim:
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
-    array = np.array(array)
     array.flags.writeable = False
-    return TensorConstant(TensorType(array.dtype.name, array.shape), array, name=name)
+    return TensorConstant(tensor_type(dtype_name(array.dtype), array.shape), array, name=name)
 
 
 def _numeric_array(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ ALL_DTYPES: tuple[str, ...] = (
     *("float16", "float32", "float64"),
     *("complex64", "complex128"),
 )
+_KNOWN = frozenset(ALL_DTYPES)
 INTEGER_DTYPES = frozenset(d for d in ALL_DTYPES if "int" in d)
 DISCRETE_DTYPES = INTEGER_DTYPES | {"bool"}
 FLOAT_DTYPES = frozenset(d for d in ALL_DTYPES if d.startswith("float"))
@@ -33,8 +35,11 @@ def canonical_dtype(dtype: Any, floatx: str) -> str:
     DTypeError
         If no tensor can have it.
     """
-    if dtype == "floatX":
-        return floatx
+    if isinstance(dtype, str):
+        if dtype in _KNOWN:
+            return dtype
+        if dtype == "floatX":
+            return floatx
     name: str
     try:
         name = np.dtype(dtype).name
@@ -43,6 +48,12 @@ def canonical_dtype(dtype: Any, floatx: str) -> str:
     if name not in ALL_DTYPES:
         raise DTypeError(compose(f"{dtype!r} is not a dtype of tensors", mend=f"use one of {', '.join(ALL_DTYPES)}"))
     return name
+
+
+@lru_cache(maxsize=256)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the name of a NumPy dtype; NumPy takes microseconds to make it."""
+    return dtype.name
 
 
 def dtype_of_number(value: Any, floatx: str, policy: str) -> str:

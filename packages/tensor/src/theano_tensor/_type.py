@@ -343,7 +343,7 @@ CONVERSIONS: dict[str, Any] = {}
 
 @lru_cache(maxsize=4096)
 def tensor_type(dtype: str, shape: StaticShape) -> TensorType:
-    """Return the type of a name of a dtype and a static shape; equal types are one object as long as they are in use."""
+    """Return the type of a dtype and a static shape; the same object while it is in use."""
     return TensorType(dtype, shape)
 
 

@@ -13,7 +13,7 @@ from theano_linker_c.kernels import Kernel, Reorder, native_kernel
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import call, operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import TensorVariable
 
 
@@ -87,7 +87,7 @@ class DimShuffle(Op):
                     )
                 )
         lengths = [1 if isinstance(entry, str) else shape[entry] for entry in self.order]
-        return Apply(self, [variable], [TensorType(variable.type.dtype, lengths).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, tuple(lengths)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

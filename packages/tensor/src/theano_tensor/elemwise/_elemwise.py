@@ -14,7 +14,7 @@ from theano_linker_c.scalar import ScalarOp
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._operators import call
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import TensorVariable
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import dimshuffle
@@ -81,7 +81,7 @@ class Elemwise(Op):
         ndim = max((x.type.ndim for x in given), default=0)
         padded = [x if x.type.ndim == ndim else _pad_left(x, ndim) for x in given]
         shape = broadcast_static(self.scalar_op.name, padded, given)
-        outputs = [TensorType(dtype, shape).make_variable() for dtype in dtypes]
+        outputs = [tensor_type(dtype, shape).make_variable() for dtype in dtypes]
         return Apply(self, padded, outputs)
 
     def _result_dtypes(self, inputs: Sequence[TensorVariable]) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
 from .._errors import DTypeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import TensorVariable
 from ..elemwise import dimshuffle, eq, neq, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
@@ -73,7 +73,7 @@ class Reduce(Op):
         op = self.resolved(variable)
         gone = set(op.axes(variable.type.ndim))
         shape = [length for i, length in enumerate(variable.type.shape) if i not in gone]
-        return Apply(op, [variable], [TensorType(op.result_dtype(variable.type.dtype), shape).make_variable()])
+        return Apply(op, [variable], [tensor_type(op.result_dtype(variable.type.dtype), tuple(shape)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -82,7 +82,7 @@ class Reduce(Op):
         (x,) = inputs
         axes = self.axes(x.ndim)
         with np.errstate(all="ignore"):
-            result = self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(x.dtype.name)) if axes else x
+            result = self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
         output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
 
     def __str__(self) -> str:
