@@ -49,6 +49,31 @@ class TestShape(unittest.TestCase):
         check_gradient(lambda v: T.specify_shape(v, (2, 2)) * 2, np.ones((2, 2)))
 
 
+class TestRebroadcast(unittest.TestCase):
+    def test_claims_are_checked(self) -> None:
+        x = T.dmatrix("x")
+        row = T.addbroadcast(x, 0)
+        self.assertEqual(row.broadcastable, (True, False))
+        a = RNG.random((2, 3))
+        np.testing.assert_array_equal(run([x], row + a, a[:1]), a[:1] + a)
+        for mode in MODES:
+            with self.subTest(mode=mode), self.assertRaisesRegex(ValueError, "supposed to be 1 .got 2 instead"):
+                run([x], row, a, mode=mode)
+
+    def test_patterns(self) -> None:
+        x = T.drow("x")
+        self.assertEqual(T.unbroadcast(x, 0).broadcastable, (False, False))
+        self.assertEqual(T.patternbroadcast(x, (False, True)).broadcastable, (False, True))
+        self.assertIs(T.patternbroadcast(x, (True, False)), x)
+        with self.assertRaisesRegex(ValueError, "no axis 2"):
+            T.addbroadcast(x, 2)
+        with self.assertRaisesRegex(ValueError, "has length 3, not 1"):
+            T.addbroadcast(T.tensor(shape=(3,)), 0)
+
+    def test_gradient(self) -> None:
+        check_gradient(lambda v: T.addbroadcast(v, 0) * np.ones((3, 2)), RNG.random((1, 2)))
+
+
 class TestReshape(unittest.TestCase):
     def test_values_and_static_shapes(self) -> None:
         x = T.tensor(shape=(2, 6), name="x")

@@ -390,15 +390,18 @@ from .reduce import (
 )
 from .shape import (
     MakeVector as MakeVector,
+    Rebroadcast as Rebroadcast,
     Reshape as Reshape,
     ShapeI as ShapeI,
     ShapeOf as ShapeOf,
     SpecifyShape as SpecifyShape,
+    addbroadcast as addbroadcast,
     as_length as as_length,
     as_lengths as as_lengths,
     flatten as flatten,
     lengths_of as lengths_of,
     make_vector as make_vector,
+    patternbroadcast as patternbroadcast,
     reshape as reshape,
     shape as shape,
     shape_i as shape_i,
@@ -412,11 +415,16 @@ from .shape import (
     static_lengths as static_lengths,
     swapaxes as swapaxes,
     transpose as transpose,
+    unbroadcast as unbroadcast,
 )
 
 register_library(__file__)
 
 __all__ = [
+    "Rebroadcast",
+    "addbroadcast",
+    "patternbroadcast",
+    "unbroadcast",
     "AccumulatingReduce",
     "All",
     "Any",

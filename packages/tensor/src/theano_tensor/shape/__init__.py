@@ -1,6 +1,12 @@
 """Shapes: reading, claiming and changing them."""
 
 from ._lengths import as_length as as_length, static_int as static_int, static_lengths as static_lengths
+from ._rebroadcast import (
+    Rebroadcast as Rebroadcast,
+    addbroadcast as addbroadcast,
+    patternbroadcast as patternbroadcast,
+    unbroadcast as unbroadcast,
+)
 from ._reshape import (
     Reshape as Reshape,
     flatten as flatten,
@@ -27,7 +33,11 @@ from ._shape import (
 )
 
 __all__ = [
+    "addbroadcast",
+    "patternbroadcast",
+    "unbroadcast",
     "MakeVector",
+    "Rebroadcast",
     "Reshape",
     "ShapeI",
     "ShapeOf",
