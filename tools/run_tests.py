@@ -20,6 +20,9 @@ from pathlib import Path
 
 from _house import LAYERS, REPORTS, ROOT, Layer, import_base, layer_of
 
+TIME_LIMIT = 600
+"""Seconds after which the tests of one layer are stopped, so that one that hangs is a failure and not a wait."""
+
 
 def check_installed(item: Layer) -> None:
     """Stop unless the layer is imported from an installed wheel."""
@@ -57,7 +60,11 @@ def run(item: Layer, tests: Path, report: Path, options: list[str]) -> int:
     plugin = ["--plugin", "nose2.plugins.junitxml", "--junit-xml", "--junit-xml-path", str(report)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     command = [sys.executable, "-m", "nose2", "-s", str(tests), *plugin, *options]
-    code = subprocess.run(command, cwd=item.folder, env=environment).returncode
+    try:
+        code = subprocess.run(command, cwd=item.folder, env=environment, timeout=TIME_LIMIT).returncode
+    except subprocess.TimeoutExpired:
+        print(f"the tests were stopped after {TIME_LIMIT} seconds", file=sys.stderr)
+        code = 1
     if not report.exists():
         write_crash_report(report, item, code)
         return code or 1
