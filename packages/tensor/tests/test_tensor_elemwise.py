@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import unittest
 from typing import Any
 
@@ -131,6 +132,13 @@ class TestOp(unittest.TestCase):
         self.assertEqual(hash(Elemwise(scalar.add)), hash(T.add))
         self.assertNotEqual(T.add, T.mul)
         self.assertEqual(str(T.add), "Elemwise{add,no_inplace}")
+
+    def test_pickle_carries_no_hash_of_this_process(self) -> None:
+        for op in (T.add, Elemwise(scalar.cast("int8")), Elemwise(scalar.add, name="plus")):
+            pickled = pickle.dumps(op)
+            self.assertNotIn(b"_hash", pickled)
+            again = pickle.loads(pickled)
+            self.assertEqual((again, hash(again), str(again)), (op, hash(op), str(op)))
 
     def test_any_number_of_terms(self) -> None:
         x, y, z = T.dvectors("x", "y", "z")

@@ -66,6 +66,10 @@ class Elemwise(Op):
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The kept hash holds for one process only, so a pickle builds the op anew.
+        return type(self), (self.scalar_op, None, self.label, self.nfunc_spec)
+
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to tensors.
 
