@@ -20,10 +20,11 @@ import theano_optimize
 import theano_tensor
 import theano_tensor.gradient
 import theano_tensor.nnet
+import theano_testing.tensor
 
 # Building blocks of the tensor layer that no program for Theano 1.0 knows; new programs take them from `theano_tensor`.
 OWN = {
-    "AccumulatingReduce", "LogicalReduce", "PluralConstructor", "SYMBOL", "Slice", "TensorOperators", "as_length",
+    "AccumulatingReduce", "LogicalReduce", "PluralConstructor", "SYMBOL", "Slice", "as_length",
     "as_lengths", "broadcast_static", "check_broadcast", "constant_value", "dimshuffle", "lengths_of", "make_vector",
     "matrix_product", "round_half_away_from_zero", "round_half_to_even", "scalar_constructor", "static_int",
     "static_lengths", "tensor_constructor",
@@ -96,6 +97,20 @@ class TestNames(TestCase):
             for name in getattr(module, "__all__", ()):
                 with self.subTest(module=module.__name__, name=name):
                     self.assertIn(name, names(module))
+
+    def test_helpers_for_tests_are_found_when_asked_for(self) -> None:
+        self.assertIs(theano.gradient.verify_grad, theano_testing.tensor.verify_grad)
+        self.assertIs(T.verify_grad, theano_testing.tensor.verify_grad)
+        self.assertIs(importlib.import_module("theano.tests.unittest_tools").seed_rng, theano_testing.tensor.seed_rng)
+
+    def test_a_name_that_does_not_exist(self) -> None:
+        with self.assertRaisesRegex(AttributeError, r"module 'theano\.tensor' has no attribute 'nonsense'"):
+            operator.attrgetter("nonsense")(T)
+
+    def test_var_is_a_function_and_a_module(self) -> None:
+        module = importlib.import_module("theano.tensor.var")
+        self.assertIs(module.TensorVariable, T.TensorVariable)
+        self.assertEqual(float(T.var(T.constant([1.0, 3.0])).eval()), 1.0)
 
     def test_a_name_that_is_not_there_yet_is_missing_and_not_pretended(self) -> None:
         self.assertFalse(hasattr(theano, "scan"))

@@ -1,5 +1,7 @@
 """Derivatives."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor.gradient import (
     DisconnectedGrad as DisconnectedGrad,
     DisconnectedInputError as DisconnectedInputError,
@@ -26,3 +28,13 @@ from theano_tensor.gradient import (
     undefined_grad as undefined_grad,
     zero_grad as zero_grad,
 )
+
+from ._lazy import from_testing
+
+if TYPE_CHECKING:
+    from theano_testing.tensor import numeric_grad as numeric_grad, verify_grad as verify_grad
+else:
+
+    def __getattr__(name: str) -> object:
+        """Find a helper for tests, whose package is imported only when it is asked for."""
+        return from_testing(__name__, name)

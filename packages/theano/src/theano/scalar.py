@@ -148,6 +148,20 @@ from theano_linker_c.scalar import (
     xor as xor,
 )
 
+int8 = Scalar("int8")
+int16 = Scalar("int16")
+int32 = Scalar("int32")
+int64 = Scalar("int64")
+uint8 = Scalar("uint8")
+uint16 = Scalar("uint16")
+uint32 = Scalar("uint32")
+uint64 = Scalar("uint64")
+float16 = Scalar("float16")
+float32 = Scalar("float32")
+float64 = Scalar("float64")
+complex64 = Scalar("complex64")
+complex128 = Scalar("complex128")
+
 __all__ = [
     "ALL_DTYPES",
     "Abs",
@@ -241,6 +255,8 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
+    "complex128",
+    "complex64",
     "cos",
     "cosh",
     "dtype_of_number",
@@ -250,10 +266,17 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "float16",
+    "float32",
+    "float64",
     "floor",
     "ge",
     "gt",
     "identity",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "int_div",
     "invert",
     "is_complex",
@@ -291,6 +314,10 @@ __all__ = [
     "tanh",
     "true_div",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
     "upcast",
     "upcast_to_float",
     "xor",

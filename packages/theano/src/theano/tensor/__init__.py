@@ -3,6 +3,16 @@
 Every name is one of `theano_tensor`; see there for what it does.
 """
 
+from typing import TYPE_CHECKING
+
+# The module `var` stays importable, yet the name `var` in this package is the function: what is imported last wins.
+from .var import (
+    TensorConstant as TensorConstant,
+    TensorVariable as TensorVariable,
+    _tensor_py_operators as _tensor_py_operators,
+)
+
+# isort: split
 from theano_tensor import (
     All as All,
     Alloc as Alloc,
@@ -27,6 +37,7 @@ from theano_tensor import (
     NotScalarConstantError as NotScalarConstantError,
     NullType as NullType,
     Prod as Prod,
+    Rebroadcast as Rebroadcast,
     Reduce as Reduce,
     Reshape as Reshape,
     Rop as Rop,
@@ -38,12 +49,12 @@ from theano_tensor import (
     Split as Split,
     Subtensor as Subtensor,
     Sum as Sum,
-    TensorConstant as TensorConstant,
+    TensorOperators as TensorOperators,
     TensorSharedVariable as TensorSharedVariable,
     TensorType as TensorType,
-    TensorVariable as TensorVariable,
     abs_ as abs_,
     add as add,
+    addbroadcast as addbroadcast,
     all as all,
     alloc as alloc,
     and_ as and_,
@@ -177,6 +188,7 @@ from theano_tensor import (
     grad_not_implemented as grad_not_implemented,
     grad_scale as grad_scale,
     grad_undefined as grad_undefined,
+    gradient as gradient,
     gt as gt,
     icol as icol,
     icols as icols,
@@ -257,12 +269,14 @@ from theano_tensor import (
     ones_like as ones_like,
     or_ as or_,
     outer as outer,
+    patternbroadcast as patternbroadcast,
     pow as pow,
     prod as prod,
     ptp as ptp,
     real as real,
     reciprocal as reciprocal,
     reshape as reshape,
+    rewrites as rewrites,
     round as round,
     row as row,
     rows as rows,
@@ -313,6 +327,7 @@ from theano_tensor import (
     true_div as true_div,
     truediv as truediv,
     trunc as trunc,
+    unbroadcast as unbroadcast,
     var as var,
     vector as vector,
     vectors as vectors,
@@ -363,4 +378,13 @@ from theano_tensor import (
     zvectors as zvectors,
 )
 
+from .._lazy import from_testing
 from . import elemwise as elemwise, nnet as nnet, sharedvar as sharedvar
+
+if TYPE_CHECKING:
+    from theano_testing.tensor import verify_grad as verify_grad
+else:
+
+    def __getattr__(name: str) -> object:
+        """Find a helper for tests, whose package is imported only when it is asked for."""
+        return from_testing(__name__, name)

@@ -1,4 +1,4 @@
-"""Functions for neural networks."""
+"""Activations and losses."""
 
 from theano_tensor.nnet import (
     binary_crossentropy as binary_crossentropy,

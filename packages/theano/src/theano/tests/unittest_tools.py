@@ -1,0 +1,9 @@
+"""Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
+
+from theano_testing.tensor import (
+    assert_allclose as assert_allclose,
+    fetch_seed as fetch_seed,
+    numeric_grad as numeric_grad,
+    seed_rng as seed_rng,
+    verify_grad as verify_grad,
+)
