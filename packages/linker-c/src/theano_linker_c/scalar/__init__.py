@@ -371,7 +371,6 @@ __all__ = [
     "sqrt",
     "sub",
     "switch",
-    "symbols",
     "tan",
     "tanh",
     "true_div",

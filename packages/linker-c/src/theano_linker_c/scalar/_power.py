@@ -99,7 +99,8 @@ def _reference_pow(x: Any, y: Any) -> Any:
 
 def _whole_power(base: int, exponent: int) -> int:
     if exponent >= 0:
-        return int(base**exponent)
+        # Modulo the widest integer: the exponents are as large as their dtype allows.
+        return pow(base, exponent, 2**64)
     return int(base**-exponent) if base in (1, -1) else 0
 
 

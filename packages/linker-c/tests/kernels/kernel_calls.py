@@ -1,0 +1,51 @@
+"""Calling compiled kernels through ctypes, and arrays of all kinds of strides to call them on."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_linker_c.compiler import CompilerOptions
+from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary, LoadedKernel, ReductionKernel
+
+Array = np.ndarray[Any, Any]
+
+#: One directory and one library for all tests of the process: what one test compiles another finds.
+_folder = tempfile.TemporaryDirectory(prefix="kernel-tests-")
+OPTIONS = CompilerOptions(command="gcc", directory=_folder.name)
+LIBRARY = KernelLibrary()
+
+
+def load(kernel: ElementwiseKernel | ReductionKernel) -> LoadedKernel:
+    (loaded,) = LIBRARY.build([kernel], OPTIONS)
+    assert loaded is not None, "the kernel has a C form and there is a compiler"
+    return loaded
+
+
+def call(address: int, length: int, arrays: Sequence[Array], accumulator: Array | None = None) -> None:
+    """Call a kernel on `arrays` of one dimension; a 0-d array is passed with stride 0."""
+    count = len(arrays)
+    data = (ctypes.c_void_p * count)(*(a.ctypes.data for a in arrays))
+    strides = (ctypes.c_int64 * count)(*(a.strides[0] if a.ndim else 0 for a in arrays))
+    extra = [] if accumulator is None else [ctypes.c_void_p]
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *extra)(address)
+    last = [] if accumulator is None else [accumulator.ctypes.data]
+    function(length, ctypes.addressof(data), ctypes.addressof(strides), *last)
+
+
+def layouts(values: Array) -> Iterator[tuple[str, Array]]:
+    """Give `values` (1-d) in memory of each kind of stride."""
+    yield "contiguous", values.copy()
+    wide = np.zeros((len(values), 3), values.dtype)
+    wide[:, 1] = values
+    yield "strided", wide[:, 1]
+    yield "reversed", values[::-1].copy()[::-1]
+
+
+def empty_like_layout(name: str, length: int, dtype: str) -> Array:
+    """Make memory for a result with the stride kind `name`."""
+    return dict(layouts(np.zeros(length, dtype)))[name]

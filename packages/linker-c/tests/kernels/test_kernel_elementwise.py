@@ -1,0 +1,206 @@
+"""Compiled elementwise kernels against the ops' NumPy forms, for all ops, dtypes and strides."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+from theano_linker_c import scalar as sc
+from theano_linker_c.kernels import ElementwiseKernel, build, is_expensive, kernel_source
+from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, program_of, records
+
+from scalar.samples import largest_error, samples
+from .kernel_calls import LIBRARY, OPTIONS, Array, call, empty_like_layout, layouts, load
+
+
+def flat_kernel(op: ScalarOp, dtypes: tuple[str, ...], scalars: tuple[bool, ...] | None = None) -> ElementwiseKernel:
+    broadcast = tuple((flag,) for flag in scalars or (False,) * len(dtypes))
+    return ElementwiseKernel(op, dtypes, op.result_dtypes(*dtypes), broadcast, 1)
+
+
+def sample(dtype: str = "float64") -> Composite:
+    x, y = ScalarType(dtype)(), ScalarType(dtype)()
+    return Composite([x, y], [sc.tanh(2 * x + 1) * sc.exp(-(x**2)) + sc.sigmoid(y)])
+
+
+def fits(record: ScalarRecord, values: list[Array]) -> Array:
+    """Leave out what C leaves open: a float that does not fit the integer it is cast to."""
+    if not isinstance(record.op, sc.Cast) or record.op.dtype.startswith(("float", "bool")):
+        return np.ones(len(values[0]), bool)
+    if not values[0].dtype.name.startswith("float"):
+        return np.ones(len(values[0]), bool)
+    info = np.iinfo(record.op.dtype)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values[0] > max(info.min, -1e9) - 1.0) & (values[0] < min(info.max, 1e9)))
+
+
+class TestEveryOp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        # All of them with one run of the compiler; the tests find them loaded.
+        LIBRARY.build([flat_kernel(r.op, (d,) * r.nin) for r in records for d in r.dtypes], OPTIONS)
+
+    def test_agrees_with_numpy_form(self) -> None:
+        for record in records:
+            for dtype in record.dtypes:
+                values = samples(record, dtype)
+                kept = fits(record, values)
+                values = [value[kept] for value in values]
+                expected = record.op.impl(*values)
+                for name in ("contiguous", "strided"):
+                    with self.subTest(op=str(record.op), dtype=dtype, strides=name):
+                        result = self.run_kernel(record, dtype, values, name)
+                        self.assertLessEqual(largest_error(result, expected), record.ulp)
+
+    def run_kernel(self, record: ScalarRecord, dtype: str, values: list[Array], name: str) -> Array:
+        kernel = flat_kernel(record.op, (dtype,) * record.nin)
+        result = empty_like_layout(name, len(values[0]), kernel.output_dtypes[0])
+        inputs = [dict(layouts(value))[name] for value in values]
+        call(load(kernel).address, len(values[0]), [*inputs, result])
+        return result
+
+
+class TestDtypesMeet(unittest.TestCase):
+    PAIRS = (("int8", "float32"), ("int64", "float32"), ("uint8", "int8"), ("uint64", "int64"), ("bool", "float64"))
+
+    def test_binary_ops(self) -> None:
+        ops: list[Any] = [sc.add, sc.mul, sc.true_div, sc.maximum, sc.lt, sc.eq, sc.int_div, sc.mod]
+        LIBRARY.build([flat_kernel(op, pair) for op in ops for pair in self.PAIRS], OPTIONS)
+        for op in ops:
+            for pair in self.PAIRS:
+                record = ScalarRecord(op, op.impl, count=2)
+                a, b = samples(record, pair[0])[0], samples(record, pair[1])[1]
+                length = min(len(a), len(b))
+                kernel = flat_kernel(op, pair)
+                result = np.empty(length, kernel.output_dtypes[0])
+                call(load(kernel).address, length, [a[:length].copy(), b[:length].copy(), result])
+                with self.subTest(op=str(op), dtypes=pair):
+                    self.assertLessEqual(largest_error(result, op.impl(a[:length], b[:length])), 4)
+
+    def test_comparison_of_signed_with_unsigned_is_exact(self) -> None:
+        a, b = np.array([-1, 2**53 + 1, 5]), np.array([2**64 - 1, 2**53, 5], np.uint64)
+        kernel = flat_kernel(sc.gt, ("int64", "uint64"))
+        result = np.empty(3, bool)
+        call(load(kernel).address, 3, [a, b, result])
+        self.assertEqual(result.tolist(), [False, True, False])
+
+
+class TestStrides(unittest.TestCase):
+    def setUp(self) -> None:
+        rng = np.random.default_rng(3)
+        self.x, self.y = rng.normal(size=(2, 1000))
+        self.expected = sample().impl(self.x, self.y)
+
+    def test_all_stride_kinds(self) -> None:
+        address = load(flat_kernel(sample(), ("float64", "float64"))).address
+        for name_x, x in layouts(self.x):
+            for name_y, y in layouts(self.y):
+                for name_z in ("contiguous", "strided", "reversed"):
+                    z = empty_like_layout(name_z, 1000, "float64")
+                    call(address, 1000, [x, y, z])
+                    with self.subTest(x=name_x, y=name_y, z=name_z):
+                        np.testing.assert_allclose(z, self.expected, rtol=1e-12)
+
+    def test_value_does_not_depend_on_strides(self) -> None:
+        address = load(flat_kernel(sample(), ("float64", "float64"))).address
+        plain, other = np.empty(1000), empty_like_layout("strided", 1000, "float64")
+        call(address, 1000, [self.x, self.y, plain])
+        call(address, 1000, [dict(layouts(self.x))["strided"], self.y, other])
+        # Up to the last partial vector, which each block has at its own place.
+        np.testing.assert_allclose(plain, other, rtol=1e-13)
+
+    def test_stride_zero_that_was_not_announced(self) -> None:
+        for op, dtypes in ((sample(), ("float64", "float64")), (sc.add, ("float64", "float64"))):
+            z = np.empty(1000)
+            call(load(flat_kernel(op, dtypes)).address, 1000, [self.x, np.broadcast_to(self.y[3], (1000,)), z])
+            np.testing.assert_allclose(z, op.impl(self.x, self.y[3]), rtol=1e-12)
+
+    def test_scalar_operand(self) -> None:
+        kernel = flat_kernel(sample(), ("float64", "float64"), (False, True))
+        for name, x in layouts(self.x):
+            z = np.empty(1000)
+            call(load(kernel).address, 1000, [x, np.array(0.7), z])
+            with self.subTest(x=name):
+                np.testing.assert_allclose(z, sample().impl(self.x, 0.7), rtol=1e-12)
+
+    def test_column_operand(self) -> None:
+        broadcast = ((False, False), (False, True))
+        for op in (sample(), sc.add):
+            kernel = ElementwiseKernel(op, ("float64", "float64"), ("float64",), broadcast, 2)
+            z = np.empty(1000)
+            call(load(kernel).address, 1000, [self.x, self.y[:1].reshape(()), z])
+            np.testing.assert_allclose(z, op.impl(self.x, self.y[0]), rtol=1e-12)
+
+    def test_all_operands_scalar(self) -> None:
+        kernel = ElementwiseKernel(sample(), ("float64", "float64"), ("float64",), ((), ()), 0)
+        z = np.empty(())
+        call(load(kernel).address, 1, [np.array(0.3), np.array(0.4), z])
+        np.testing.assert_allclose(z, sample().impl(0.3, 0.4), rtol=1e-13)
+
+    def test_no_elements(self) -> None:
+        z = np.full(2, 7.0)
+        call(load(flat_kernel(sample(), ("float64", "float64"))).address, 0, [self.x, self.y, z])
+        self.assertEqual(z.tolist(), [7.0, 7.0])
+
+    def test_every_short_length(self) -> None:
+        address = load(flat_kernel(sample(), ("float64", "float64"))).address
+        for length in range(1, 40):
+            z = np.full(length + 1, 7.0)
+            call(address, length, [self.x, self.y, z])
+            np.testing.assert_allclose(z[:-1], self.expected[:length], rtol=1e-12)
+            self.assertEqual(z[-1], 7.0)
+
+    def test_result_in_place_of_an_input(self) -> None:
+        for op in (sample(), sc.sub):
+            for name, x in layouts(self.x):
+                call(load(flat_kernel(op, ("float64", "float64"))).address, 1000, [x, self.y, x])
+                with self.subTest(op=str(op), strides=name):
+                    np.testing.assert_allclose(x, op.impl(self.x, self.y), rtol=1e-12)
+
+    def test_two_results_over_two_inputs(self) -> None:
+        v, w = ScalarType("float64")(), ScalarType("float64")()
+        kernel = flat_kernel(Composite([v, w], [sc.exp(w), v]), ("float64", "float64"))
+        x, y = self.x.copy(), self.y.copy()
+        call(load(kernel).address, 1000, [x, y, x, y])
+        np.testing.assert_allclose(x, np.exp(self.y), rtol=1e-13)
+        np.testing.assert_array_equal(y, self.x)
+
+
+class TestDescriptions(unittest.TestCase):
+    def test_no_native_form(self) -> None:
+        kernels = [flat_kernel(sc.add, ("float16", "float16")), flat_kernel(sc.exp, ("complex128",))]
+        self.assertEqual(LIBRARY.build(kernels, OPTIONS), [None, None])
+
+    def test_op_without_c_form(self) -> None:
+        class Mystery(ScalarOp):
+            name = "mystery"
+
+            def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+                return dtypes
+
+        self.assertIsNone(kernel_source(flat_kernel(Mystery(), ("float64",))))
+
+    def test_pattern_must_fit(self) -> None:
+        with self.assertRaisesRegex(TypeError, r"broadcast pattern(.|\n)*To mend"):
+            ElementwiseKernel(sc.add, ("float64", "float64"), ("float64",), ((False,),), 1)
+
+    def test_cost(self) -> None:
+        self.assertLess(flat_kernel(sc.add, ("float64", "float64")).cost, flat_kernel(sc.exp, ("float64",)).cost)
+        self.assertTrue(is_expensive(sample()))
+        self.assertFalse(is_expensive(sc.add))
+        self.assertEqual(flat_kernel(sample(), ("float64", "float64")).cost, sample().cost)
+
+    def test_text_is_free_of_python(self) -> None:
+        source = kernel_source(flat_kernel(sample(), ("float64", "float64")))
+        assert source is not None
+        self.assertNotIn("Py", source.render("kernel"))
+
+    def test_constant_square_is_a_product(self) -> None:
+        x = ScalarType("float64")()
+        statements, _ = program_of(Composite([x], [x**2]), ["float64"]).emit([sc.CValue("x", "float64")], "t")
+        self.assertEqual(statements, ["const double t0 = x * x;"])
+
+    def test_build_by_configuration(self) -> None:
+        self.assertEqual(build([]), [])

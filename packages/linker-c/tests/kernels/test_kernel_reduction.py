@@ -1,0 +1,170 @@
+"""Compiled reductions against NumPy."""
+
+from __future__ import annotations
+
+import math
+import unittest
+from typing import Any
+
+import numpy as np
+
+from theano_linker_c import scalar as sc
+from theano_linker_c.kernels import ReductionKernel, reduction_seed
+from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
+
+from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts, load
+
+NUMPY: tuple[tuple[ScalarOp, Any], ...] = (
+    (sc.add, np.add),
+    (sc.mul, np.multiply),
+    (sc.maximum, np.maximum),
+    (sc.minimum, np.minimum),
+)
+BITS: tuple[tuple[ScalarOp, Any], ...] = ((sc.and_, np.bitwise_and), (sc.or_, np.bitwise_or), (sc.xor, np.bitwise_xor))
+
+
+def flat(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identity, count: int = 1) -> ReductionKernel:
+    return ReductionKernel(combine, element, (dtype,) * count, ((False,),) * count, 1, (0,), acc, acc, None)
+
+
+def fold(kernel: ReductionKernel, *arrays: Array) -> Any:
+    total = np.array(kernel.seed, kernel.acc_dtype)
+    call(load(kernel).address, len(arrays[0]), arrays, total)
+    return total[()]
+
+
+class TestInner(unittest.TestCase):
+    def setUp(self) -> None:
+        self.rng = np.random.default_rng(4)
+
+    def values(self, dtype: str, length: int) -> Array:
+        if dtype == "bool":
+            return self.rng.integers(0, 2, length).astype(bool)
+        if dtype.startswith("float"):
+            return self.rng.uniform(0.5, 1.5, length).astype(dtype)
+        return self.rng.integers(0 if dtype[0] == "u" else -50, 50, length).astype(dtype)
+
+    def test_dtypes_and_strides(self) -> None:
+        cases = [
+            (op, ufunc, d) for op, ufunc in NUMPY for d in ("float64", "float32", "int64", "int8", "uint16", "bool")
+        ]
+        cases += [(op, ufunc, d) for op, ufunc in BITS for d in ("int32", "uint8", "bool")]
+        LIBRARY.build([flat(op, d, d) for op, _, d in cases], OPTIONS)
+        for op, ufunc, dtype in cases:
+            for length in (0, 1, 7, 100, 1300):
+                values = self.values(dtype, length)
+                kernel = flat(op, dtype, dtype)
+                expected = ufunc.reduce(values, dtype=dtype, initial=kernel.seed)
+                for name, array in layouts(values):
+                    with self.subTest(op=str(op), dtype=dtype, length=length, strides=name):
+                        np.testing.assert_allclose(
+                            fold(kernel, array), expected, rtol=2e-5 if dtype == "float32" else 1e-12
+                        )
+
+    def test_wide_accumulator(self) -> None:
+        self.assertEqual(fold(flat(sc.add, "float32", "float64"), np.array([1e8, 1, -1e8], np.float32)), 1.0)
+        self.assertEqual(fold(flat(sc.add, "int8", "int64"), np.full(1000, 127, np.int8)), 127000)
+        self.assertEqual(fold(flat(sc.add, "bool", "int64"), np.ones(700, bool)), 700)
+
+    def test_sums_are_accurate(self) -> None:
+        for dtype, bound in (("float64", 4), ("float32", 8)):
+            values = self.rng.normal(size=10**6).astype(dtype)
+            exact = math.fsum(values.astype(float))
+            unit = float(np.finfo(dtype).eps) * float(np.abs(values).astype(float).sum()) / 10
+            with self.subTest(dtype=dtype):
+                self.assertLessEqual(abs(float(fold(flat(sc.add, dtype, dtype), values)) - exact), bound * unit)
+
+    def test_large_sum_of_equal_floats(self) -> None:
+        values = np.full(10**6, 0.1, np.float32)
+        self.assertAlmostEqual(float(fold(flat(sc.add, "float32", "float32"), values)) / 1e5, 1.0, places=6)
+
+    def test_nan_goes_through(self) -> None:
+        for op in (sc.maximum, sc.minimum, sc.add, sc.mul):
+            for dtype in ("float64", "float32"):
+                for place in (0, 5, 699, 1299):
+                    values = self.values(dtype, 1300)
+                    values[place] = np.nan
+                    with self.subTest(op=str(op), dtype=dtype, place=place):
+                        self.assertTrue(np.isnan(fold(flat(op, dtype, dtype), values)))
+
+    def test_infinities(self) -> None:
+        inf = float("inf")
+        kernel = flat(sc.add, "float64", "float64")
+        ones = np.ones(2000)
+        ones[3] = inf
+        self.assertEqual(fold(kernel, ones), inf)
+        ones[1700] = -inf
+        self.assertTrue(np.isnan(fold(kernel, ones)))
+        self.assertEqual(fold(flat(sc.maximum, "float64", "float64"), np.full(3, -inf)), -inf)
+
+    def test_fused_element(self) -> None:
+        x, y = ScalarType("float64")(), ScalarType("float64")()
+        element = Composite([x, y], [sc.exp(-x * y)])
+        kernel = flat(sc.add, "float64", "float64", element, 2)
+        a, b = self.rng.normal(size=(2, 3000))
+        expected = np.exp(-a * b).sum()
+        for name, array in layouts(a):
+            with self.subTest(strides=name):
+                np.testing.assert_allclose(fold(kernel, array, b), expected, rtol=1e-12)
+
+    def test_scalar_input(self) -> None:
+        x, y = ScalarType("float64")(), ScalarType("float64")()
+        kernel = ReductionKernel(
+            sc.add, Composite([x, y], [x * y]), ("float64",) * 2, ((False,), (True,)), 1, (0,), "float64", "float64", 0
+        )
+        self.assertEqual(fold(kernel, np.arange(1000.0), np.array(2.0)), 999000.0)
+
+    def test_all_and_any_of_a_comparison(self) -> None:
+        x = ScalarType("float64")()
+        element = Composite([x], [x > 0.0])
+        values = np.ones(900)
+        self.assertTrue(fold(flat(sc.and_, "float64", "bool", element), values))
+        values[800] = -1
+        self.assertFalse(fold(flat(sc.and_, "float64", "bool", element), values))
+        self.assertTrue(fold(flat(sc.or_, "float64", "bool", element), values))
+
+    def test_continues_from_the_accumulator(self) -> None:
+        kernel = flat(sc.add, "float64", "float64")
+        total = np.array(10.0)
+        for _ in range(3):
+            call(load(kernel).address, 4, [np.arange(4.0)], total)
+        self.assertEqual(total, 28.0)
+
+
+class TestOuter(unittest.TestCase):
+    def test_rows_into_accumulators(self) -> None:
+        rng = np.random.default_rng(5)
+        rows = rng.normal(size=(3, 700))
+        rows[1, 5] = np.nan
+        for op, ufunc in NUMPY:
+            kernel = flat(op, "float64", "float64")
+            for name, _ in layouts(rows[0]):
+                acc = dict(layouts(np.full(700, float(kernel.seed))))[name]
+                for row in rows:
+                    call(load(kernel).outer_address, 700, [dict(layouts(row))[name], acc])
+                with self.subTest(op=str(op), strides=name):
+                    np.testing.assert_allclose(acc, ufunc.reduce(rows, axis=0), rtol=1e-13)
+
+    def test_fused_element_in_a_wider_accumulator(self) -> None:
+        x = ScalarType("float32")()
+        kernel = flat(sc.add, "float32", "float64", Composite([x], [sc.exp(x)]))
+        row = np.linspace(-1, 1, 600, dtype=np.float32)
+        for name, array in layouts(row):
+            acc = dict(layouts(np.zeros(600)))[name]
+            call(load(kernel).outer_address, 600, [array, acc])
+            with self.subTest(strides=name):
+                np.testing.assert_allclose(acc, np.exp(row), rtol=1e-6)
+
+
+class TestSeeds(unittest.TestCase):
+    def test_seed_changes_nothing(self) -> None:
+        for op, _ in (*NUMPY, *BITS):
+            for dtype in ("bool", "int8", "uint8", "int64"):
+                seed = np.array(reduction_seed(op, dtype), dtype)
+                for value in np.array([0, 1], dtype):
+                    with self.subTest(op=str(op), dtype=dtype, value=value):
+                        self.assertEqual(op.impl(seed[()], value), value)
+
+    def test_op_without_seed(self) -> None:
+        with self.assertRaisesRegex(TypeError, r"no starting value(.|\n)*To mend"):
+            reduction_seed(sc.sub, "float64")
