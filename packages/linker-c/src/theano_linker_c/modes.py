@@ -93,7 +93,7 @@ def _add(table: dict[Any, Any], name: str, item: Any, kind: str) -> None:
     table[name] = item
 
 
-for _name in ("cvm", "c|py", "clpy", "vm_native"):
+for _name in ("cvm", "c|py", "clpy"):
     register_linker(_name, Linker(_name))
 for _name in ("cvm_nogc", "c|py_nogc", "clpy_nogc"):
     register_linker(_name, Linker(_name, allow_gc=False))

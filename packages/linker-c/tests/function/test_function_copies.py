@@ -200,6 +200,17 @@ class TestFreeing(unittest.TestCase):
         self.assertIsNone(gone())
         self.assertEqual(f(np.ones((1, 1))).tolist(), [[2.0]])
 
+    def test_a_function_is_freed(self) -> None:
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            state, _, _ = accumulator()
+            x = scalar("x")
+            f = function([x], [add(x, state)], updates={state: x}, mode=mode)
+            f(1)
+            gone = weakref.ref(f)
+            del f
+            gc.collect()
+            self.assertIsNone(gone())
+
     def test_not_iterable(self) -> None:
         x = generic("x")
         with self.assertRaisesRegex(TypeError, "not iterable"):

@@ -78,3 +78,7 @@ class TestRandomGraphs(unittest.TestCase):
         for i, one in enumerate(blocks):
             for other in blocks[:i]:
                 self.assertFalse(np.shares_memory(one, other))
+        before = [result.copy() for result in results]
+        fn(expression.given * 2)
+        for result, value in zip(results, before, strict=True):
+            np.testing.assert_array_equal(result, value)

@@ -93,6 +93,27 @@ class TestFlags(unittest.TestCase):
             self.assertEqual(Mode().linker.name, "py")
 
 
+class TestLinkers(unittest.TestCase):
+    def test_native_only_refuses_python_code(self) -> None:
+        x = scalar("x")
+        with self.assertRaisesRegex(
+            ValueError, r"(?s)linker c runs native code only, and add has none.*made at test_modes"
+        ):
+            function([x], add(x, x), mode=Mode("c", None))
+        self.assertEqual(function([x], x, mode=Mode("c", None))(3), 3.0)
+
+    def test_every_linker_gives_the_same_results(self) -> None:
+        x = scalar("x")
+        for name in predefined_linkers:
+            if name != "c":
+                self.assertEqual(function([x], mul(add(x, x), x), mode=Mode(name, "fast_run"))(3), 18.0, name)
+
+    def test_allow_gc_flag(self) -> None:
+        x = scalar("x")
+        with config.change_flags(allow_gc=False):
+            self.assertEqual(function([x], add(x, x))(3), 6.0)
+
+
 class TestTags(unittest.TestCase):
     def test_refined_modes_are_new(self) -> None:
         mode = FAST_RUN.including("x").excluding("inplace").requiring("y")
