@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
+import os
+import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -18,8 +22,21 @@ def scipy_special() -> Any:
 
 @cache
 def scipy_blas() -> Any:
-    """Return the extension module of SciPy that exports its BLAS routines as C function pointers."""
-    import scipy.linalg.cython_blas
+    """Return the extension module of SciPy that exports its BLAS routines as C function pointers.
 
-    module: ModuleType = scipy.linalg.cython_blas
+    The module is loaded by itself: importing all of `scipy.linalg` for it takes ten times as long.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = importlib.util.find_spec("scipy")
+    folders = [os.path.join(path, "linalg") for path in (package.submodule_search_locations or ())] if package else []
+    spec = importlib.machinery.PathFinder.find_spec("cython_blas", folders)
+    if spec is None or spec.origin is None or sys.platform == "win32":
+        return importlib.import_module(name)
+    loader = importlib.machinery.ExtensionFileLoader(name, spec.origin)
+    module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=spec.origin))
+    loader.exec_module(module)
+    # It enters itself in the table of modules; a later import by SciPy has to go its own way, and finds this module.
+    sys.modules.pop(name, None)
     return module

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +45,18 @@ class Code(IntEnum):
     CALL = 6
 
 
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
+_JOIN: Mapping[str, np.ufunc] = MappingProxyType(
+    {
+        "add": np.add,
+        "mul": np.multiply,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+        "and_": np.bitwise_and,
+        "or_": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
+)
 _PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
 
 
@@ -180,4 +194,5 @@ def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]
         kernel.identity is not None,
         kernel.keepdims,
         float(kernel.cost),
+        _JOIN.get(kernel.combine.name),
     )

@@ -127,7 +127,12 @@ class TestMemory(unittest.TestCase):
         kept: list[Any] = []
         x = array("float64", None)
         middle = Elementwise(add)(x, x)
-        spied = Python(lambda v: (kept.append(v), v.copy())[1], middle.type)(middle)
+
+        def keep(value: Any) -> Any:
+            kept.append(value)
+            return value.copy()
+
+        spied = Python(keep, middle.type)(middle)
         native, _ = machines([x], [Elementwise(mul)(Elementwise(exp)(middle), spied)])
         for k in range(3):
             native(np.full(5, float(k)))

@@ -6,7 +6,6 @@ import unittest
 from typing import Any
 
 import numpy as np
-from nose2.tools import params
 from support import Product, array, machines
 
 SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -16,6 +15,18 @@ SHAPES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "gemm": ((4, 5), (5, 3)),
     "ger": ((4,), (3,)),
 }
+
+EMPTY: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...] = (
+    ("gemm", (0, 3), (3, 2)),
+    ("gemm", (2, 0), (0, 3)),
+    ("gemm", (2, 3), (3, 0)),
+    ("gemm", (1, 1), (1, 1)),
+    ("gemv", (3, 0), (0,)),
+    ("gemv", (0, 3), (3,)),
+    ("vecmat", (0,), (0, 3)),
+    ("dot", (0,), (0,)),
+    ("ger", (0,), (3,)),
+)
 
 
 def layouts(value: Any) -> list[Any]:
@@ -33,8 +44,12 @@ def layouts(value: Any) -> list[Any]:
 
 
 class TestProducts(unittest.TestCase):
-    @params(*SHAPES)
-    def test_layouts(self, kind: str) -> None:
+    def test_layouts(self) -> None:
+        for kind in SHAPES:
+            with self.subTest(kind=kind):
+                self.check_layouts(kind)
+
+    def check_layouts(self, kind: str) -> None:
         rng = np.random.default_rng(0)
         left, right = SHAPES[kind]
         for dtype in ("float64", "float32"):
@@ -44,17 +59,20 @@ class TestProducts(unittest.TestCase):
                 for y in layouts(rng.normal(size=right).astype(dtype)):
                     np.testing.assert_allclose(native(x, y), plain(x, y), rtol=1e-4, atol=1e-5)
 
-    @params(("gemm", (0, 3), (3, 2)), ("gemm", (2, 0), (0, 3)), ("gemm", (2, 3), (3, 0)), ("gemm", (1, 1), (1, 1)),
-            ("gemv", (3, 0), (0,)), ("gemv", (0, 3), (3,)), ("vecmat", (0,), (0, 3)), ("dot", (0,), (0,)),
-            ("ger", (0,), (3,)))  # fmt: skip
-    def test_empty(self, kind: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
-        a, b = array("float64", *[None] * len(left)), array("float64", *[None] * len(right))
-        native, plain = machines([a, b], [Product(kind)(a, b)])
-        x, y = np.ones(left), np.ones(right)
-        np.testing.assert_array_equal(native(x, y), plain(x, y))
+    def test_empty(self) -> None:
+        for kind, left, right in EMPTY:
+            with self.subTest(kind=kind, left=left, right=right):
+                a, b = array("float64", *[None] * len(left)), array("float64", *[None] * len(right))
+                native, plain = machines([a, b], [Product(kind)(a, b)])
+                x, y = np.ones(left), np.ones(right)
+                np.testing.assert_array_equal(native(x, y), plain(x, y))
 
-    @params("gemm", "gemv", "vecmat")
-    def test_what_was_in_the_memory_does_not_matter(self, kind: str) -> None:
+    def test_what_was_in_the_memory_does_not_matter(self) -> None:
+        for kind in ("gemm", "gemv", "vecmat"):
+            with self.subTest(kind=kind):
+                self.check_memory(kind)
+
+    def check_memory(self, kind: str) -> None:
         left, right = SHAPES[kind]
         a, b = array("float64", *[None] * len(left)), array("float64", *[None] * len(right))
         native, _ = machines([a, b], [Product(kind)(a, b)])

@@ -6,7 +6,6 @@ import unittest
 from itertools import chain, combinations
 
 import numpy as np
-from nose2.tools import params
 from support import Reduce, array, machines
 
 from theano_linker_c import _runtime
@@ -17,8 +16,12 @@ CASES = (("add", add, 0), ("mul", mul, 1), ("maximum", maximum, None), ("minimum
 
 
 class TestReductions(unittest.TestCase):
-    @params(*AXES)
-    def test_layouts(self, *axes: int) -> None:
+    def test_layouts(self) -> None:
+        for axes in AXES:
+            with self.subTest(axes=axes):
+                self.check_layouts(axes)
+
+    def check_layouts(self, axes: tuple[int, ...]) -> None:
         rng = np.random.default_rng(1)
         for dtype in ("float64", "float32", "int64"):
             for _, op, identity in CASES:
@@ -59,6 +62,17 @@ class TestReductions(unittest.TestCase):
             value = np.zeros(100)
             value[position] = np.nan
             self.assertTrue(np.isnan(native(value)))
+
+    def test_long_reductions_are_cut_in_chunks(self) -> None:
+        rng = np.random.default_rng(5)
+        for shape in ((300_001,), (2, 200_003), (200_003, 2), (70, 50, 90)):
+            value = rng.normal(size=shape)
+            x = array("float64", *[None] * len(shape))
+            for axes in [(d,) for d in range(len(shape))] + [tuple(range(len(shape)))]:
+                for _, op, identity in (CASES[0], CASES[2], CASES[3]):
+                    native, plain = machines([x], [Reduce(op, axes, identity)(x)])
+                    np.testing.assert_allclose(native(value), plain(value), rtol=1e-9, atol=1e-9)
+                    np.testing.assert_allclose(native(value[::-1]), plain(value[::-1]), rtol=1e-9, atol=1e-9)
 
     def test_same_bits_for_any_number_of_threads(self) -> None:
         before, threshold = _runtime.get_num_threads(), _runtime.set_thread_threshold(1.0)

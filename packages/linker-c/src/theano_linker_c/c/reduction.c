@@ -1,6 +1,10 @@
 /* Reductions: which axes are kept and folded, accumulators, and the order of the loops. */
 #include "runtime.h"
 
+/* Elements in a chunk of a long reduction at least, and chunks at most. */
+#define CHUNK 32768
+#define MOST_CHUNKS 64
+
 typedef struct {
     fold_fn inner;
     elementwise_fn outer;
@@ -9,6 +13,7 @@ typedef struct {
     signed char *broadcast, *folded; /* [n_inputs][ndim], [ndim] */
     char seed[16];
     double cost;
+    PyObject *join; /* borrowed: the NumPy ufunc that joins partial results, or None */
 } Reduction;
 
 static int gather_shape(const Reduction *r, Frame *f, const Instruction *in, PyArrayObject **arrays, npy_intp *shape) {
@@ -40,19 +45,31 @@ typedef struct {
     const Reduction *r;
     const Nest *nest; /* inputs, then the accumulator; axes: [kept..., folded..., inner] */
     int n_kept, inner_is_folded;
+    /* One folded axis may be cut in chunks, each with accumulators of its own, `acc_bytes` apart. */
+    int chunk_axis;
+    npy_intp chunks, chunk, acc_bytes;
 } Fold;
 
-/* Fold everything for kept positions begin..end. */
+/* A unit is one kept position and one chunk; fold everything for units begin..end. */
 static void fold_units(void *context, int64_t begin, int64_t end) {
     const Fold *fold = context;
     const Nest *nest = fold->nest;
     int last = nest->ndim - 1, nops = nest->nops;
-    npy_intp index[NPY_MAXDIMS];
+    npy_intp index[NPY_MAXDIMS], length[NPY_MAXDIMS];
     char *data[nops + 1];
+    memcpy(length, nest->shape, sizeof(npy_intp) * nest->ndim);
     const int64_t *inner = (const int64_t *)(nest->strides + (npy_intp)last * nops);
     for (int64_t unit = begin; unit < end; unit++) {
-        int64_t rest = unit;
+        int64_t rest = unit / fold->chunks;
+        npy_intp start = unit % fold->chunks * fold->chunk;
         memcpy(data, nest->data, nops * sizeof(char *));
+        if (fold->chunks > 1) {
+            npy_intp left = nest->shape[fold->chunk_axis] - start;
+            length[fold->chunk_axis] = left < fold->chunk ? left : fold->chunk;
+            for (int k = 0; k < nops; k++)
+                data[k] += start * nest->strides[fold->chunk_axis * nops + k];
+            data[nops - 1] += unit % fold->chunks * fold->acc_bytes;
+        }
         for (int d = fold->n_kept - 1; d >= 0; d--) {
             npy_intp at = rest % nest->shape[d];
             rest /= nest->shape[d];
@@ -62,15 +79,15 @@ static void fold_units(void *context, int64_t begin, int64_t end) {
         memset(index, 0, sizeof(npy_intp) * (last + 1));
         for (;;) {
             if (fold->inner_is_folded)
-                fold->r->inner(nest->shape[last], data, inner, data[nops - 1]);
+                fold->r->inner(length[last], data, inner, data[nops - 1]);
             else
-                fold->r->outer(nest->shape[last], data, inner);
+                fold->r->outer(length[last], data, inner);
             int d = last - 1;
             for (; d >= fold->n_kept; d--) {
                 const npy_intp *strides = nest->strides + d * nops;
-                int more = ++index[d] < nest->shape[d];
+                int more = ++index[d] < length[d];
                 for (int k = 0; k < nops; k++)
-                    data[k] += more ? strides[k] : -(nest->shape[d] - 1) * strides[k];
+                    data[k] += more ? strides[k] : -(length[d] - 1) * strides[k];
                 if (more)
                     break;
                 index[d] = 0;
@@ -94,23 +111,58 @@ static void order_axes(const Nest *from, Nest *to, const signed char *folded, in
             }
 }
 
-static void fold_nest(const Reduction *r, const Nest *nest, int n_kept, int inner_is_folded) {
-    Fold fold = {r, nest, n_kept, inner_is_folded};
-    int64_t units = 1;
-    for (int d = 0; d < n_kept; d++)
-        units *= nest->shape[d];
-    double work = nest_size(nest) * r->cost;
+static void fold_all(const Fold *fold, int64_t units) {
+    double work = nest_size(fold->nest) * fold->r->cost;
     if (work < WORK_FOR_GIL) {
-        fold_units(&fold, 0, units);
+        fold_units((void *)fold, 0, units);
         return;
     }
     Py_BEGIN_ALLOW_THREADS;
     int64_t share = units / (4 * threads_get());
     if (work < work_for_threads || units < 2)
-        fold_units(&fold, 0, units);
+        fold_units((void *)fold, 0, units);
     else
-        threads_run(fold_units, &fold, units, share < 1 ? 1 : share);
+        threads_run(fold_units, (void *)fold, units, share < 1 ? 1 : share);
     Py_END_ALLOW_THREADS;
+}
+
+/* Accumulators for each chunk, joined in the order of the chunks. The cut depends on lengths alone, so that results
+ * do not depend on the number of threads. */
+static int fold_chunks(Fold *fold, int64_t units, PyArrayObject *acc) {
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(acc);
+    shape[0] = fold->chunks;
+    memcpy(shape + 1, PyArray_DIMS(acc), ndim * sizeof(npy_intp));
+    PyArrayObject *parts = (PyArrayObject *)PyArray_SimpleNew(ndim + 1, shape, fold->r->acc_type);
+    if (parts == NULL)
+        return RUN_RAISED;
+    fill_seed(parts, fold->r);
+    fold->acc_bytes = PyArray_NBYTES(acc);
+    fold->nest->data[fold->nest->nops - 1] = PyArray_BYTES(parts);
+    fold_all(fold, units * fold->chunks);
+    PyObject *joined = PyObject_CallMethod(fold->r->join, "reduce", "OiOO", parts, 0, PyArray_DESCR(acc), acc);
+    Py_DECREF(parts);
+    Py_XDECREF(joined);
+    return joined == NULL ? RUN_RAISED : RUN_DONE;
+}
+
+static int fold_nest(const Reduction *r, const Nest *nest, int n_kept, int inner_is_folded, PyArrayObject *acc) {
+    Fold fold = {r, nest, n_kept, inner_is_folded, n_kept, 1, 0, 0};
+    int64_t units = 1;
+    for (int d = 0; d < n_kept; d++)
+        units *= nest->shape[d];
+    npy_intp each = nest_size(nest) / units;
+    int has_folded = n_kept < nest->ndim - 1 || inner_is_folded;
+    if (units < 8 && each >= 2 * CHUNK && has_folded && r->join != Py_None && PyArray_NDIM(acc) < NPY_MAXDIMS) {
+        npy_intp length = nest->shape[n_kept], wanted = each / CHUNK;
+        wanted = wanted > MOST_CHUNKS ? MOST_CHUNKS : wanted > length ? length : wanted;
+        fold.chunk = (length + wanted - 1) / wanted;
+        fold.chunks = (length + fold.chunk - 1) / fold.chunk;
+        if (fold.chunks > 1)
+            return fold_chunks(&fold, units, acc);
+    }
+    fold_all(&fold, units);
+    return RUN_DONE;
 }
 
 /* The axis along which kernels run: the one with the smallest steps, unless it is short and another is long. */
@@ -136,12 +188,11 @@ static int choose_inner(const Nest *nest) {
 }
 
 /* Scratch: arrays[nops], data[nops], two sets of strides[max(ndim, 1)][nops]. */
-static void fold_arrays(const Reduction *r, Frame *f, PyArrayObject **arrays, PyArrayObject *acc, npy_intp *shape) {
+static int fold_arrays(const Reduction *r, PyArrayObject **arrays, PyArrayObject *acc, npy_intp *shape) {
     int nops = r->n_inputs + 1, count = 0, out_axis = 0, n_kept = 0;
     char **data = (char **)(arrays + nops);
     npy_intp *strides = (npy_intp *)(data + nops), other_shape[NPY_MAXDIMS];
     signed char folded[NPY_MAXDIMS];
-    (void)f;
     for (int d = 0; d < r->ndim; d++) {
         npy_intp acc_stride = 0;
         if (!r->folded[d])
@@ -161,7 +212,7 @@ static void fold_arrays(const Reduction *r, Frame *f, PyArrayObject **arrays, Py
     if (count == 0) {
         memset(strides, 0, nops * sizeof(npy_intp));
         r->inner(1, data, (const int64_t *)strides, data[r->n_inputs]);
-        return;
+        return RUN_DONE;
     }
     Nest nest = {count, nops, shape, strides, data};
     Nest ordered = {0, nops, other_shape, strides + (r->ndim > 0 ? r->ndim : 1) * nops, data};
@@ -181,7 +232,7 @@ static void fold_arrays(const Reduction *r, Frame *f, PyArrayObject **arrays, Py
     order_axes(&nest, &ordered, folded, inner);
     for (int d = 0; d < nest.ndim; d++)
         n_kept += d != inner && !folded[d];
-    fold_nest(r, &ordered, n_kept, folded[inner]);
+    return fold_nest(r, &ordered, n_kept, folded[inner], acc);
 }
 
 static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
@@ -207,9 +258,10 @@ static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
         return RUN_RAISED;
     fill_seed(acc, r);
     if (folded > 0 && kept > 0)
-        fold_arrays(r, f, arrays, acc, shape);
+        status = fold_arrays(r, arrays, acc, shape);
     if (acc != out) {
-        status = PyArray_CopyInto(out, acc) < 0 ? RUN_RAISED : RUN_DONE;
+        if (status == RUN_DONE && PyArray_CopyInto(out, acc) < 0)
+            status = RUN_RAISED;
         Py_DECREF(acc);
     }
     return status;
@@ -224,7 +276,7 @@ static void reduction_free(void *plan) {
 }
 
 /* Payload: (inner, outer, ndim, input types, broadcast rows, ((folded flags,),), acc type, output type, seed bytes,
- * has identity, keepdims, cost). */
+ * has identity, keepdims, cost, ufunc that joins partial results or None). */
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload) {
     PyObject *types, *rows, *folded;
     unsigned long long inner, outer;
@@ -237,9 +289,9 @@ int reduction_prepare(Machine *m, Instruction *in, PyObject *payload) {
     in->plan = r;
     in->run = reduction_run;
     in->free = reduction_free;
-    if (!PyArg_ParseTuple(payload, "KKiO!O!O!iiy#ppd", &inner, &outer, &r->ndim, &PyTuple_Type, &types, &PyTuple_Type,
+    if (!PyArg_ParseTuple(payload, "KKiO!O!O!iiy#ppdO", &inner, &outer, &r->ndim, &PyTuple_Type, &types, &PyTuple_Type,
                           &rows, &PyTuple_Type, &folded, &r->acc_type, &r->output_type, &seed, &size, &r->has_identity,
-                          &r->keepdims, &r->cost))
+                          &r->keepdims, &r->cost, &r->join))
         return -1;
     r->inner = (fold_fn)(uintptr_t)inner;
     r->outer = (elementwise_fn)(uintptr_t)outer;
