@@ -13,6 +13,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from kernels.kernel_calls import call
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.compiler import (
@@ -24,8 +25,6 @@ from theano_linker_c.compiler import (
     machine_identity,
 )
 from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary, LoadedKernel
-
-from kernels.kernel_calls import call
 
 
 def kernel(op: sc.ScalarOp) -> ElementwiseKernel:

@@ -6,12 +6,12 @@ import unittest
 from typing import Any
 
 import numpy as np
+from scalar.samples import largest_error, samples
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel, build, is_expensive, kernel_source
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, program_of, records
 
-from scalar.samples import largest_error, samples
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, empty_like_layout, layouts, load
 
 

@@ -73,9 +73,10 @@ class ScalarType(Type):
             return converted
         number = array[()]
         same = bool(converted == number) or (number != number and converted != converted)
-        rounds = isinstance(value, float) and dtype.kind == "f" and allow_downcast is None
-        if rounds or (same and allow_downcast is None and isinstance(value, (bool, int, float, complex))):
-            return converted
+        # Of Python's numbers only: NumPy scalars carry a dtype that the user chose.
+        if allow_downcast is None and not isinstance(value, (np.generic, np.ndarray)):
+            if same or (isinstance(value, float) and dtype.kind == "f"):
+                return converted
         raise TypeError(self._refusal(value, f"converting from {array.dtype.name} may lose information"))
 
     def _refusal(self, value: Any, reason: str) -> str:
