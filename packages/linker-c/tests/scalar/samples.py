@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from theano_graph import pullback, pushforward
 from theano_linker_c.scalar import ScalarRecord
 
 SPECIAL = (
@@ -71,3 +72,13 @@ def largest_error(actual: Any, expected: Any) -> float:
     unit = np.maximum(np.spacing(np.abs(e)), np.finfo(actual.dtype).tiny)
     with np.errstate(over="ignore"):
         return float(np.max(np.abs(a - e) / unit, initial=0.0))
+
+
+def pull(node: Any, seeds: list[Any]) -> list[Any]:
+    """Apply the pullback rule of the node's op."""
+    return list(pullback.lookup(node.op)(node, seeds))
+
+
+def push(node: Any, tangents: list[Any]) -> list[Any]:
+    """Apply the pushforward rule of the node's op."""
+    return list(pushforward.lookup(node.op)(node, tangents))
