@@ -132,7 +132,8 @@ static int fold_chunks(Fold *fold, int64_t units, PyArrayObject *acc) {
     npy_intp shape[NPY_MAXDIMS];
     int ndim = PyArray_NDIM(acc);
     shape[0] = fold->chunks;
-    memcpy(shape + 1, PyArray_DIMS(acc), ndim * sizeof(npy_intp));
+    for (int d = 0; d < ndim; d++)
+        shape[d + 1] = PyArray_DIMS(acc)[d];
     PyArrayObject *parts = (PyArrayObject *)PyArray_SimpleNew(ndim + 1, shape, fold->r->acc_type);
     if (parts == NULL)
         return RUN_RAISED;
