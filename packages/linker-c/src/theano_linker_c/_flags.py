@@ -66,8 +66,6 @@ add_flag(
 )
 add_flag("cmodule.compilation_warning", "Print the compiler's warnings.", BoolFlag(False))
 add_flag("cmodule.debug", "Define the macro DEBUG in compiled code.", BoolFlag(False))
-add_flag("cmodule.warn_no_version", "Warn about user-written C code that cannot be cached.", BoolFlag(False))
-add_flag("cmodule.preload_cache", "Load all cached code when the library is imported.", BoolFlag(False))
 add_flag(
     "cmodule.age_thresh_use",
     "Seconds after which compiled code is no longer taken from the cache.",
