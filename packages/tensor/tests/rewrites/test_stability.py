@@ -13,6 +13,7 @@ from theano_linker_c import FAST_COMPILE, FAST_RUN, function
 from theano_tensor.gradient import grad
 from theano_tensor.linear import dot
 from theano_testing.graph import interpret
+from theano_testing.linker_c import compare_machines
 from theano_testing.tensor import assert_allclose
 
 Z = np.array([-1000.0, -800.0, -50.0, -3.0, -1e-3, 0.0, 1e-9, 2.0, 40.0, 720.0, 1000.0])
@@ -74,6 +75,10 @@ class TestLogisticRegression(unittest.TestCase):
         compiled: Any = function(inputs, outputs)
         for got, wanted in zip(compiled(*values), reference(*values), strict=True):
             assert_allclose(got, wanted, rtol=2e-4, atol=2e-5)
+
+    def test_both_machines_agree(self) -> None:
+        inputs, outputs = logistic_regression()
+        compare_machines(inputs, outputs, data())
 
     def test_compiled_graph_is_small(self) -> None:
         inputs, outputs = logistic_regression()

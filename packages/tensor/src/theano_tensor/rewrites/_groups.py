@@ -154,7 +154,9 @@ class _Sets:
         while (above := parent.setdefault(root, root)) is not root:
             root = above
         while item is not root:
-            item, parent[item] = parent[item], root
+            above = parent[item]
+            parent[item] = root
+            item = above
         return root
 
     def join(self, a: Hashable, b: Hashable) -> None:
