@@ -12,10 +12,11 @@ import weakref
 from typing import Any
 
 import numpy as np
-from function_support import add, matrix, mul, scalar, transpose, vector
 
 from theano_graph import debugprint, generic
 from theano_linker_c import FAST_COMPILE, Function, In, eval_cache, function, function_dump, shared
+
+from .function_support import add, matrix, mul, scalar, transpose, vector
 
 
 def accumulator() -> tuple[Any, Any, Function]:

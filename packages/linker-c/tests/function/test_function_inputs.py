@@ -7,10 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from function_support import ArrayType, add, add_one_in_place, constant, matrix, mul, scalar, vector
 
 from theano_graph import MissingInputError, config
 from theano_linker_c import Container, In, Out, UnusedInputError, function, shared
+
+from .function_support import ArrayType, add, add_one_in_place, constant, matrix, mul, scalar, vector
 
 
 class TestCalls(unittest.TestCase):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unittest
 
 import numpy as np
-from function_support import add, add_one_in_place, constant, matrix, minmax, mul, shared_array, transpose, vector
 
 from theano_graph import Constant, FunctionGraph, generic
 from theano_linker_c import DeepCopyOp, Function, In, Out, ViewOp, function, shared
+
+from .function_support import add, add_one_in_place, constant, matrix, minmax, mul, shared_array, transpose, vector
 
 
 def n_copies(fn: Function) -> int:

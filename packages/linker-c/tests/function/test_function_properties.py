@@ -6,10 +6,11 @@ import unittest
 from typing import Any
 
 import numpy as np
-from function_support import add, add_one_in_place, constant, matrix, mul, transpose
 from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function, shared
+
+from .function_support import add, add_one_in_place, constant, matrix, mul, transpose
 
 OPS: tuple[tuple[Any, Any], ...] = (
     (add, lambda a: a + a),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unittest
 
 import numpy as np
-from function_support import ArrayType, add, constant, fail_if_negative, matrix, mul, scalar, sub, to_float32, vector
 
 from theano_graph import Variable, generic
 from theano_linker_c import (
@@ -18,6 +17,8 @@ from theano_linker_c import (
     register_shared_constructor,
     shared,
 )
+
+from .function_support import ArrayType, add, constant, fail_if_negative, matrix, mul, scalar, sub, to_float32, vector
 
 
 class TestShared(unittest.TestCase):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from function_support import add, constant, mul, scalar
-
 from theano_graph import FunctionGraph, config
 from theano_linker_c import (
     FAST_COMPILE,
@@ -24,6 +22,8 @@ from theano_linker_c import (
 )
 from theano_linker_c.modes import register_linker, register_optimizer
 from theano_optimize import GraphRewriter, RewriteQuery
+
+from .function_support import add, constant, mul, scalar
 
 
 class CountRuns(GraphRewriter):
