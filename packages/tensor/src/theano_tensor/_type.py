@@ -236,13 +236,17 @@ class TensorType(Type):
         else:
             text = repr(value)
             what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
-        return compose(
-            f"{what} is not a value of type {self}: {reason}",
-            mend="convert it yourself, for instance with numpy.asarray(value, "
-            f"dtype='{self.dtype}'), or pass allow_input_downcast=True"
-            if "dimension" not in reason
-            else f"pass an array with {self.ndim} dimensions and shape {_shape_text(self.shape)}",
-        )
+        if "dimension" in reason:
+            wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
+            mend = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+        elif "is no value" in reason or "holds no numbers" in reason:
+            mend = f"pass a number or an array of numbers that {self.dtype} can hold"
+        else:
+            mend = (
+                f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), "
+                "or pass allow_input_downcast=True"
+            )
+        return compose(f"{what} is not a value of type {self}: {reason}", mend=mend)
 
     def is_valid_value(self, value: Any, strict: bool = True) -> bool:
         """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""

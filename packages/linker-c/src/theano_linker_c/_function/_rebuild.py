@@ -159,7 +159,7 @@ def _clone_input(variable: Variable) -> Variable:
 def _missing(variable: Variable, user: Apply | None, where: str) -> str:
     lines = [describe(variable)]
     if user is None:
-        use = "it is an output or an update itself"
+        use = "itself an output or an update"
     else:
         made = f" at {user.origin}" if user.origin is not None else ""
         use = f"used to compute {user}{made}"
