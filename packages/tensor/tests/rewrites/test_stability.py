@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp, softmax
 
 import theano_tensor as tt
 from theano_graph import FunctionGraph
@@ -192,3 +192,33 @@ class TestStableForms(unittest.TestCase):
         graph = FunctionGraph([z], [tt.log(tt.sigmoid(z))])
         FAST_RUN.excluding("log_of_sigmoid", "fusion").rewrite(graph)
         self.assertEqual(len(graph.apply_nodes), 2)
+
+
+class TestSumsOfExponentials(unittest.TestCase):
+    X = np.array([[1000.0, 1000.5, -3.0], [-1000.0, -1001.0, -2000.0], [0.5, -0.5, 2.0], [-np.inf, 0.0, 1.0]])
+
+    def check(self, build: Callable[[Any], Any], wanted: Any) -> None:
+        for mode in (FAST_RUN, FAST_COMPILE):
+            with self.subTest(mode=str(mode)), np.errstate(all="ignore"):
+                x = tt.dmatrix("x")
+                compiled: Any = function([x], build(x), mode=mode)
+                assert_allclose(compiled(self.X), wanted, rtol=1e-12, atol=1e-300)
+
+    def test_logarithm(self) -> None:
+        self.check(lambda x: tt.log(tt.exp(x).sum(axis=1)), logsumexp(self.X, axis=1))
+        self.check(lambda x: tt.log(tt.exp(x).sum(axis=0)), logsumexp(self.X, axis=0))
+        self.check(lambda x: tt.log(tt.exp(x).sum()), logsumexp(self.X))
+        self.check(lambda x: tt.log(tt.exp(x).sum(axis=1, keepdims=True)), logsumexp(self.X, axis=1, keepdims=True))
+
+    def test_gradient_and_softmax(self) -> None:
+        weights = softmax(self.X, axis=1)
+        self.check(lambda x: grad(tt.log(tt.exp(x).sum(axis=1)).sum(), x), weights)
+        self.check(lambda x: grad((2 * tt.log(tt.exp(x).sum(axis=1))).sum(), x), 2 * weights)
+        self.check(lambda x: tt.exp(x) / tt.exp(x).sum(axis=1, keepdims=True), weights)
+
+    def test_infinities(self) -> None:
+        x = tt.dvector("x")
+        compiled: Any = function([x], tt.log(tt.exp(x).sum()))
+        self.assertEqual(float(compiled([-np.inf, -np.inf])), -np.inf)
+        self.assertEqual(float(compiled([np.inf, 1.0])), np.inf)
+        self.assertTrue(np.isnan(compiled([np.nan, 1.0])))

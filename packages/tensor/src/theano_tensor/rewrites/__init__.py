@@ -6,6 +6,7 @@ from theano_optimize import Phase
 from . import (
     algebra as algebra,
     constants as constants,
+    exponentials as exponentials,
     fills as fills,
     reductions as reductions,
     shape as shape,
@@ -22,6 +23,7 @@ __all__ = [
     "FusedReduce",
     "algebra",
     "constants",
+    "exponentials",
     "fills",
     "reductions",
     "register_rules",

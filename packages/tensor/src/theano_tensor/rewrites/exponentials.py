@@ -1,0 +1,136 @@
+"""Sums of exponentials that would overflow: their logarithms, and the weights that gradients make of them.
+
+With m the maximum of x along the summed axes, ``sum(exp(x)) = exp(m) * sum(exp(x - m))``, and no term of the second sum
+is above 1. As for the maximum itself, the summed axes must not be empty.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Exactness, Phase
+
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, dimshuffle
+from ..reduce import Max, Sum
+from ._language import call, fitted, is_float, operands, scalar_constant
+from ._products import Product, flatten_product
+from ._registry import rule
+from .algebra import is_inside_product, is_product
+
+Found = list[Variable] | None
+
+
+def _sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
+    """Return x and the op if `variable` is a sum of ``exp(x)``."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, Sum):
+        return None
+    inner = operands(node.inputs[0], scalar.exp)
+    if inner is None or not is_float(inner[0]) or variable.type != node.op(node.inputs[0]).type:
+        return None
+    return inner[0], node.op
+
+
+def _behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
+    """Return what a dimshuffle that drops nothing is a view of, and its op."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, DimShuffle) or node.op.drop:
+        return variable, None
+    return node.inputs[0], node.op
+
+
+def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable]:
+    """Return the maximum of x along the summed axes (0 where it is infinite), and ``exp(x - maximum)``."""
+    ndim = x.type.ndim
+    gone = op.axes(ndim)
+    largest = cast(TensorVariable, Max(list(gone))(x))
+    zero = scalar_constant(0, x.type.dtype, largest.type.ndim)
+    largest = call(scalar.switch, call(scalar.isinf, largest), zero, largest)
+    kept = iter(range(ndim - len(gone)))
+    restored = dimshuffle(largest, ["x" if axis in gone else next(kept) for axis in range(ndim)])
+    return largest, call(scalar.exp, call(scalar.sub, x, restored))
+
+
+@rule(
+    scalar.log,
+    phases=(Phase.STABILIZE,),
+    exactness=Exactness.STABILIZING,
+    tags=("fast_run", "fast_compile", "stabilize"),
+    reach=3,
+)
+def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""
+    argument, view = _behind_view(node.inputs[0])
+    found = _sum_of_exp(argument)
+    if found is None or _is_shifted(found[0]):
+        return None
+    x, op = found
+    largest, exponentials = _shifted(x, op)
+    result = call(scalar.add, largest, call(scalar.log, cast(TensorVariable, op(exponentials))))
+    return fitted(node, result if view is None else cast(TensorVariable, view(result)))
+
+
+def _is_shifted(x: TensorVariable) -> bool:
+    """Tell whether x is a difference from its own maximum already."""
+    inner = operands(x, scalar.sub)
+    if inner is None:
+        return False
+    origin = _behind_view(inner[1])[0]
+    choice = operands(origin, scalar.switch)
+    owner = (choice[2] if choice is not None else origin).owner
+    return owner is not None and isinstance(owner.op, Max) and owner.inputs[0] is inner[0]
+
+
+@rule(
+    scalar.mul,
+    scalar.true_div,
+    phases=(Phase.STABILIZE,),
+    exactness=Exactness.STABILIZING,
+    tags=("fast_run", "fast_compile", "stabilize"),
+    reach=5,
+)
+def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``exp(x) / sum(exp(x)) -> exp(x - m) / sum(exp(x - m))``: a softmax, or the gradient of ``log(sum(exp(x)))``."""
+    root = node.outputs[0]
+    if not is_float(root) or is_inside_product(fgraph, node):
+        return None
+    product = flatten_product(root, is_product)
+    if not product.complete:
+        return None
+    for factor, power in product.factors.items():
+        inner = operands(factor, scalar.exp)
+        if inner is None or power != 1 or _is_shifted(inner[0]):
+            continue
+        for other in product.factors:
+            rest = _without_sum(other, product.factors[other], inner[0])
+            if rest is not None:
+                product.multiply(factor, -1)
+                product.multiply(other, -product.factors[other])
+                for variable, p in rest.factors.items():
+                    product.multiply(variable, p)
+                return fitted(node, product.build(root.type.dtype, root.type.ndim))
+    return None
+
+
+def _without_sum(factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
+    """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
+    below, view = _behind_view(factor)
+    inside = flatten_product(cast(TensorVariable, below), is_product)
+    for candidate, p in inside.factors.items():
+        found = _sum_of_exp(candidate)
+        if found is None or found[0] is not x or p * power != -1:
+            continue
+        _, exponentials = _shifted(x, found[1])
+        total = cast(TensorVariable, found[1](exponentials))
+        inside.multiply(candidate, -p)
+        whole = Product()
+        whole.multiply(exponentials, 1)
+        whole.multiply(total if view is None else cast(TensorVariable, view(total)), -1)
+        if inside.factors or inside.coefficient != 1.0:
+            rest = inside.build(factor.type.dtype, candidate.type.ndim)
+            whole.multiply(rest if view is None else cast(TensorVariable, view(rest)), power)
+        return whole
+    return None
