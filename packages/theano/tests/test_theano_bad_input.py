@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from unittest import TestCase
 
@@ -143,4 +144,7 @@ class TestAfterAFailure(TestCase):
         state = shared(numpy.zeros(3), name="state")
         with self.assertRaisesRegex(TypeError, "(?s)expected 1, got 2.*To mend: "):
             state.set_value(numpy.zeros((2, 2)))
+        with self.assertRaisesRegex(TypeError, "(?s)None is no value.*To mend: ") as caught:
+            state.set_value(None)
+        self.assertRegex("".join(traceback.format_exception_only(caught.exception)), "`state`: float64.*" + HERE)
         numpy.testing.assert_array_equal(state.get_value(), [0, 0, 0])

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from theano_graph import Type, Variable, compose, generic
+from theano_graph import Type, Variable, compose, describe, generic
 
 from ._container import Container
 
@@ -97,7 +97,13 @@ class SharedVariable(Variable):
         TypeError, ValueError
             If the value does not fit the type; the old value stays.
         """
-        self.container.value = new_value if borrow else copy.deepcopy(new_value)
+        try:
+            if new_value is None:
+                self.type.filter(None)  # an empty container is no value, but None may be one
+            self.container.value = new_value if borrow else copy.deepcopy(new_value)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"  new value of the shared variable {describe(self)}")
+            raise
 
     @property
     def default_update(self) -> Any:
