@@ -139,14 +139,6 @@ class OpTestCase(unittest.TestCase):
                 for known, length in zip(y.type.shape, np.shape(value), strict=True):
                     self.assertIn(known, (None, length))
 
-    def test_arrays_with_any_strides(self) -> None:
-        if not self.record.strided:
-            self.assertFalse(self.record.strided)
-            return
-        cases = [[_non_contiguous(a) for a in case] for case in self.record.cases]
-        for linker in ("cvm", "py"):
-            self._compare(self._run(linker, cases), self._wanted)
-
     def test_inputs_are_left_alone(self) -> None:
         cases = [[np.array(a) for a in case] for case in self.record.cases]
         self._run("cvm", cases)
@@ -176,12 +168,24 @@ class OpTestCase(unittest.TestCase):
                 self.assertEqual(copy, y.owner.op)
                 self.assertEqual(hash(copy), hash(y.owner.op))
 
+
+class StridedTests(OpTestCase):
+    """Part of the tests of ops that take arrays of any strides."""
+
+    def test_arrays_with_any_strides(self) -> None:
+        cases = [[_non_contiguous(a) for a in case] for case in self.record.cases]
+        for linker in ("cvm", "py"):
+            self._compare(self._run(linker, cases), self._wanted)
+
+
+class GradientTests(OpTestCase):
+    """Part of the tests of ops that have points for the gradient."""
+
     def test_gradient(self) -> None:
         rng = np.random.RandomState(fetch_seed())
         for point in self.record.gradient:
             with self.subTest(shapes=[np.shape(p) for p in point]):
                 verify_grad(self.record.op, point, n_tests=1, rng=rng, mode=Mode("py", "fast_run"))
-        self.assertGreaterEqual(len(self.record.gradient), 0)
 
 
 def op_tests(record: OpRecord) -> type[OpTestCase]:
@@ -197,4 +201,8 @@ def op_tests(record: OpRecord) -> type[OpTestCase]:
         A ``unittest.TestCase`` named ``Test<name>``; assign it to a module-level name so that it is found.
     """
     name = "Test" + "".join(part[:1].upper() + part[1:] for part in record.name.split("_"))
-    return type(name, (OpTestCase,), {"record": record, "__doc__": f"Tests made of the record of {record.name}."})
+    parts: list[type[OpTestCase]] = [StridedTests] if record.strided else []
+    if record.gradient:
+        parts.append(GradientTests)
+    bases = tuple(parts) or (OpTestCase,)
+    return type(name, bases, {"record": record, "__doc__": f"Tests made of the record of {record.name}."})
