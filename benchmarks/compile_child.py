@@ -1,6 +1,6 @@
 """A process of its own for `compile_time`: import one contender, then print the seconds until its step is ready.
 
-    python benchmarks/compile_child.py theano | jax | pytensor:MODE
+    python benchmarks/compile_child.py theano | jax | pytensor[:MODE]
 
 What is ready has been called once, so that nobody gains by compiling at the first call.
 """
@@ -25,7 +25,7 @@ def main() -> None:
     if package == "theano":
         models.theano_step()(x, y)
     elif package == "pytensor":
-        models.pytensor_step(mode)(x, y)
+        models.pytensor_step(mode or None)(x, y)
     else:
         step, state = models.jax_step(x, y)
         step(*state, x, y)[-1].block_until_ready()

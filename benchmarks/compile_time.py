@@ -13,7 +13,7 @@ CHILD = str(Path(__file__).with_name("compile_child.py"))
 CONTENDERS = {
     OURS: "theano",
     "jax": "jax",
-    "pytensor (numba)": "pytensor:NUMBA",
+    "pytensor": "pytensor",
     "pytensor (c)": "pytensor:CVM",
 }
 

@@ -27,7 +27,7 @@ def _row(dtype: str, options: Options) -> Row:
     contenders: dict[str, Callable[[], object] | None] = {
         OURS: _ours(x, y),
         "jax": _jax(x, y),
-        "pytensor (numba)": _pytensor(x, y, "NUMBA"),
+        "pytensor": _pytensor(x, y, None),
         "pytensor (c)": _pytensor(x, y, "CVM"),
         "numpy": partial(_numpy, x, y),
     }
@@ -49,7 +49,7 @@ def _ours(x: Array, y: Array) -> Callable[[], object]:
     return partial(theano.function([u, v], T.tanh(2 * u + 1) * T.exp(-(u**2)) + T.nnet.sigmoid(v)), x, y)
 
 
-def _pytensor(x: Array, y: Array, mode: str) -> Callable[[], object] | None:
+def _pytensor(x: Array, y: Array, mode: str | None) -> Callable[[], object] | None:
     pytensor: Any = peer("pytensor")
     if pytensor is None:
         return None

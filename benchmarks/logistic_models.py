@@ -39,8 +39,8 @@ def theano_step() -> Callable[[Array, Array], Any]:
     return theano.function([x, y], [prediction, xent], updates=((w, w - 0.1 * gw), (b, b - 0.1 * gb)))
 
 
-def pytensor_step(mode: str) -> Callable[[Array, Array], Any]:
-    """Build and compile the step with PyTensor."""
+def pytensor_step(mode: str | None) -> Callable[[Array, Array], Any]:
+    """Build and compile the step with PyTensor; None stands for its default mode."""
     pytensor: Any = peer("pytensor")
     pt: Any = peer("pytensor.tensor")
     x, y = pt.dmatrix("x"), pt.dvector("y")

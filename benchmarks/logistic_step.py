@@ -15,12 +15,12 @@ def run(options: Options) -> list[Row]:
     contenders: dict[str, Callable[[], object] | None] = {
         OURS: partial(models.theano_step(), *data),
         "jax": _jax(data),
-        "pytensor (numba)": _pytensor(data, "NUMBA"),
+        "pytensor": _pytensor(data, None),
         "pytensor (c)": _pytensor(data, "CVM"),
         "numpy": models.numpy_step(*data),
     }
     case = "step of the manual's logistic regression, 400 x 784, float64"
-    return [Row(case, compare(contenders, options), beat=("pytensor (numba)", "pytensor (c)"))]
+    return [Row(case, compare(contenders, options), beat=("pytensor", "pytensor (c)"))]
 
 
 def _jax(data: models.Data) -> Callable[[], object] | None:
@@ -38,7 +38,7 @@ def _jax(data: models.Data) -> Callable[[], object] | None:
     return call
 
 
-def _pytensor(data: models.Data, mode: str) -> Callable[[], object] | None:
+def _pytensor(data: models.Data, mode: str | None) -> Callable[[], object] | None:
     if peer("pytensor") is None:
         return None
     return partial(models.pytensor_step(mode), *data)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from harness import OURS, QUICK, Options, Row, show_seconds, version
+from harness import OURS, QUICK, Options, Row, peer, show_seconds, version
 
 BENCHMARKS = ("call_overhead", "elementwise", "logistic_step", "compile_time", "import_time", "graph_layer")
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
@@ -65,7 +65,14 @@ def heading() -> str:
     threads = os.environ.get("OMP_NUM_THREADS", "")
     limit = f"OMP_NUM_THREADS={threads}" if threads else f"each contender's own choice of up to {_cores()}"
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return f"{today}, {machine()}, Python {platform.python_version()}; {versions}; threads: {limit}"
+    python = f"Python {platform.python_version()}"
+    return f"{today}, {machine()}, {python}; {versions}{_default_linker()}; threads: {limit}"
+
+
+def _default_linker() -> str:
+    """Say what PyTensor runs on where no mode is given."""
+    module = peer("pytensor.compile.mode")
+    return "" if module is None else f" (the column without a mode is its default, {module.get_default_mode().linker})"
 
 
 def table(rows: Sequence[Row]) -> str:

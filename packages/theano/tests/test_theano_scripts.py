@@ -13,6 +13,7 @@ import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest import TestCase
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -119,6 +120,17 @@ class TestDemo(ScriptCase):
             self.assertRegex(said.getvalue(), rf"(?s)  {option} \S+\s+\S+")
 
 
+class TestReadme(TestCase):
+    def test_the_first_example_learns(self) -> None:
+        program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        assert program is not None, "the README has no example"
+        names: dict[str, Any] = {}
+        with redirect_stdout(io.StringIO()):
+            exec(program[1], names)
+        self.assertLess(float(names["loss"]), 0.2)
+        self.assertEqual([value > 0 for value in names["w"].get_value()], [True, False, True])
+
+
 class TestBenchmarks(ScriptCase):
     def test_a_quick_look_writes_both_files(self) -> None:
         command = [sys.executable, str(BENCH), "--quick", "--only", "call_overhead", "--output", str(self.folder)]
@@ -128,8 +140,8 @@ class TestBenchmarks(ScriptCase):
         facts = json.loads((self.folder / "bench.json").read_text(encoding="utf-8"))
         (row,) = facts["rows"]
         self.assertRegex(row["case"], "f.a, b. = a [+] b")
-        self.assertGreater(row["seconds"]["theano"], row["seconds"]["python"])
-        for peer in ("jax", "pytensor (c)", "pytensor (numba)"):
+        self.assertTrue(0 < row["seconds"]["theano"] < 1e-3, row)
+        for peer in ("jax", "pytensor", "pytensor (c)"):
             self.assertTrue(row["seconds"][peer] == "not installed" or row["seconds"][peer] > 0)
 
     def test_contenders_take_turns_and_absent_ones_get_a_note(self) -> None:
