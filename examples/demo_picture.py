@@ -59,7 +59,8 @@ def draw(path: Path, data: Dataset, history: History, weights: Array) -> None:
     OSError
         If the file cannot be written.
     """
-    figure = Figure(figsize=(14, 5.6), layout="constrained")
+    figure = Figure(figsize=(14, 5.6))
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     FigureCanvasAgg(figure)
     figure.suptitle(
         f"Logistic regression on {data.name}: accuracy {history.train_accuracy:.1%} in training, "
