@@ -21,7 +21,10 @@ from .kernels import ElementwiseKernel, LoadedKernel, MatrixProduct, ReductionKe
 from .ops import DeepCopyOp
 
 try:
-    from . import _runtime
+    import theano_linker_c._runtime as _runtime
+except ModuleNotFoundError:
+    _reason = "it was not built when the package was installed"
+    HAS_RUNTIME = False
 except ImportError as error:
     _reason = str(error)
     HAS_RUNTIME = False

@@ -1,7 +1,12 @@
 """Programs and the machines that run them."""
 
 from ._lower import lower as lower
-from ._machine_native import Machine as Machine, make_machine as make_machine, native_machine as native_machine
+from ._machine_native import (
+    HAS_RUNTIME as HAS_RUNTIME,
+    Machine as Machine,
+    make_machine as make_machine,
+    native_machine as native_machine,
+)
 from ._machine_python import PythonMachine as PythonMachine
 from ._program import (
     ArraySpec as ArraySpec,
@@ -14,6 +19,7 @@ from ._program import (
 from ._run_errors import annotate as annotate
 
 __all__ = [
+    "HAS_RUNTIME",
     "ArraySpec",
     "HasArraySpec",
     "Hooks",

@@ -213,6 +213,6 @@ def shared_array(
     """Share arrays and numbers."""
     if not isinstance(value, (np.ndarray, np.generic, int, float)) or isinstance(value, bool):
         raise TypeError("not an array")
-    array = np.array(value, copy=None if borrow else True)
+    array = np.asarray(value) if borrow else np.array(value)
     shape: tuple[int | None, ...] = array.shape if static else (None,) * array.ndim
     return SharedVariable(ArrayType(array.dtype.name, shape), array, name, strict, allow_downcast)

@@ -156,7 +156,7 @@ class TensorOperators:
                 compose(
                     f"cannot iterate over `{self}`: its length is not known while the expression is built",
                     where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
-                    mend="use theano.scan for a loop over it, or take items by index: x[0], x[1]",
+                    mend="take items by index (x[0], x[1]), or work on the whole of it with array operations",
                 )
             )
         return (self[i] for i in range(length))

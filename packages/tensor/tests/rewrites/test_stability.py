@@ -187,6 +187,17 @@ class TestStableForms(unittest.TestCase):
         FAST_RUN.excluding("fusion").rewrite(graph)
         self.assertFalse([n for n in graph.apply_nodes if "sigmoid" in str(n.op)])
 
+    def test_powers_of_exponentials_end(self) -> None:
+        x = tt.dvector("x")
+        values = np.array([-1.0, 0.0, 2.0])
+        for expression, expected in (
+            (-(tt.exp(-x) ** 2), -np.exp(-2 * values)),
+            (tt.exp(x) ** 3 * tt.sigmoid(x), np.exp(3 * values) / (1 + np.exp(-values))),
+            (tt.exp(x) / tt.exp(-x), np.exp(2 * values)),
+        ):
+            with self.subTest(expression=str(expression)):
+                np.testing.assert_allclose(function([x], expression)(values), expected, rtol=1e-12)
+
     def test_excluded_by_name(self) -> None:
         z = tt.dvector("z")
         graph = FunctionGraph([z], [tt.log(tt.sigmoid(z))])

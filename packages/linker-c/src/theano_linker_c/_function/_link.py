@@ -12,7 +12,7 @@ from theano_graph import FunctionGraph, compose, config
 from .._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
-from ..program import Hooks, Machine, Program, lower, make_machine
+from ..program import HAS_RUNTIME, Hooks, Machine, Program, lower, make_machine
 from ._collect import Signature
 from ._io import In
 
@@ -93,7 +93,7 @@ def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> M
         updates=wiring.updates,
         n_outputs=wiring.n_outputs,
         takes_float=wiring.takes_float,
-        native=linker.native,
+        native=linker.native and HAS_RUNTIME,
     )
     if linker.native_only:
         _check_native(program, linker, where)

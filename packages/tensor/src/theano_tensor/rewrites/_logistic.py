@@ -128,7 +128,7 @@ class Powers:
     def weight(self) -> float:
         """Return how costly and how dangerous the shortest form is: divisions by sigmoids are to be avoided."""
         if self.plus == -self.minus:
-            return 1.0 if self.plus else 0.0
+            return float(abs(self.plus))
         return sum(p if p > 0 else -3.0 * p for p in (self.plus, self.minus))
 
     def argument(self, sign: int) -> TensorVariable:
