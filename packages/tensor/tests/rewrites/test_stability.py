@@ -227,6 +227,12 @@ class TestSumsOfExponentials(unittest.TestCase):
         self.check(lambda x: grad((2 * tt.log(tt.exp(x).sum(axis=1))).sum(), x), 2 * weights)
         self.check(lambda x: tt.exp(x) / tt.exp(x).sum(axis=1, keepdims=True), weights)
 
+    def test_empty_axis(self) -> None:
+        x = tt.dmatrix("x")
+        compute = function([x], tt.log(tt.exp(x).sum(axis=1)))
+        assert_allclose(compute(np.zeros((2, 0))), np.full(2, -np.inf))
+        assert_allclose(compute(np.full((2, 3), 1000.0)), np.full(2, 1000 + np.log(3)))
+
     def test_infinities(self) -> None:
         x = tt.dvector("x")
         compiled: Any = function([x], tt.log(tt.exp(x).sum()))

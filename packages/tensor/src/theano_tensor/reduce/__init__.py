@@ -31,6 +31,7 @@ from ._reduce import (
     Prod as Prod,
     Reduce as Reduce,
     Sum as Sum,
+    Supremum as Supremum,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Prod",
     "Reduce",
     "Sum",
+    "Supremum",
     "all",
     "any",
     "argmax",

@@ -191,6 +191,23 @@ class Max(Reduce):
     label = "max"
 
 
+class Supremum(Max):
+    """Largest element over axes as :class:`Max`, but minus infinity for none; for floats only.
+
+    Stable forms of ``log(sum(exp(x)))`` use it, so that a sum over an empty axis stays what it is.
+    """
+
+    identity = float("-inf")
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        (x,) = inputs
+        result = np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
+        output_storage[0][0] = np.array(result, dtype=x.dtype)
+
+
 class Min(Reduce):
     """Smallest element over axes; NaN if there is one. An empty fold is an error."""
 

@@ -1,7 +1,7 @@
 """Sums of exponentials that would overflow: their logarithms, and the weights that gradients make of them.
 
 With m the maximum of x along the summed axes, ``sum(exp(x)) = exp(m) * sum(exp(x - m))``, and no term of the second sum
-is above 1. As for the maximum itself, the summed axes must not be empty.
+is above 1. Over an empty axis the maximum counts as minus infinity, and the sum stays 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
-from ..reduce import Max, Sum
+from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, operands, scalar_constant
 from ._products import Product, flatten_product
 from ._registry import rule
@@ -46,7 +46,7 @@ def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable
     """Return the maximum of x along the summed axes (0 where it is infinite), and ``exp(x - maximum)``."""
     ndim = x.type.ndim
     gone = op.axes(ndim)
-    largest = cast(TensorVariable, Max(list(gone))(x))
+    largest = cast(TensorVariable, Supremum(list(gone))(x))
     zero = scalar_constant(0, x.type.dtype, largest.type.ndim)
     largest = call(scalar.switch, call(scalar.isinf, largest), zero, largest)
     kept = iter(range(ndim - len(gone)))
