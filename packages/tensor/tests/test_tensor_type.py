@@ -150,6 +150,12 @@ class TestFilter(unittest.TestCase):
         ):
             T.fvector.filter(np.zeros(3))
 
+    def test_mask_is_not_dropped(self) -> None:
+        masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+        for use in (T.dvector("x").type.filter, T.constant, T.as_tensor_variable, lambda v: T.dvector("x") + v):
+            with self.assertRaisesRegex(TypeError, r"masked array of shape \(2,\)(.|\n)*filled"):
+                use(masked)
+
     def test_symbolic_value_is_refused_with_its_name(self) -> None:
         with self.assertRaisesRegex(TypeError, "symbolic variable\n  `v`"):
             T.dvector.filter(T.dvector("v"))

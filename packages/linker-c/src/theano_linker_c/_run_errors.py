@@ -14,6 +14,7 @@ from ._program import Program
 #: Exceptions whose text is more than their one argument would be shown by changing it.
 _PLAIN_STR = BaseException.__str__
 _MOST_OPERANDS = 12
+_ADVICE = "\n  To mend:"
 
 
 def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
@@ -40,7 +41,9 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     text = "\n".join(_lines(program, index, values))
     args = error.args
     if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
-        error.args = (f"{args[0]}\n{text}",)
+        # What, where, how to mend: the place goes before the advice.
+        what, advice, mend = args[0].partition(_ADVICE)
+        error.args = (f"{what}\n{text}{advice}{mend}",)
     else:
         error.add_note(text)
     return error

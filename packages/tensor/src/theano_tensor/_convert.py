@@ -12,6 +12,7 @@ from theano_graph import Apply, Variable, compose, config, describe
 from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
 from ._operators import call
 from ._type import tensor_type
+from ._type_values import refuse_mask
 from ._variable import TensorConstant, TensorVariable
 
 
@@ -156,6 +157,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
 
 
 def _numeric_array(x: Any) -> Any:
+    refuse_mask(x)
     try:
         array = np.asarray(x)
     except (ValueError, TypeError) as error:

@@ -14,7 +14,7 @@ from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
-from ._type_values import arrays_equal, arrays_near
+from ._type_values import arrays_equal, arrays_near, refuse_mask
 
 if TYPE_CHECKING:
     from ._variable import TensorConstant, TensorVariable
@@ -152,8 +152,7 @@ class TensorType(Type):
             If true, only an array of exactly this dtype and number of dimensions is accepted, and returned as it is.
         allow_downcast : bool, optional
             True permits conversions that lose precision; False permits only those that lose none; None is like False
-            but a
-            Python float may become floatX.
+            but a Python float may become floatX.
 
         Returns
         -------
@@ -166,6 +165,7 @@ class TensorType(Type):
             If the dtype or the number of dimensions is wrong, or the value is symbolic, or the shape is not the
             static one.
         """
+        refuse_mask(value)
         if isinstance(value, np.ndarray) and value.dtype == np.dtype(self.dtype):
             array = value if type(value) is np.ndarray or isinstance(value, np.memmap) else np.asarray(value)
         elif isinstance(value, Variable):

@@ -1,10 +1,12 @@
-"""Comparison of arrays."""
+"""What values of tensors are: no mask is dropped; comparison of arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from theano_graph import compose
 
 #: dtype -> (relative, absolute) difference that rounding explains.
 TOLERANCES: dict[str, tuple[float, float]] = {
@@ -14,6 +16,18 @@ TOLERANCES: dict[str, tuple[float, float]] = {
     "complex64": (1e-4, 1e-5),
     "complex128": (1e-8, 1e-9),
 }
+
+
+def refuse_mask(value: Any) -> None:
+    """Raise TypeError for a masked array, whose mask a conversion would drop without a word."""
+    # Told by its attribute: naming numpy.ma.MaskedArray would import numpy.ma.
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and hasattr(value, "mask"):
+        raise TypeError(
+            compose(
+                f"a masked array of shape {value.shape} is no value of a tensor: its mask would be lost",
+                mend="pass value.filled(...), and the mask as an array of its own where it matters",
+            )
+        )
 
 
 def arrays_equal(a: Any, b: Any) -> bool:
