@@ -2,139 +2,141 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, MutableMapping
+from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from ._errors import compose
-from ._fgraph import FunctionGraph
-from ._nodes import Apply, Variable
+from ._nodes import Apply, Constant, Variable
+from ._printable import PrintableGraph, letters, printable_graph
+from ._walk import toposort
 
 Ids = Literal["CHAR", "int", "id", ""]
+IdTable = MutableMapping[Any, str]
 
 
 @dataclass(frozen=True)
-class PrintableGraph:
-    """What :func:`debugprint` shows of an object.
+class TreeOptions:
+    """How a tree is printed; see :func:`debugprint`."""
 
-    Attributes
+    depth: int = -1
+    print_type: bool = False
+    ids: Ids = "CHAR"
+    stop_on_name: bool = False
+    print_storage: bool = False
+    print_clients: bool = False
+
+
+class TreePrinter:
+    """Makes the lines of :func:`debugprint` one by one, so that a reader may stop early.
+
+    Parameters
     ----------
-    outputs : sequence of Variable
-        Roots of the trees.
-    order : sequence of Apply
-        The nodes in the order in which they run; their positions are printed. Empty when there is no order.
-    storage : mapping
-        Variable -> the list that holds its value, for ``print_storage``.
+    graph : PrintableGraph
+    options : TreeOptions
+    done : dict, optional
+        Id of each object that has been printed.
+    used_ids : dict, optional
+        Id of each object that has been mentioned.
     """
 
-    outputs: Sequence[Variable]
-    order: Sequence[Apply] = ()
-    storage: Mapping[Variable, Any] = field(default_factory=dict)
-
-
-@functools.singledispatch
-def printable_graph(obj: Any) -> PrintableGraph:
-    """Return what :func:`debugprint` shows of `obj`; higher layers register their own classes (compiled functions)."""
-    raise TypeError(
-        compose(
-            f"debugprint cannot show an object of type {type(obj).__name__}",
-            mend="pass a variable, a node, a list of variables, a FunctionGraph or a compiled function",
-        )
-    )
-
-
-@printable_graph.register(Variable)
-def _of_variable(obj: Variable) -> PrintableGraph:
-    return PrintableGraph([obj])
-
-
-@printable_graph.register(Apply)
-def _of_node(obj: Apply) -> PrintableGraph:
-    return PrintableGraph(obj.outputs)
-
-
-@printable_graph.register(FunctionGraph)
-def _of_fgraph(obj: FunctionGraph) -> PrintableGraph:
-    return PrintableGraph(obj.outputs, obj.toposort())
-
-
-@printable_graph.register(list)
-@printable_graph.register(tuple)
-def _of_list(obj: Sequence[Any]) -> PrintableGraph:
-    parts = [printable_graph(item) for item in obj]
-    storage: dict[Variable, Any] = {}
-    for part in parts:
-        storage.update(part.storage)
-    order = parts[0].order if len(parts) == 1 else [node for part in parts for node in part.order]
-    return PrintableGraph([v for part in parts for v in part.outputs], order, storage)
-
-
-def _letters(number: int) -> str:
-    text = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, 26)
-        text = chr(ord("A") + digit) + text
-    return text
-
-
-class _Printer:
     def __init__(
-        self, graph: PrintableGraph, ids: Ids, print_type: bool, stop_on_name: bool, depth: int, storage: bool
+        self, graph: PrintableGraph, options: TreeOptions, done: IdTable | None = None, used_ids: IdTable | None = None
     ) -> None:
         self.graph = graph
-        self.ids = ids
-        self.print_type = print_type
-        self.stop_on_name = stop_on_name
-        self.depth = depth
-        self.print_storage = storage
+        self.options = options
         self.positions = {node: i for i, node in enumerate(graph.order)}
-        self.numbers: dict[Any, int] = {}
-        self.printed: set[Apply] = set()
-        self.lines: list[str] = []
+        self.done: IdTable = {} if done is None else done
+        self.used: IdTable = {} if used_ids is None else used_ids
+        for key, text in self.done.items():
+            self.used.setdefault(key, text)
+        self.clients = _clients(graph) if options.print_clients else {}
 
-    def _id(self, key: Variable | Apply) -> str:
-        number = self.numbers.setdefault(key, len(self.numbers))
-        match self.ids:
-            case "CHAR":
-                return f" [id {_letters(number)}]"
-            case "int":
-                return f" [id {number}]"
-            case "id":
-                return f" [id {id(key)}]"
-        return ""
+    def _id(self, thing: Variable | Apply) -> str:
+        key = _key(thing)
+        if key not in self.used:
+            number = len(self.used)
+            match self.options.ids:
+                case "CHAR":
+                    self.used[key] = f"[id {letters(number)}]"
+                case "int":
+                    self.used[key] = f"[id {number}]"
+                case "id":
+                    self.used[key] = f"[id {id(thing)}]"
+                case _:
+                    self.used[key] = ""
+        return self.used[key]
 
     def _line(self, variable: Variable) -> str:
         node = variable.owner
-        kind = f" <{variable.type}>" if self.print_type else ""
+        thing = variable if node is None else node
+        identifier = self._id(thing)
+        parts = [str(variable) if node is None else _op_text(node, variable)]
+        if identifier:
+            parts.append(identifier)
+        if self.options.print_type:
+            parts.append(f"<{variable.type!r}>")
         if node is None:
-            return f"{variable}{self._id(variable)}{kind}{self._stored(variable)}"
-        label = str(node.op) if len(node.outputs) == 1 else f"{node.op}.{variable.index}"
-        position = f"   {self.positions[node]}" if node in self.positions else ""
-        return f"{label}{self._id(node)}{kind} '{variable.name or ''}'{position}{self._stored(variable)}"
+            self.done[_key(thing)] = identifier
+        else:
+            parts.append(f"'{variable.name or ''}'")
+            if node in self.positions:
+                parts.append(f"  {self.positions[node]}")
+        if self.options.print_storage and variable in self.graph.storage:
+            parts.append(str(self.graph.storage[variable]))
+        if len(self.clients.get(variable, ())) > 1:
+            parts.append(self._clients_text(variable))
+        return " ".join(parts)
 
-    def _stored(self, variable: Variable) -> str:
-        return f" {self.graph.storage[variable]}" if self.print_storage and variable in self.graph.storage else ""
+    def _clients_text(self, variable: Variable) -> str:
+        shown = (
+            ("output" if client is None else self._id(client) or str(client.op), i)
+            for client, i in self.clients[variable]
+        )
+        return f"clients:[{', '.join(str(pair) for pair in shown)}]"
 
-    def run(self) -> str:
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, without line ends."""
+        depth = self.options.depth
         for output in self.graph.outputs:
             # One item is a variable, what stands before its line, what stands before the lines below it, and its level.
             work: list[tuple[Variable, str, str, int]] = [(output, "", "", 1)]
             while work:
                 variable, prefix, below, level = work.pop()
-                self.lines.append(prefix + self._line(variable))
+                yield prefix + self._line(variable)
                 node = variable.owner
-                if node is None or node in self.printed or (self.depth > 0 and level >= self.depth):
+                if node is None or node in self.done or (depth > 0 and level >= depth):
                     continue
-                self.printed.add(node)
-                if self.stop_on_name and variable.name is not None:
+                self.done[node] = self._id(node)
+                if self.options.stop_on_name and variable.name is not None:
                     continue
                 last = len(node.inputs) - 1
                 for i in range(last, -1, -1):
                     following = below + ("  " if i == last else " |")
                     work.append((node.inputs[i], below + " |", following, level + 1))
-        return "\n".join(self.lines) + "\n"
+
+
+def _key(thing: Variable | Apply) -> Hashable:
+    """Constants of one value share an id; all else has its own."""
+    if isinstance(thing, Constant):
+        # The type stands beside the signature because a signature need not tell types of one dtype apart.
+        return (thing.name, thing.type, thing.signature())
+    return thing
+
+
+def _op_text(node: Apply, variable: Variable) -> str:
+    return str(node.op) if len(node.outputs) == 1 else f"{node.op}.{variable.index}"
+
+
+def _clients(graph: PrintableGraph) -> dict[Variable, list[tuple[Apply | None, int]]]:
+    found: dict[Variable, list[tuple[Apply | None, int]]] = {}
+    for node in toposort((), graph.outputs):
+        for i, variable in enumerate(node.inputs):
+            if variable.owner is not None:
+                found.setdefault(variable, []).append((node, i))
+    for i, variable in enumerate(graph.outputs):
+        found.setdefault(variable, []).append((None, i))
+    return found
 
 
 def debugprint(
@@ -144,7 +146,10 @@ def debugprint(
     file: IO[str] | Literal["str"] | None = None,
     ids: Ids = "CHAR",
     stop_on_name: bool = False,
+    done: IdTable | None = None,
     print_storage: bool = False,
+    print_clients: bool = False,
+    used_ids: IdTable | None = None,
 ) -> str | IO[str] | None:
     r"""Print a graph as an indented tree.
 
@@ -158,11 +163,19 @@ def debugprint(
     file : text file or "str", optional
         Where to print; None is standard output, "str" returns the text.
     ids : {"CHAR", "int", "id", ""}
-        How nodes are told apart: letters, numbers, Python's ids, or not at all.
+        How nodes are told apart: letters, numbers, Python's ids, or not at all. Constants of one type and value share
+        one.
     stop_on_name : bool
         Do not show what is below a variable that has a name.
+    done : dict, optional
+        Filled with the ids of what has been printed. What is in it already is not printed again below its line: give
+        one dictionary to several calls that shall share their ids.
     print_storage : bool
         Show the stored values of a compiled function.
+    print_clients : bool
+        Show the clients of a computed variable that has several: their ids, and the positions at which they take it.
+    used_ids : dict, optional
+        Filled with the ids of all that has been mentioned, printed or not (clients, nodes beyond `depth`).
 
     Returns
     -------
@@ -173,6 +186,8 @@ def debugprint(
     ------
     TypeError
         If `obj` is nothing that can be shown.
+    ValueError
+        If `ids` is none of the four.
 
     Examples
     --------
@@ -182,7 +197,9 @@ def debugprint(
     """
     if ids not in ("CHAR", "int", "id", ""):
         raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))
-    text = _Printer(printable_graph(obj), ids, print_type, stop_on_name, depth, print_storage).run()
+    options = TreeOptions(depth, print_type, ids, stop_on_name, print_storage, print_clients)
+    lines = TreePrinter(printable_graph(obj), options, done, used_ids).lines()
+    text = "".join(f"{line}\n" for line in lines)
     if file == "str":
         return text
     if file is None:

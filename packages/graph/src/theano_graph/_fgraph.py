@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._clone import clone_get_equiv
+from ._diagram import ShownAsHtml
 from ._errors import AlreadyThere, GraphError, IncompatibleReplacementError, MissingInputError, compose
 from ._nodes import Apply, Constant, Variable, describe
 from ._pickling import Ancestors
+from ._printable import PrintableGraph, printable_graph
 from ._walk import as_string, toposort
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ Client = tuple["Apply | Literal['output']", int]
 OUTPUT: Literal["output"] = "output"
 
 
-class FunctionGraph:
+class FunctionGraph(ShownAsHtml):
     """The graph between some inputs and outputs, with the clients of each variable, open to replacement.
 
     Parameters
@@ -408,3 +410,8 @@ def _check_boundary(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> 
                 compose("an input is given twice", where=[describe(variable)], mend="list each input once")
             )
         seen.add(variable)
+
+
+@printable_graph.register(FunctionGraph)
+def _printable(obj: FunctionGraph) -> PrintableGraph:
+    return PrintableGraph(obj.outputs, obj.toposort(), inputs=obj.inputs)

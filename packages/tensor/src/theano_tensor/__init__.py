@@ -5,6 +5,7 @@ from theano_graph import register_library
 from . import (
     _constructors_typed,
     _flags as _flags,
+    _printers as _printers,
     creation,
     elemwise,
     gradient as gradient,

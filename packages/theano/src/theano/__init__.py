@@ -22,6 +22,7 @@ from theano_graph import (
     config as config,
     debugprint as debugprint,
     generic as generic,
+    pp as pp,
     register_library,
 )
 from theano_linker_c import (

@@ -1,5 +1,15 @@
-"""Text pictures of graphs and functions."""
+"""Text and pictures of graphs and functions."""
 
 from theano_graph import (
+    DefaultPrinter as DefaultPrinter,
+    FunctionPrinter as FunctionPrinter,
+    OperatorPrinter as OperatorPrinter,
+    PatternPrinter as PatternPrinter,
     debugprint as debugprint,
+    min_informative_str as min_informative_str,
+    pp as pp,
+    pprint as pprint,
+    to_dot as to_dot,
+    to_mermaid as to_mermaid,
+    var_descriptor as var_descriptor,
 )

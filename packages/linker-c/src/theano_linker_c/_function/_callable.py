@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Variable, compose, printable_graph
+from theano_graph import Apply, ShownAsHtml, Variable, compose, printable_graph
 
 from .._container import Container
 from .._shared import SharedVariable
@@ -22,7 +22,7 @@ from ._views import ContainerView, Finder, ValueView
 KEPT_SUBSETS = 8
 
 
-class Function:
+class Function(ShownAsHtml):
     """A compiled function; made by :func:`function`.
 
     Call it with a value for each input, by position or by name. A call returns the outputs in the form in which they
@@ -245,4 +245,7 @@ def _printable_function(obj: Function) -> Any:
     fgraph = obj.maker.fgraph
     storage = {v: box.storage for v, box in zip(fgraph.inputs, obj.input_storage, strict=True)}
     order: list[Apply] = fgraph.toposort()
-    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage)
+    targets = obj.maker.signature.update_targets
+    new_values = fgraph.outputs[len(fgraph.outputs) - len(targets) :]
+    updates = {new: fgraph.inputs[target] for new, target in zip(new_values, targets, strict=True)}
+    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage, updates=updates)

@@ -1,0 +1,82 @@
+"""What the printers show of an object, whichever layer the object comes from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._errors import compose
+from ._nodes import Apply, Variable
+
+
+@dataclass(frozen=True)
+class PrintableGraph:
+    """What the printers show of an object.
+
+    Attributes
+    ----------
+    outputs : sequence of Variable
+        Roots of the trees.
+    order : sequence of Apply
+        The nodes in the order in which they run; their positions are printed. Empty when there is no order.
+    storage : mapping
+        Variable -> the list that holds its value, for ``print_storage``.
+    inputs : sequence of Variable
+        The declared inputs; empty when none are declared.
+    updates : mapping
+        Output -> the input that takes its value after a call.
+    """
+
+    outputs: Sequence[Variable]
+    order: Sequence[Apply] = ()
+    storage: Mapping[Variable, Any] = field(default_factory=dict)
+    inputs: Sequence[Variable] = ()
+    updates: Mapping[Variable, Variable] = field(default_factory=dict)
+
+
+@functools.singledispatch
+def printable_graph(obj: Any) -> PrintableGraph:
+    """Return what the printers show of `obj`; higher layers register their own classes (compiled functions)."""
+    raise TypeError(
+        compose(
+            f"cannot show an object of type {type(obj).__name__} as a graph",
+            mend="pass a variable, a node, a list of variables, a FunctionGraph or a compiled function",
+        )
+    )
+
+
+@printable_graph.register(Variable)
+def _of_variable(obj: Variable) -> PrintableGraph:
+    return PrintableGraph([obj])
+
+
+@printable_graph.register(Apply)
+def _of_node(obj: Apply) -> PrintableGraph:
+    return PrintableGraph(obj.outputs)
+
+
+@printable_graph.register(list)
+@printable_graph.register(tuple)
+def _of_list(obj: Sequence[Any]) -> PrintableGraph:
+    parts = [printable_graph(item) for item in obj]
+    if len(parts) == 1:
+        return parts[0]
+    return PrintableGraph(
+        outputs=[v for part in parts for v in part.outputs],
+        order=[node for part in parts for node in part.order],
+        storage={v: box for part in parts for v, box in part.storage.items()},
+        inputs=[v for part in parts for v in part.inputs],
+        updates={v: target for part in parts for v, target in part.updates.items()},
+    )
+
+
+def letters(number: int) -> str:
+    """Return A for 0, Z for 25, AA for 26, and so on."""
+    text = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        text = chr(ord("A") + digit) + text
+    return text

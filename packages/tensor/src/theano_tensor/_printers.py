@@ -1,0 +1,139 @@
+"""How the ops on tensors look in formulas: see :func:`theano_graph.pp`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from theano_graph import (
+    Fragment,
+    FunctionPrinter,
+    Op,
+    Operand,
+    OperatorPrinter,
+    Place,
+    TransparentPrinter,
+    Variable,
+    pprint,
+)
+from theano_linker_c import scalar
+
+from .elemwise import DimShuffle, Elemwise
+from .indexing import SYMBOL, IncSubtensor, Slice, Subtensor
+from .linear import Dot
+from .shape import Rebroadcast
+
+#: Operators bind as in Python; the higher, the tighter. Comparisons are written as functions.
+_OR, _XOR, _AND, _SUM, _PRODUCT, _SIGN, _POWER, _MEMBER = range(1, 9)
+
+
+class _ElemwisePrinter:
+    """Writes the operation on arrays as the one on numbers."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        node = variable.owner
+        assert node is not None
+        op = cast(Elemwise, node.op).scalar_op
+        printer = place.printer.of_op(op)
+        if printer is not None:
+            return printer.fragments(variable, place)
+        name = str(op) if len(node.outputs) == 1 else f"{op}.{variable.index}"
+        return FunctionPrinter(name).fragments(node.outputs[0], place)
+
+
+class _CompositePrinter:
+    """Writes a fused op as the formula of its inputs ``i0``, ``i1``, ..., and then the inputs."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        node = variable.owner
+        assert node is not None
+        composite = cast(scalar.Composite, node.op.scalar_op if isinstance(node.op, Elemwise) else node.op)
+        formula = place.printer(composite.outputs[variable.index or 0], minimal=place.minimal, max_length=400)
+        return FunctionPrinter(f"Composite{{{'; '.join(formula.splitlines())}}}").fragments(variable, place)
+
+
+class _DimShufflePrinter:
+    """Hides what only adds or drops dimensions of length 1; the reverse of all dimensions is ``x.T``."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        node = variable.owner
+        assert node is not None
+        op = cast(DimShuffle, node.op)
+        kept = [axis for axis in op.order if axis != "x"]
+        if kept == sorted(kept):
+            return [Operand(node.inputs[0], place.precedence)]
+        if op.order == tuple(reversed(range(op.input_ndim))):
+            return [Operand(node.inputs[0], _MEMBER), ".T"]
+        return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, op.order))}}}").fragments(variable, place)
+
+
+class _SubtensorPrinter:
+    """Writes ``x[1:n, 0]``."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        node = variable.owner
+        assert node is not None
+        x, *numbers = node.inputs
+        return [Operand(x, _MEMBER), *_index(node.op, numbers)]
+
+
+class _IncSubtensorPrinter:
+    """Writes ``inc_subtensor(x[1:n], y)``."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        node = variable.owner
+        assert node is not None
+        x, y, *numbers = node.inputs
+        op = cast(IncSubtensor, node.op)
+        name = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
+        return [f"{name}(", Operand(x, _MEMBER), *_index(op, numbers), ", ", Operand(y), ")"]
+
+
+def _index(op: Op, numbers: list[Variable]) -> list[Fragment]:
+    """Return the index in brackets, its symbolic numbers in their places."""
+    pieces: list[Fragment] = ["["]
+    remaining = iter(numbers)
+    for i, entry in enumerate(cast(Subtensor, op).entries):
+        if i:
+            pieces.append(", ")
+        if not isinstance(entry, Slice):
+            pieces.append(Operand(next(remaining)) if entry is SYMBOL else str(entry))
+            continue
+        bounds = (entry.start, entry.stop) if entry.step is None else (entry.start, entry.stop, entry.step)
+        for j, bound in enumerate(bounds):
+            if j:
+                pieces.append(":")
+            if bound is not None:
+                pieces.append(Operand(next(remaining)) if bound is SYMBOL else str(bound))
+    return [*pieces, "]"]
+
+
+_OPERATORS: tuple[tuple[Op, OperatorPrinter], ...] = (
+    (scalar.or_, OperatorPrinter("|", _OR, "both")),
+    (scalar.xor, OperatorPrinter("^", _XOR, "both")),
+    (scalar.and_, OperatorPrinter("&", _AND, "both")),
+    (scalar.add, OperatorPrinter("+", _SUM, "both")),
+    (scalar.sub, OperatorPrinter("-", _SUM)),
+    (scalar.mul, OperatorPrinter("*", _PRODUCT)),
+    (scalar.true_div, OperatorPrinter("/", _PRODUCT)),
+    (scalar.int_div, OperatorPrinter("//", _PRODUCT)),
+    (scalar.mod, OperatorPrinter("%", _PRODUCT)),
+    (scalar.neg, OperatorPrinter("-", _SIGN)),
+    (scalar.pow, OperatorPrinter("**", _POWER, "right")),
+)
+
+
+def _register() -> None:
+    for op, printer in _OPERATORS:
+        pprint.assign(op, printer)
+    pprint.assign(scalar.second, FunctionPrinter("fill"))
+    pprint.assign(scalar.Composite, _CompositePrinter())
+    pprint.assign(Elemwise, _ElemwisePrinter())
+    pprint.assign(DimShuffle, _DimShufflePrinter())
+    pprint.assign(Rebroadcast, TransparentPrinter())
+    pprint.assign(Dot, OperatorPrinter("\\dot", _PRODUCT))
+    pprint.assign(Subtensor, _SubtensorPrinter())
+    pprint.assign(IncSubtensor, _IncSubtensorPrinter())
+
+
+_register()
