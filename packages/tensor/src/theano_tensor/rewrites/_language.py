@@ -110,6 +110,12 @@ def is_stretched(variable: TensorVariable) -> bool:
     return all(variable.type.broadcastable)
 
 
+def negated(variable: Variable) -> TensorVariable | None:
+    """Return x if `variable` is ``-x`` for real floating-point x; the negative of an unsigned integer wraps around."""
+    inner = operands(variable, scalar.neg)
+    return inner[0] if inner is not None and is_float(inner[0]) else None
+
+
 def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
     """Return the node that is the only user of `variable`, or None."""
     clients = fgraph.clients(variable)

@@ -14,7 +14,7 @@ from theano_graph import Variable
 from theano_linker_c import scalar
 
 from .._variable import TensorVariable
-from ._language import call, number, operands
+from ._language import call, is_float, number, operands
 from ._products import Product
 
 #: Terms of a sum that are looked at to see whether two arguments are opposite.
@@ -55,6 +55,8 @@ def signed_sum(variable: TensorVariable) -> Signed:
 
 
 def _terms(variable: TensorVariable, weight: float) -> list[tuple[TensorVariable, float]] | None:
+    if not is_float(variable):
+        return None
     inputs = operands(variable, scalar.add)
     if inputs is not None:
         return [(v, weight) for v in inputs]
@@ -99,7 +101,12 @@ Atom = tuple[TensorVariable, int, int, float]
 
 
 def logistic_atom(variable: Variable) -> Atom | None:
-    """Return what `variable` is as a product of sigmoids, or None."""
+    """Return what `variable` is as a product of sigmoids of a floating-point argument, or None."""
+    atom = _atom(variable)
+    return atom if atom is not None and atom[0].type.dtype == getattr(variable.type, "dtype", None) else None
+
+
+def _atom(variable: Variable) -> Atom | None:
     inner = operands(variable, scalar.sigmoid)
     if inner is not None:
         return inner[0], 1, 0, 1.0

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from theano_graph import Variable
 from theano_linker_c import scalar
 
 from .._variable import TensorVariable
-from ._language import call, number, operands, scalar_constant
+from ._language import FLOATS, call, number, operands, scalar_constant
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
@@ -90,7 +93,7 @@ def flatten_product(
     Parameters
     ----------
     root : TensorVariable
-        Taken apart itself in any case.
+        Taken apart itself in any case, if it holds real floating-point numbers.
     enter : callable
         Whether a product inside may be taken apart.
     is_factor : callable, optional
@@ -98,15 +101,16 @@ def flatten_product(
     """
     product = Product()
     dtype = root.type.dtype
+    limits = np.finfo(dtype if dtype in FLOATS else "float64")
     stack: list[tuple[TensorVariable, int]] = [(root, 1)]
     while stack:
         variable, power = stack.pop()
         value = number(variable)
-        if value is not None and _absorb(product, value, power):
+        if value is not None and _absorb(product, value, power, limits):
             continue
         parts = None
         whole = is_factor is not None and is_factor(variable)
-        if not whole and variable.type.dtype == dtype and (variable is root or enter(variable)):
+        if not whole and variable.type.dtype == dtype and dtype in FLOATS and (variable is root or enter(variable)):
             parts = _parts(product, variable, power)
         if parts is None:
             product.multiply(variable, power)
@@ -118,12 +122,15 @@ def flatten_product(
     return product
 
 
-def _absorb(product: Product, value: float, power: int) -> bool:
-    """Multiply the coefficient by a constant; False where that would not be a finite number other than 0."""
+def _absorb(product: Product, value: float, power: int, limits: np.finfo[Any]) -> bool:
+    """Multiply the coefficient by a constant; False where the result is out of the range of normal numbers."""
     if isinstance(value, complex) or value == 0 or not math.isfinite(value):
         return False
-    coefficient = product.coefficient * float(value) ** power
-    if coefficient == 0 or not math.isfinite(coefficient):
+    try:
+        coefficient = product.coefficient * float(value) ** power
+    except OverflowError:
+        return False
+    if not float(limits.tiny) <= abs(coefficient) <= float(limits.max):
         return False
     product.coefficient = coefficient
     return True

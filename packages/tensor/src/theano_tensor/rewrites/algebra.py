@@ -14,7 +14,7 @@ from theano_optimize import Phase
 
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
-from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
+from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
 from ._products import flatten_product
 from ._registry import rule
 
@@ -100,13 +100,13 @@ def signs_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
         return None
     a, b = _inputs(node)
-    minus_a, minus_b = operands(a, scalar.neg), operands(b, scalar.neg)
+    minus_a, minus_b = negated(a), negated(b)
     if minus_a is not None and minus_b is not None:
-        return fitted(node, call(scalar.neg, call(scalar.add, minus_a[0], minus_b[0])))
+        return fitted(node, call(scalar.neg, call(scalar.add, minus_a, minus_b)))
     if minus_b is not None:
-        return fitted(node, call(scalar.sub, a, minus_b[0]))
+        return fitted(node, call(scalar.sub, a, minus_b))
     if minus_a is not None:
-        return fitted(node, call(scalar.sub, b, minus_a[0]))
+        return fitted(node, call(scalar.sub, b, minus_a))
     return None
 
 
@@ -116,12 +116,12 @@ def signs_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     if not is_float(node.outputs[0]):
         return None
     a, b = _inputs(node)
-    minus_b = operands(b, scalar.neg)
+    minus_b = negated(b)
     if minus_b is not None:
-        return fitted(node, call(scalar.add, a, minus_b[0]))
-    minus_a = operands(a, scalar.neg)
+        return fitted(node, call(scalar.add, a, minus_b))
+    minus_a = negated(a)
     if minus_a is not None:
-        return fitted(node, call(scalar.neg, call(scalar.add, minus_a[0], b)))
+        return fitted(node, call(scalar.neg, call(scalar.add, minus_a, b)))
     return None
 
 
@@ -131,10 +131,10 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
         return None
     a, b = _inputs(node)
-    minus_a, minus_b = operands(a, scalar.neg), operands(b, scalar.neg)
+    minus_a, minus_b = negated(a), negated(b)
     if minus_a is None and minus_b is None:
         return None
-    bare = call(node.op.scalar_op, a if minus_a is None else minus_a[0], b if minus_b is None else minus_b[0])
+    bare = call(node.op.scalar_op, a if minus_a is None else minus_a, b if minus_b is None else minus_b)
     if minus_a is not None and minus_b is not None:
         return fitted(node, bare)
     return fitted(node, call(scalar.neg, bare))
@@ -156,12 +156,13 @@ def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
 
-    As everywhere in the language, ``x * y / y`` is x also where y is zero.
+    As everywhere in the language, ``x * y / y`` is x also where y is zero, and ``x / x`` is 1.
     """
     root = node.outputs[0]
     if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):
         return None
-    if not any(is_product(v) or operands(v, scalar.sqr) for v in node.inputs):
+    of_itself = node.op.scalar_op == scalar.true_div and node.inputs[0] is node.inputs[1] and is_float(node.inputs[0])
+    if not of_itself and not any(is_product(v) or operands(v, scalar.sqr) for v in node.inputs):
         return None
     product = flatten_product(root, lambda v: sole_client(fgraph, v) is not None)
     if not product.complete or product.cost() >= product.nodes:
@@ -232,7 +233,7 @@ def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0)
 def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * x -> sqr(x)``."""
-    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.outputs[0].type.dtype != "bool":
         return fitted(node, call(scalar.sqr, _inputs(node)[0]))
     return None
 

@@ -115,6 +115,14 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
+def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
+    """Tell whether a view of a sum stretches it along the axes that were summed, so that a term meets its own sum."""
+    gone = op.axes(ndim)
+    kept = iter(range(ndim - len(gone)))
+    order = ["x" if axis in gone else next(kept) for axis in range(ndim)]
+    return order == list(range(ndim - len(gone)) if view is None else view.order)
+
+
 def _without_sum(factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
     below, view = _behind_view(factor)
@@ -123,6 +131,8 @@ def _without_sum(factor: TensorVariable, power: int, x: TensorVariable) -> Produ
         found = _sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:
             continue
+        if not _keeps_places(found[1], x.type.ndim, view):
+            return None
         _, exponentials = _shifted(x, found[1])
         total = cast(TensorVariable, found[1](exponentials))
         inside.multiply(candidate, -p)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
@@ -11,7 +13,7 @@ from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import AccumulatingReduce, Max, Min, Reduce, Sum
 from ..shape import size
-from ._language import call, can_replace, cast_to, is_float, is_stretched, operands, sole_client
+from ._language import call, can_replace, cast_to, is_float, is_stretched, number, operands, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -41,19 +43,25 @@ def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
 def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(c * x) -> c * sum(x)`` and ``sum(x / c) -> sum(x) / c`` where c is a single number."""
     (x,) = node.inputs
-    if not is_float(x) or sole_client(fgraph, x) is None:
+    if not is_float(x) or not is_float(node.outputs[0]) or sole_client(fgraph, x) is None:
         return None
     ndim = node.outputs[0].type.ndim
     inner = operands(x, scalar.mul)
     if inner is not None and len(inner) == 2:
         for c, other in (inner, reversed(inner)):
-            if is_stretched(c) and not is_stretched(other) and other.type.dtype == x.type.dtype:
+            if is_stretched(c) and not is_stretched(other) and _is_regular(c) and other.type.dtype == x.type.dtype:
                 return _as_type(node, call(scalar.mul, _number(c, ndim), _reduced(node, other)))
     inner = operands(x, scalar.true_div)
     if inner is not None and is_stretched(inner[1]) and not is_stretched(inner[0]):
-        if inner[0].type.dtype == x.type.dtype:
+        if number(inner[1]) != 0 and _is_regular(inner[1]) and inner[0].type.dtype == x.type.dtype:
             return _as_type(node, call(scalar.true_div, _reduced(node, inner[0]), _number(inner[1], ndim)))
     return None
+
+
+def _is_regular(c: TensorVariable) -> bool:
+    """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0."""
+    value = number(c)
+    return value is None or bool(np.isfinite(value))
 
 
 def _number(c: TensorVariable, ndim: int) -> TensorVariable:
@@ -105,7 +113,9 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of all elements of ``second(like, value)`` with a single number is that number times their count."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)
-    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]):
+    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]) or not _is_regular(inner[1]):
+        return None
+    if is_float(inner[1]) != is_float(node.outputs[0]):
         return None
     count = cast_to(size(inner[0]), node.outputs[0].type.dtype)
     return _as_type(node, call(scalar.mul, dimshuffle(inner[1], []), count))

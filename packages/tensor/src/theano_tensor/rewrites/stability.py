@@ -14,7 +14,7 @@ from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
-from ._language import call, fitted, is_float, number, operands, sole_client
+from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product
 from ._registry import rule
@@ -82,10 +82,11 @@ def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     x = one_minus(argument)
     if x is not None and is_float(x):
-        return fitted(node, call(scalar.log1p, call(scalar.neg, x)))
+        wide = cast_to(x, argument.type.dtype)
+        return fitted(node, call(scalar.log1p, call(scalar.neg, wide)))
     x = one_plus(argument)
     if x is not None and is_float(x):
-        return fitted(node, call(scalar.log1p, x))
+        return fitted(node, call(scalar.log1p, cast_to(x, argument.type.dtype)))
     return None
 
 
@@ -102,7 +103,7 @@ def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     for x, other, wanted, negate in pairs:
         inner = operands(x, scalar.exp)
         if inner is not None and number(other) == wanted:
-            result = call(scalar.expm1, inner[0])
+            result = call(scalar.expm1, cast_to(inner[0], node.outputs[0].type.dtype))
             return fitted(node, call(scalar.neg, result) if negate else result)
     return None
 
@@ -114,7 +115,8 @@ def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = None if p is None else operands(p, scalar.sigmoid)
     if inner is None or not is_float(inner[0]):
         return None
-    return fitted(node, call(scalar.sigmoid, call(scalar.neg, inner[0])))
+    wide = cast_to(inner[0], node.outputs[0].type.dtype)
+    return fitted(node, call(scalar.sigmoid, call(scalar.neg, wide)))
 
 
 @rule(scalar.mul, scalar.true_div, scalar.neg, reach=6, **STABILIZE)  # type: ignore[arg-type]  # as above
