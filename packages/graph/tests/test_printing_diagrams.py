@@ -63,6 +63,8 @@ class TestDot(unittest.TestCase):
         text = to_dot(join(other(x)), with_ids=True, high_contrast=False, colours={"Join": "orange"})
         self.assertIn("other 0", shapes(text))
         self.assertEqual(shapes(text)["join 1"], 'shape=ellipse, color="orange"')
+        out = join(x)
+        self.assertIn(', color="green", penwidth=3', shapes(to_dot(out, borders={out.owner: "green"}))["join"])
 
     def test_text_of_users_is_escaped_and_cut(self) -> None:
         wild = NUMBER.make_variable('a"];\\n\n<b>')

@@ -154,6 +154,7 @@ def to_dot(
     with_ids: bool = False,
     high_contrast: bool = True,
     colours: Mapping[str, str] | None = None,
+    borders: Mapping[Apply, str] | None = None,
     max_label_size: int = 70,
     names_only: bool = False,
 ) -> str:
@@ -170,6 +171,8 @@ def to_dot(
         Fill the shapes with their colours; otherwise the colours are those of the borders.
     colours : mapping, optional
         Part of the name of an op's class -> colour of its nodes; the first that fits counts.
+    borders : mapping, optional
+        Node -> colour of a thick border around it.
     max_label_size : int
         Longer labels are cut.
     names_only : bool
@@ -197,9 +200,12 @@ def to_dot(
     """
     built = _build(obj, compact, with_ids, colours, max_label_size, not names_only)
     lines = ["digraph {"]
-    for shape in built.shapes.values():
+    bordered = {} if borders is None else borders
+    for thing, shape in built.shapes.items():
         form = "ellipse" if shape.kind == "apply" else "box"
         fill = f'style=filled, fillcolor="{shape.fill}"' if high_contrast else f'color="{shape.fill}"'
+        if isinstance(thing, Apply) and thing in bordered:
+            fill += f', color="{bordered[thing]}", penwidth=3'
         lines.append(f"  {shape.key} [label={_dot_text(shape.label)}, shape={form}, {fill}];")
     for edge in built.edges:
         marks = [f"label={_dot_text(edge.label)}"] if edge.label else []

@@ -1,8 +1,11 @@
-"""Names that are looked up in the testing package when asked for, so that `import theano` goes without it."""
+"""What is imported when it is asked for, so that `import theano` goes without it."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 FROM_TESTING = frozenset({"numeric_grad", "verify_grad"})
 
@@ -12,3 +15,24 @@ def from_testing(module: str, name: str) -> object:
     if name in FROM_TESTING:
         return getattr(importlib.import_module("theano.tests.unittest_tools"), name)
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def picture_drawers() -> list[Callable[[str, str], bytes]]:
+    """Return functions of (text for Graphviz, format) that draw a picture, one for each library that is installed."""
+    drawers: list[Callable[[str, str], bytes]] = []
+    for name, drawer in (("pydot", _draw_with_pydot), ("graphviz", _draw_with_graphviz)):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        drawers.append(partial(drawer, library))
+    return drawers
+
+
+def _draw_with_pydot(library: Any, text: str, kind: str) -> bytes:
+    (graph,) = library.graph_from_dot_data(text)
+    return bytes(graph.create(prog="dot", format=kind))
+
+
+def _draw_with_graphviz(library: Any, text: str, kind: str) -> bytes:
+    return bytes(library.Source(text).pipe(format=kind))

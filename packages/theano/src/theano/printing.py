@@ -13,3 +13,5 @@ from theano_graph import (
     to_mermaid as to_mermaid,
     var_descriptor as var_descriptor,
 )
+
+from ._pictures import PictureError as PictureError, pydotprint as pydotprint

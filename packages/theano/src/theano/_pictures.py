@@ -1,0 +1,193 @@
+"""Pictures of graphs in files, drawn by Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from theano_graph import (
+    Apply,
+    FunctionGraph,
+    TheanoError,
+    Variable,
+    applys_between,
+    compose,
+    printable_graph,
+    to_dot,
+)
+
+from ._lazy import picture_drawers
+
+_COLOURS: Mapping[str, str] = {
+    "GpuFromHost": "red",
+    "HostFromGpu": "red",
+    "Scan": "yellow",
+    "Shape": "brown",
+    "IfElse": "magenta",
+    "Elemwise": "#FFAABB",
+    "Subtensor": "#BF80FF",
+    "Alloc": "#FFAA22",
+}
+_EXTENSIONS = frozenset({"dot", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "svg"})
+_LEFT, _RIGHT, _BOTH = "blue", "red", "purple"
+
+
+class PictureError(TheanoError, RuntimeError):
+    """A picture cannot be drawn: Graphviz or the library that calls it is missing or has failed."""
+
+
+def pydotprint(
+    fct: Any,
+    outfile: str | Path | None = None,
+    compact: bool = True,
+    format: str = "png",
+    with_ids: bool = False,
+    high_contrast: bool = True,
+    cond_highlight: Apply | bool | None = None,
+    colorCodes: Mapping[str, str] | None = None,
+    max_label_size: int = 70,
+    scan_graphs: bool = False,
+    var_with_name_simple: bool = False,
+    print_output_file: bool = True,
+    return_image: bool = False,
+) -> bytes | None:
+    """Draw a graph to a file.
+
+    Parameters
+    ----------
+    fct : Variable, Apply, FunctionGraph, compiled function, or list of these
+    outfile : path, optional
+        By default ``theano.pydotprint`` with the extension of the format, in the current directory.
+    compact : bool
+        Leave out computed variables that have no name.
+    format : str
+        A format that Graphviz knows, for instance "png" or "svg"; "dot" is the text for Graphviz, which needs no
+        library. Unless it is given, the extension of `outfile` counts.
+    with_ids : bool
+        Number the nodes by their positions in the order of execution, and the variables.
+    high_contrast : bool
+        Fill the shapes with their colours in place of colouring the borders.
+    cond_highlight : Apply or bool, optional
+        A lazy conditional, or True for the first in the graph: borders tell which nodes are needed for its first
+        branch alone (blue), for its second alone (red), and for both (purple).
+    colorCodes : mapping, optional
+        Part of the name of an op's class -> colour of its nodes.
+    max_label_size : int
+        Longer labels are cut.
+    scan_graphs : bool
+        Draw the inner graph of each loop too, to files that are named after the op and its position.
+    var_with_name_simple : bool
+        Show the name of a variable without its type.
+    print_output_file : bool
+        Print where the file is.
+    return_image : bool
+        Return the picture and write no file.
+
+    Returns
+    -------
+    bytes or None
+        The picture if `return_image`.
+
+    Raises
+    ------
+    PictureError
+        If neither pydot nor graphviz is installed, or if they fail.
+    TypeError
+        If `fct` is nothing that can be shown.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> pydotprint(T.vector("v") * 2, format="dot", return_image=True)[:9]
+    b'digraph {'
+    """
+    path = None if outfile is None else Path(outfile)
+    extension = "" if path is None else path.suffix[1:].lower()
+    kind = extension if extension in _EXTENSIONS and format == "png" else format
+    if path is None:
+        path = Path(f"theano.pydotprint.{kind}")
+    elif extension != kind:
+        path = path.with_name(f"{path.name}.{kind}")
+
+    def picture(part: Any, borders: Mapping[Apply, str]) -> bytes:
+        text = to_dot(
+            part,
+            compact=compact,
+            with_ids=with_ids,
+            high_contrast=high_contrast,
+            colours=_COLOURS if colorCodes is None else colorCodes,
+            borders=borders,
+            max_label_size=max_label_size,
+            names_only=var_with_name_simple,
+        )
+        return text.encode() if kind == "dot" else _draw(text, kind)
+
+    image = picture(fct, _borders(fct, cond_highlight))
+    if return_image:
+        return image
+    _write(path, image, print_output_file)
+    if scan_graphs:
+        for position, node, inner in _inner_graphs(fct):
+            name = f"{path.stem}_{type(node.op).__name__}_{position}{path.suffix}"
+            _write(path.with_name(name), picture(inner, {}), print_output_file)
+    return None
+
+
+def _write(path: Path, image: bytes, say: bool) -> None:
+    path.write_bytes(image)
+    if say:
+        print(f"The output file is available at {path}")
+
+
+def _draw(text: str, kind: str) -> bytes:
+    drawers = picture_drawers()
+    if not drawers:
+        raise PictureError(
+            compose(
+                f"pydotprint: a picture in the format {kind!r} needs the library pydot or graphviz; none is there",
+                mend="install one of them and the programs of Graphviz, or pass format='dot' for text",
+            )
+        )
+    failures: list[str] = []
+    for drawer in drawers:
+        try:
+            return drawer(text, kind)
+        # The libraries have errors of their own; each says why Graphviz did not draw.
+        except Exception as error:  # noqa: BLE001
+            failures.append(f"{type(error).__name__}: {error}")
+    raise PictureError(
+        compose(
+            f"pydotprint: Graphviz did not draw the picture in the format {kind!r}",
+            where=failures,
+            mend="install the programs of Graphviz (`dot` must be on the path), or pass format='dot' for text",
+        )
+    )
+
+
+def _order(fct: Any) -> list[Apply]:
+    graph = printable_graph(fct)
+    return list(graph.order) or applys_between((), graph.outputs)
+
+
+def _inner_graphs(fct: Any) -> Iterator[tuple[int, Apply, FunctionGraph]]:
+    for position, node in enumerate(_order(fct)):
+        inner = getattr(node.op, "fgraph", None)
+        if isinstance(inner, FunctionGraph):
+            yield position, node, inner
+
+
+def _borders(fct: Any, cond_highlight: Apply | bool | None) -> dict[Apply, str]:
+    if not cond_highlight:
+        return {}
+    node = cond_highlight if isinstance(cond_highlight, Apply) else None
+    if node is None:
+        node = next((node for node in _order(fct) if "IfElse" in type(node.op).__name__), None)
+        if node is None:
+            return {}
+    count = len(node.outputs)
+    branches: list[list[Variable]] = [node.inputs[1 : 1 + count], node.inputs[1 + count : 1 + 2 * count]]
+    left, right = (dict.fromkeys(applys_between((), branch)) for branch in branches)
+    return {
+        n: _BOTH if n in left and n in right else _LEFT if n in left else _RIGHT for n in dict.fromkeys([*left, *right])
+    }
