@@ -140,6 +140,7 @@ class Flag:
     fixed: bool
     value: Any = None
     source: str | None = None
+    on_change: Callable[[Any], None] | None = None
 
     def set(self, value: Any, source: str) -> None:
         """Parse, validate and store `value`."""
@@ -153,6 +154,8 @@ class Flag:
                 )
             ) from None
         self.source = source
+        if self.on_change is not None:
+            self.on_change(self.value)
 
 
 @dataclass
@@ -249,7 +252,15 @@ class Config:
     _environ: Mapping[str, str]
     _sources: _Sources | None
 
-    def add_flag(self, name: str, doc: str, kind: FlagKind[Any], *, fixed: bool = False) -> None:
+    def add_flag(
+        self,
+        name: str,
+        doc: str,
+        kind: FlagKind[Any],
+        *,
+        fixed: bool = False,
+        on_change: Callable[[Any], None] | None = None,
+    ) -> None:
         """Declare a flag.
 
         Parameters
@@ -261,6 +272,8 @@ class Config:
         kind : FlagKind
         fixed : bool
             Whether assignments in the program are refused: the flag only makes sense at start.
+        on_change : callable, optional
+            Told the value when it is first read and whenever it is set, so that hot code need not ask.
 
         Raises
         ------
@@ -269,7 +282,7 @@ class Config:
         """
         if name in self._flags:
             raise ConfigError(compose(f"flag `{name}` is declared twice"))
-        self._flags[name] = Flag(name, doc, kind, fixed)
+        self._flags[name] = Flag(name, doc, kind, fixed, on_change=on_change)
 
     def flag_names(self) -> list[str]:
         """Return the names of all declared flags, sorted."""
@@ -374,6 +387,13 @@ class Config:
 config = Config()
 
 
-def add_flag(name: str, doc: str, kind: FlagKind[Any], *, fixed: bool = False) -> None:
+def add_flag(
+    name: str,
+    doc: str,
+    kind: FlagKind[Any],
+    *,
+    fixed: bool = False,
+    on_change: Callable[[Any], None] | None = None,
+) -> None:
     """Declare a flag of :data:`config`; see :meth:`Config.add_flag`."""
-    config.add_flag(name, doc, kind, fixed=fixed)
+    config.add_flag(name, doc, kind, fixed=fixed, on_change=on_change)

@@ -36,6 +36,14 @@ class AlreadyThere(TheanoError):
     """Raised by a feature in ``on_attach`` when an equivalent feature is attached: the attachment is cancelled."""
 
 
+class MissingTestValueError(TheanoError, AttributeError):
+    """A test value is needed of a variable that has none, or none that fits its type."""
+
+
+class ReplacementKeptError(InconsistencyError):
+    """A replacement should have removed some nodes from a graph, but they are there still; it has been undone."""
+
+
 class MissingRuleError(TheanoError, NotImplementedError):
     """A rule table has no entry for an op that needs one."""
 

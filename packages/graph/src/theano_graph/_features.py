@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
-from ._errors import AlreadyThere, InconsistencyError
-from ._nodes import Apply, Variable
+from ._errors import AlreadyThere, InconsistencyError, ReplacementKeptError, compose
+from ._nodes import Apply, Variable, describe
 
 if TYPE_CHECKING:
     from ._fgraph import FunctionGraph
@@ -21,7 +23,15 @@ def _default(method: MethodT) -> MethodT:
 
 
 class Feature:
-    """Base of features; override the callbacks of interest."""
+    """Base of features; override the callbacks of interest.
+
+    A feature may lend methods to the graph: `provides` maps the name of a method of the graph to that of a method of
+    the feature, which gets the graph as its first argument. ``fgraph.checkpoint()`` works while a :class:`History` is
+    attached.
+    """
+
+    #: Name on the graph -> name of the feature's method.
+    provides: ClassVar[Mapping[str, str]] = {}
 
     @_default
     def on_attach(self, fgraph: FunctionGraph) -> None:
@@ -77,7 +87,10 @@ class History(Feature):
     Examples
     --------
     ``mark = history.checkpoint(fgraph)``; after some replacements, ``history.revert(fgraph, mark)`` restores the graph.
+    The graph offers the same: ``fgraph.checkpoint()``, ``fgraph.revert(mark)``.
     """
+
+    provides = {"checkpoint": "checkpoint", "revert": "revert"}
 
     def __init__(self) -> None:
         self._changes: list[tuple[Apply | Literal["output"], int, Variable]] = []
@@ -85,8 +98,8 @@ class History(Feature):
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Refuse a second history."""
-        if any(isinstance(f, History) for f in fgraph.features):
-            raise AlreadyThere("a History is attached already")
+        if any(isinstance(f, type(self)) for f in fgraph.features):
+            raise AlreadyThere(f"a {type(self).__name__} is attached already")
 
     def on_change_input(
         self,
@@ -118,18 +131,101 @@ class History(Feature):
             self._reverting = False
 
 
-class ReplaceValidate(History):
-    """Replacement with validation: changes that another feature refuses are undone.
+class Validator(Feature):
+    """Lets the features of a graph check it: ``fgraph.validate()`` and ``fgraph.consistent()``.
 
-    A feature refuses through a method ``validate(fgraph)`` that raises :class:`InconsistencyError`.
+    A feature refuses a graph through a method ``validate(fgraph)`` that raises :class:`InconsistencyError`.
     """
 
+    provides = {"validate": "validate_all", "consistent": "is_consistent"}
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Refuse a second validator."""
+        if any(isinstance(f, type(self)) for f in fgraph.features):
+            raise AlreadyThere(f"a {type(self).__name__} is attached already")
+
     def validate_all(self, fgraph: FunctionGraph) -> None:
-        """Let every feature with a `validate` method check the graph."""
+        """Let every feature with a `validate` method check the graph.
+
+        Raises
+        ------
+        InconsistencyError
+            From the first feature that refuses it.
+        """
         for feature in fgraph.features:
             check = getattr(feature, "validate", None)
             if check is not None:
                 check(fgraph)
+
+    def is_consistent(self, fgraph: FunctionGraph) -> bool:
+        """Tell whether no feature refuses the graph."""
+        try:
+            self.validate_all(fgraph)
+        except InconsistencyError:
+            return False
+        return True
+
+
+class ReplaceValidate(History, Validator):
+    """Replacement with validation: changes that another feature refuses are undone.
+
+    The graph offers ``fgraph.replace_validate(old, new, reason)``, ``fgraph.replace_all_validate(pairs, reason)`` and
+    ``fgraph.replace_all_validate_remove(pairs, remove, reason)``, and what :class:`History` and :class:`Validator` do.
+    """
+
+    provides = {
+        **History.provides,
+        **Validator.provides,
+        "replace_validate": "replace_validate",
+        "replace_all_validate": "replace_all_validate",
+        "replace_all_validate_remove": "replace_all_validate_remove",
+    }
+
+    def replace_validate(self, fgraph: FunctionGraph, old: Variable, new: Variable, reason: object = None) -> None:
+        """Replace `old` by `new`, unless a feature refuses the result; see :meth:`replace_all_validate`."""
+        self.replace_all_validate(fgraph, [(old, new)], reason)
+
+    def replace_all_validate_remove(
+        self,
+        fgraph: FunctionGraph,
+        pairs: Iterable[tuple[Variable, Variable]],
+        remove: Iterable[Apply],
+        reason: object = None,
+        warn: bool = True,
+    ) -> None:
+        """Make all replacements, or none if one of the nodes in `remove` is still there afterwards.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        pairs : iterable of pairs of Variable
+        remove : iterable of Apply
+            What the replacements should make unnecessary.
+        reason : object, optional
+        warn : bool
+            Whether to warn as well.
+
+        Raises
+        ------
+        ReplacementKeptError
+            If a node is still there; the graph is as before.
+        InconsistencyError
+            If a feature refuses the result; the graph is as before.
+        """
+        mark = self.checkpoint(fgraph)
+        self.replace_all_validate(fgraph, pairs, reason)
+        kept = [node for node in remove if node in fgraph.apply_nodes]
+        if not kept:
+            return
+        self.revert(fgraph, mark)
+        text = compose(
+            f"a replacement{'' if reason is None else f' by {reason}'} did not remove {kept[0].op}",
+            where=[describe(kept[0].outputs[0])],
+            mend="replace every variable that still uses it",
+        )
+        if warn:
+            warnings.warn(text, stacklevel=2)
+        raise ReplacementKeptError(text)
 
     def replace_all_validate(
         self, fgraph: FunctionGraph, pairs: Iterable[tuple[Variable, Variable]], reason: object = None
@@ -151,7 +247,9 @@ class ReplaceValidate(History):
 
 
 class NodeFinder(Bookkeeper):
-    """Finds the nodes of an op without a walk."""
+    """Finds the nodes of an op without a walk; the graph offers ``fgraph.get_nodes(op)``."""
+
+    provides = {"get_nodes": "get_nodes"}
 
     def __init__(self) -> None:
         self._nodes: dict[Any, dict[Apply, None]] = {}
@@ -170,3 +268,88 @@ class NodeFinder(Bookkeeper):
     def nodes_of(self, op: Any) -> list[Apply]:
         """Return the nodes with an op equal to `op`, in order of arrival."""
         return list(self._nodes.get(op, ()))
+
+    def get_nodes(self, fgraph: FunctionGraph, op: Any) -> list[Apply]:
+        """Return the nodes of `fgraph` with an op equal to `op`."""
+        return self.nodes_of(op)
+
+
+class PrintListener(Feature):
+    """Writes a line about each change of a graph.
+
+    Parameters
+    ----------
+    active : bool
+        Whether to write; may be set later.
+    file : text file, optional
+        The standard output by default.
+    """
+
+    def __init__(self, active: bool = True, file: TextIO | None = None) -> None:
+        self.active = active
+        self.file = file
+
+    def _write(self, text: str) -> None:
+        if self.active:
+            (sys.stdout if self.file is None else self.file).write(f"-- {text}\n")
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Tell of the graph."""
+        self._write(f"attaching to: {fgraph}")
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Tell of the graph."""
+        self._write(f"detaching from: {fgraph}")
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Tell of the node and the reason."""
+        self._write(f"importing: {node}, reason: {reason}")
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Tell of the node and the reason."""
+        self._write(f"pruning: {node}, reason: {reason}")
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        """Tell what changed."""
+        user = "the graph, output" if isinstance(node, str) else f"{node.op}, input"
+        self._write(f"changing: {user} {i} from {old} to {new}, reason: {reason}")
+
+
+class NoOutputFromInplace(Feature):
+    """Refuses graphs in which some outputs are made by overwriting an operand.
+
+    Parameters
+    ----------
+    first_output_idx, last_output_idx : int
+        The outputs concerned, as in a slice; all by default.
+    """
+
+    def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None) -> None:
+        self.first_output_idx = first_output_idx
+        self.last_output_idx = last_output_idx
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        """Check the graph.
+
+        Raises
+        ------
+        InconsistencyError
+            Naming the first output that is made in place.
+        """
+        for output in fgraph.outputs[self.first_output_idx : self.last_output_idx]:
+            if output.owner is not None and output.owner.op.destroy_map.get(output.index):
+                raise InconsistencyError(
+                    compose(
+                        f"{output.owner.op} would make an output of the graph by overwriting its operand",
+                        where=[describe(output)],
+                        mend="use the form of the op that does not work in place",
+                    )
+                )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
 
 from ._clone import clone_get_equiv
 from ._diagram import ShownAsHtml
-from ._errors import AlreadyThere, GraphError, IncompatibleReplacementError, MissingInputError, compose
+from ._errors import AlreadyThere, CycleError, GraphError, IncompatibleReplacementError, MissingInputError, compose
 from ._nodes import Apply, Constant, Variable, describe
 from ._pickling import Ancestors
 from ._printable import PrintableGraph, printable_graph
-from ._walk import as_string, toposort
+from ._text import as_string
+from ._walk import toposort
 
 if TYPE_CHECKING:
     from ._features import Feature
@@ -39,7 +43,7 @@ class FunctionGraph(ShownAsHtml):
     MissingInputError
         If the outputs need a variable that is neither an input nor a constant.
     GraphError
-        If an input is given twice, or has an owner inside the graph.
+        If an input is given twice, or a node belongs to another graph already (only without `clone`).
 
     Invariants
     ----------
@@ -65,6 +69,10 @@ class FunctionGraph(ShownAsHtml):
         self._nodes: dict[Apply, None] = {}
         self._clients: dict[Variable, dict[Client, None]] = {v: {} for v in self.inputs}
         self._features: list[Feature] = []
+        # What nodes are marked with while they are here, and after they have left.
+        self._here, self._left = _Membership(self), _Membership(self)
+        self._left_leaves: WeakSet[Variable] = WeakSet()
+        self._lent: dict[str, Callable[..., Any]] = {}
         # Callbacks by name, in order of attachment: the lists stay short and are walked at each change.
         self._callbacks: dict[str, list[Any]] = {}
         for i, output in enumerate(self.outputs):
@@ -141,18 +149,24 @@ class FunctionGraph(ShownAsHtml):
             If the type of `new` does not fit; the graph is as before.
         MissingInputError
             If `new` needs a variable that the graph does not have; the graph is as before.
+        CycleError
+            If `new` is made from `old`; the graph is as before.
+        GraphError
+            If `old` was never in the graph. One that has left it, for instance because an earlier replacement of
+            the same step removed its last use, is ignored.
         """
         if old is new:
             return
         clients = self._clients.get(old)
         if clients is None:
-            # Gone already, for instance because an earlier replacement of the same step removed its last use.
-            return
+            if self._has_left(old):
+                return
+            raise self._foreign(old, "be replaced")
         new = self._fitting(old, new, reason)
         if new is old:
             return
         is_new = new not in self._clients
-        self._import(new, reason)
+        self._import(new, reason, replaces=old)
         if is_new and new.name is None and new.owner is not None:
             new.name = old.name
         for client in list(clients):
@@ -174,11 +188,14 @@ class FunctionGraph(ShownAsHtml):
         IncompatibleReplacementError, MissingInputError
             As for :meth:`replace`.
         """
-        old = self.outputs[i] if isinstance(node, str) else node.inputs[i]
+        if node != OUTPUT and node not in self._nodes:
+            raise GraphError(compose(f"{node} is not a node of this graph", mend="pass one of `fgraph.apply_nodes`"))
+        places = self.outputs if isinstance(node, str) else node.inputs
+        if not 0 <= i < len(places):
+            raise GraphError(compose(f"{node} has no place {i}: there are {len(places)}"))
+        old = places[i]
         if old is new:
             return
-        if (node, i) not in self._clients.get(old, {}):
-            raise GraphError(compose(f"{node} is not a node of this graph"))
         new = self._fitting(old, new, reason)
         self._import(new, reason)
         self._move_client((node, i), old, new)
@@ -204,7 +221,24 @@ class FunctionGraph(ShownAsHtml):
         del self._clients[old][client]
         self._clients[new][client] = None
 
-    def _fitting(self, old: Variable, new: Variable, reason: object) -> Variable:
+    def _has_left(self, variable: object) -> bool:
+        if not isinstance(variable, Variable):
+            return False
+        return variable in self._left_leaves or getattr(variable.owner, "_membership", None) is self._left
+
+    def _foreign(self, variable: object, verb: str) -> GraphError:
+        if not isinstance(variable, Variable):
+            return GraphError(compose(f"only a variable can {verb}, not {variable!r}"))
+        mend = "pass one of `fgraph.variables`"
+        if variable in self.memo:
+            mend = "the graph works on copies: pass `fgraph.memo[variable]`, or make the graph with clone=False"
+        return GraphError(
+            compose(f"a variable that is not in this graph cannot {verb}", where=[describe(variable)], mend=mend)
+        )
+
+    def _fitting(self, old: Variable, new: object, reason: object) -> Variable:
+        if not isinstance(new, Variable):
+            raise TypeError(compose(f"only a variable can stand in a graph, not {new!r}", where=[describe(old)]))
         if old.type.is_super(new.type):
             return new
         try:
@@ -219,11 +253,14 @@ class FunctionGraph(ShownAsHtml):
                 )
             ) from error
 
-    def _import(self, variable: Variable, reason: object) -> None:
+    def _import(self, variable: Variable, reason: object, replaces: Variable | None = None) -> None:
         """Take `variable` and the nodes that it needs into the graph; on failure nothing has changed."""
         if variable in self._clients:
             return
         new_nodes = toposort(self._clients, [variable])
+        here = self._here
+        for node in new_nodes:
+            self._check_newcomer(node, replaces)
         for leaf in {v for node in new_nodes for v in node.inputs} | {variable}:
             if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
                 raise self._missing(leaf, new_nodes, reason)
@@ -232,12 +269,42 @@ class FunctionGraph(ShownAsHtml):
         on_import = self._callbacks.get("on_import", ())
         for node in new_nodes:
             self._nodes[node] = None
+            node._membership = here
             for output in node.outputs:
                 self._clients.setdefault(output, {})
             for i, v in enumerate(node.inputs):
                 self._clients.setdefault(v, {})[(node, i)] = None
             for callback in on_import:
                 callback(self, node, reason)
+
+    def _check_newcomer(self, node: Apply, replaces: Variable | None) -> None:
+        """Refuse a node of another graph, one whose outputs say something else, and one that would close a cycle."""
+        membership = getattr(node, "_membership", None)
+        if membership is not None and membership is not self._left and membership.holds(node):
+            raise GraphError(
+                compose(
+                    f"{node.op} belongs to another function graph",
+                    where=[describe(node.outputs[0])],
+                    mend="copy it (clone=True, clone_graph), or `disown()` the other graph if it is not needed",
+                )
+            )
+        for i, output in enumerate(node.outputs):
+            if output.owner is not node or output.index != i:
+                raise GraphError(
+                    compose(
+                        f"output {i} of {node.op} says that it is output {output.index} of another node",
+                        where=[describe(output)],
+                        mend="leave `owner` and `index` to Apply",
+                    )
+                )
+        if replaces is not None and replaces in node.inputs:
+            raise CycleError(
+                compose(
+                    f"`{replaces}` cannot be replaced by something made from it: the graph would have a cycle",
+                    where=[describe(replaces), describe(node.outputs[0])],
+                    mend="make the replacement from the inputs of what it replaces, or change the inputs one by one",
+                )
+            )
 
     def _missing(self, leaf: Variable, nodes: Sequence[Apply], reason: object) -> MissingInputError:
         where = [describe(leaf)]
@@ -263,10 +330,12 @@ class FunctionGraph(ShownAsHtml):
             node = v.owner
             if node is None:
                 self._clients.pop(v, None)
+                self._left_leaves.add(v)
                 continue
             if node not in self._nodes or any(self._clients.get(o) for o in node.outputs):
                 continue
             del self._nodes[node]
+            node._membership = self._left
             for output in node.outputs:
                 self._clients.pop(output, None)
             for i, parent in enumerate(node.inputs):
@@ -282,15 +351,27 @@ class FunctionGraph(ShownAsHtml):
         """Attach a feature: it is told of all changes from now on.
 
         A feature may raise :class:`AlreadyThere` in `on_attach` when an equivalent one is there; nothing is attached.
+
+        Raises
+        ------
+        TypeError
+            If it has none of the methods of a :class:`Feature`.
+        GraphError
+            If it lends the graph a method of a name that is taken.
         """
         if feature in self._features:
             return
+        if isinstance(feature, type) or not any(hasattr(feature, name) for name in _CALLBACKS):
+            raise TypeError(
+                compose(f"{feature!r} is no feature", mend="pass an instance of a subclass of theano_graph.Feature")
+            )
         attach = getattr(feature, "on_attach", None)
         if attach is not None:
             try:
                 attach(self)
             except AlreadyThere:
                 return
+        self._check_lent(feature)
         self._features.append(feature)
         self._index_callbacks()
 
@@ -312,10 +393,39 @@ class FunctionGraph(ShownAsHtml):
 
     def _index_callbacks(self) -> None:
         self._callbacks = {}
+        self._lent = {}
+        for feature in self._features:
+            for name, method in getattr(feature, "provides", {}).items():
+                self._lent[name] = getattr(feature, method)
         for name in ("on_import", "on_prune", "on_change_input", "orderings"):
             found = [getattr(f, name) for f in self._features if _overrides(f, name)]
             if found:
                 self._callbacks[name] = found
+
+    def _check_lent(self, feature: Feature) -> None:
+        for name in getattr(feature, "provides", {}):
+            if name not in self._lent and not hasattr(type(self), name):
+                continue
+            lender = getattr(self._lent.get(name), "__self__", self)
+            raise GraphError(
+                compose(
+                    f"{type(feature).__name__} lends the graph `{name}`, which {type(lender).__name__} offers already",
+                    mend="remove that feature first, or do without this one",
+                )
+            )
+
+    if not TYPE_CHECKING:  # so that a name that no feature lends is still found by the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            lent = self.__dict__.get("_lent", {}).get(name)
+            if lent is None:
+                raise AttributeError(
+                    compose(
+                        f"a function graph has no attribute `{name}`",
+                        mend="attach the feature that lends it, if there is one: History, ReplaceValidate, NodeFinder",
+                    )
+                )
+            return partial(lent, self)
 
     def execute_callbacks(self, name: str, *args: Any) -> None:
         """Call the method `name` of each feature that has one."""
@@ -327,6 +437,15 @@ class FunctionGraph(ShownAsHtml):
     def collect_callbacks(self, name: str, *args: Any) -> dict[Feature, Any]:
         """Call the method `name` of each feature that has one; return what each gave."""
         return {f: getattr(f, name)(self, *args) for f in self._features if hasattr(f, name)}
+
+    def disown(self) -> None:
+        """Give all nodes free, for another graph without a copy; this one is empty afterwards, without features."""
+        for feature in self.features:
+            self.remove_feature(feature)
+        for node in self._nodes:
+            node._membership = None
+        for content in (self._nodes, self._clients, self._input_set, self.inputs, self.outputs, self.memo):
+            content.clear()
 
     # ---- copies and checks
 
@@ -366,11 +485,18 @@ class FunctionGraph(ShownAsHtml):
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
-        return {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
+        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
+        for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent"):
+            del state[name]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         del state["nodes"]
         self.__dict__.update(state)
+        self._here, self._left = _Membership(self), _Membership(self)
+        self._left_leaves = WeakSet()
+        for node in self._nodes:
+            node._membership = self._here
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:
@@ -389,6 +515,31 @@ class FunctionGraph(ShownAsHtml):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+_CALLBACKS = (
+    "on_attach",
+    "on_detach",
+    "on_import",
+    "on_prune",
+    "on_change_input",
+    "orderings",
+    "validate",
+)
+
+
+class _Membership:
+    """Says of a node that it belongs to a graph, or has left it, without keeping the graph alive."""
+
+    __slots__ = ("graph",)
+
+    def __init__(self, graph: FunctionGraph) -> None:
+        self.graph = weakref.ref(graph)
+
+    def holds(self, node: Apply) -> bool:
+        """Tell whether the graph exists and has the node."""
+        graph = self.graph()
+        return graph is not None and node in graph.apply_nodes
 
 
 def _overrides(feature: Feature, name: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ._config import config
 from ._errors import GraphError, compose
 from ._origin import Origin, current_origin
 from ._pickling import Ancestors, is_covered
@@ -15,7 +17,26 @@ if TYPE_CHECKING:
 
 
 class Tag:
-    """A scratchpad on a node: any attribute may be set. It does not take part in comparisons."""
+    """A scratchpad on a node: any attribute may be set. It does not take part in comparisons.
+
+    Attributes
+    ----------
+    trace : list of lists of tuple
+        Where the node was made: one stack, outermost frame first, of (file, line number, function, source line). Worked
+        out from the node's origin when asked for; empty when that is unknown.
+    """
+
+    __slots__ = ("__dict__", "_origin")
+    _origin: Origin | None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "trace":
+            origin = getattr(self, "_origin", None)
+            return [] if origin is None else [origin.entries()]
+        raise AttributeError(f"the tag has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
 
     def __repr__(self) -> str:
         return "Tag(" + ", ".join(f"{k}={v!r}" for k, v in vars(self).items()) + ")"
@@ -25,6 +46,20 @@ class Tag:
         new = Tag()
         new.__dict__.update(self.__dict__)
         return new
+
+
+class _NoParams:
+    """Stands for the parameters of an op that has none; there is one instance."""
+
+    def __repr__(self) -> str:
+        return "NoParams"
+
+    def __reduce__(self) -> str:
+        return "NoParams"
+
+
+#: What :meth:`Apply.run_params` returns for an op without parameters.
+NoParams = _NoParams()
 
 
 class Node:
@@ -37,9 +72,12 @@ class Node:
     @property
     def tag(self) -> Any:
         """The scratchpad of this node, made on first use."""
-        if self._tag is None:
-            self._tag = Tag()
-        return self._tag
+        tag = self._tag
+        if tag is None:
+            tag = self._tag = Tag()
+        if isinstance(tag, Tag):
+            tag._origin = self.origin  # current also after a copy, a pickle or a change of the origin
+        return tag
 
     @tag.setter
     def tag(self, value: Any) -> None:
@@ -64,6 +102,9 @@ class Node:
             setattr(self, slot, value)
         if attributes:
             self.__dict__.update(attributes)
+
+
+_construction_observers: list[Callable[[Variable], None]] = []
 
 
 class Variable(Node):
@@ -104,6 +145,16 @@ class Variable(Node):
         self.name = name
         self._tag = None
         self.origin = current_origin() if owner is None else owner.origin
+        if _construction_observers:
+            self.notify_construction_observers()
+
+    #: Functions that are told of each variable that is made; see :func:`nodes_constructed`.
+    construction_observers: ClassVar[list[Callable[[Variable], None]]] = _construction_observers
+
+    def notify_construction_observers(self) -> None:
+        """Tell every construction observer of this variable."""
+        for observer in tuple(self.construction_observers):
+            observer(self)
 
     def __str__(self) -> str:
         if self.name is not None:
@@ -113,6 +164,8 @@ class Variable(Node):
         return f"<{self.type}>"
 
     def __repr__(self) -> str:
+        if config.print_test_value and self._tag is not None and hasattr(self._tag, "test_value"):
+            return f"{self}\n{self.type.filter(self._tag.test_value)!r}"
         return str(self)
 
     def clone(self) -> Any:
@@ -200,6 +253,8 @@ class Constant(AtomicVariable):
             if hasattr(self, slot):
                 setattr(new, slot, getattr(self, slot))
         new._tag = None if self._tag is None else self._tag.copy()
+        if _construction_observers:
+            new.notify_construction_observers()
         return new
 
     def __str__(self) -> str:
@@ -233,7 +288,9 @@ class Apply(Node):
     Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
     """
 
-    __slots__ = ("inputs", "op", "outputs")
+    __slots__ = ("_membership", "inputs", "op", "outputs")
+    #: The function graph that the node belongs to, in that graph's own terms; unset for free nodes.
+    _membership: Any
     op: Any
     inputs: list[Any]
     outputs: list[Any]
@@ -306,6 +363,16 @@ class Apply(Node):
                 compose(f"default_output {which} of {self.op} is out of range: it has {len(self.outputs)} outputs")
             )
         return self.outputs[which]
+
+    @property
+    def params_type(self) -> Type | None:
+        """The type of the op's parameters, or None."""
+        found: Type | None = getattr(self.op, "params_type", None)
+        return found
+
+    def run_params(self) -> Any:
+        """Return the parameters that ``op.perform`` gets for this node, or :data:`NoParams`."""
+        return NoParams if self.params_type is None else self.op.get_params(self)
 
     @property
     def out(self) -> Any:
@@ -391,11 +458,13 @@ def _state_slots(cls: type) -> Iterable[str]:
         slots = []
         for base in cls.__mro__:
             own = base.__dict__.get("__slots__", ())
-            slots.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in ("__weakref__", "__dict__"))
+            slots.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
         _slots_of[cls] = slots
     return slots
 
 
+#: Slots that say nothing of a node itself: copies and pickles leave them out.
+_NOT_STATE = ("__weakref__", "__dict__", "_membership")
 _slots_of: dict[type, list[str]] = {}
 
 
@@ -437,6 +506,28 @@ _eval_hook = _EvalHook()
 def set_eval_hook(function: Callable[[Variable, Mapping[Any, Any]], Any]) -> None:
     """Say what runs behind :meth:`Variable.eval`; called once by the layer that compiles graphs."""
     _eval_hook.function = function
+
+
+@contextlib.contextmanager
+def nodes_constructed() -> Iterator[list[Variable]]:
+    """Give a list that fills with the variables that are made inside the block.
+
+    Examples
+    --------
+    >>> from theano_graph import generic
+    >>> with nodes_constructed() as made:
+    ...     x = generic("x")
+    >>> made == [x]
+    True
+    """
+    made: list[Variable] = []
+    observer = made.append
+    _construction_observers.append(observer)
+    try:
+        yield made
+    finally:
+        # By identity: the observers of two open blocks compare equal while both lists do.
+        _construction_observers[:] = [o for o in _construction_observers if o is not observer]
 
 
 def describe(variable: Variable) -> str:

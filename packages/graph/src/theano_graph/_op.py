@@ -37,6 +37,8 @@ class Op:
     otypes: Sequence[Type] | None = None
     #: Index of the output that a call returns; None returns all when there are several.
     default_output: int | None = None
+    #: Type of what :meth:`get_params` returns; None for an op without parameters.
+    params_type: Any = None
     #: Output index -> indices of the inputs that the output may be a view of.
     view_map: Mapping[int, Sequence[int]] = {}
     #: Output index -> indices of the inputs that are overwritten to make the output.
@@ -111,6 +113,26 @@ class Op:
             compose(f"op {self} cannot be run: it has no `perform`", mend=f"define {type(self).__qualname__}.perform")
         )
 
+    def get_params(self, node: Apply) -> Any:
+        """Return the parameters that :meth:`perform` gets for `node`; needed where `params_type` is set.
+
+        A type of parameters that offers ``get_params(op)`` gives the default.
+
+        Raises
+        ------
+        MissingRuleError
+            If the op has none.
+        """
+        from_type = getattr(self.params_type, "get_params", None)
+        if from_type is None:
+            raise MissingRuleError(
+                compose(
+                    f"op {self} has no `get_params`",
+                    mend=f"define {type(self).__qualname__}.get_params, which goes with params_type",
+                )
+            )
+        return from_type(self)
+
     def do_constant_folding(self, node: Apply) -> bool:
         """Tell whether a node of this op on constants may be computed when the graph is compiled."""
         return True
@@ -161,8 +183,16 @@ class _Construction:
 _construction = _Construction()
 
 
+def construction_hook() -> Callable[[Apply], None] | None:
+    """Return what is told of each node made by calling an op."""
+    return _construction.hook
+
+
 def set_construction_hook(hook: Callable[[Apply], None] | None) -> None:
-    """Say what is told of each node made by calling an op; None for nobody."""
+    """Say what is told of each node made by calling an op; None for nobody.
+
+    Setting the flag ``compute_test_value`` sets this as well: the last one wins.
+    """
     _construction.hook = hook
 
 

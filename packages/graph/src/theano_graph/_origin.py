@@ -8,16 +8,32 @@ that building a node stays cheap.
 from __future__ import annotations
 
 import contextlib
+import linecache
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Protocol
 
-#: Number of user frames that are kept with each node.
-DEFAULT_LIMIT = 8
+
+class _FrameLimit:
+    """Number of user frames that are kept with each node; asked for once, then told of changes."""
+
+    value: int | None = None
+    ask: Callable[[], int] = staticmethod(lambda: 8)
+
+
+_frame_limit = _FrameLimit()
+
+
+def set_frame_limit(value: int | None, ask: Callable[[], int] | None = None) -> None:
+    """Say how many user frames are kept; with None, `ask` is called when the first node is made."""
+    _frame_limit.value = value
+    if ask is not None:
+        _frame_limit.ask = ask
+
 
 _library_roots: list[str] = []
 _is_library_file: dict[str, bool] = {}
@@ -105,6 +121,13 @@ class Origin:
         """Line number of the innermost user frame, from 1."""
         return self.frames[0].lineno
 
+    def entries(self) -> list[tuple[str, int, str, str]]:
+        """Return file, line number, function and source line of each frame, outermost first, as tracebacks do."""
+        return [
+            (f.filename, f.lineno, f.function, linecache.getline(f.filename, f.lineno).strip())
+            for f in reversed(self.frames)
+        ]
+
     def __str__(self) -> str:
         return str(self.frames[0])
 
@@ -136,11 +159,23 @@ class HasOrigin(Protocol):
 _inherited: ContextVar[Origin | None] = ContextVar("theano_graph_origin", default=None)
 
 
-def current_origin(limit: int = DEFAULT_LIMIT) -> Origin | None:
-    """Return the origin for a node that is made now, or None when no user frame is on the stack."""
+def current_origin(limit: int | None = None) -> Origin | None:
+    """Return the origin for a node that is made now, or None when no user frame is on the stack.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Number of frames to keep; the flag ``traceback.limit`` by default. With 0 there is no origin.
+    """
     inherited = _inherited.get()
     if inherited is not None:
         return inherited
+    if limit is None:
+        limit = _frame_limit.value
+        if limit is None:
+            limit = _frame_limit.value = _frame_limit.ask()
+    if not limit:
+        return None
     frame: FrameType | None = sys._getframe(1)
     raw: list[tuple[CodeType, int]] = []
     libraries = _is_library_file

@@ -55,6 +55,14 @@ class Type:
             return False
         return True
 
+    def value_validity_msg(self, value: Any) -> str:
+        """Return why `value` is no value of this type, or that it is one."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return "value is valid"
+
     def values_eq(self, a: Any, b: Any) -> bool:
         """Tell whether two values of this type are equal."""
         return bool(a == b)

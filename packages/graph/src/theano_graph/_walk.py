@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ._errors import CycleError, compose
 from ._nodes import Apply, Variable
@@ -35,7 +35,7 @@ def walk(starts: Iterable[NodeT], expand: Callable[[NodeT], Iterable[NodeT] | No
             stack.extend(reversed(list(following)))
 
 
-def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] | None = ()) -> list[Variable]:
     """Return the variables that contribute to `outputs`, these included, in depth-first order.
 
     Parameters
@@ -44,7 +44,7 @@ def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) ->
     blockers : iterable of Variable
         The walk stops at these; they are in the result when they are reached.
     """
-    stop = set(blockers)
+    stop = set(blockers or ())
 
     def expand(variable: Variable) -> Iterable[Variable] | None:
         if variable.owner is None or variable in stop:
@@ -55,7 +55,7 @@ def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) ->
     return list(walk(outputs, expand))
 
 
-def graph_inputs(outputs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+def graph_inputs(outputs: Iterable[Variable], blockers: Iterable[Variable] | None = ()) -> list[Variable]:
     """Return the variables without an owner, constants included, that contribute to `outputs`, in depth-first order."""
     return [v for v in ancestors(outputs, blockers) if v.owner is None]
 
@@ -198,53 +198,3 @@ def view_roots(variable: Variable) -> list[Variable]:
         return [v.owner.inputs[i] for i in v.owner.op.view_map.get(v.index, ())]
 
     return [v for v in walk([variable], expand) if not expand(v)]
-
-
-def as_string(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[str]:
-    """Return one line of text for each output: nested calls, shared parts marked ``*n -> ...`` and ``*n``.
-
-    Examples
-    --------
-    For ``y = add(x, x)`` the text is ``add(x, x)``; in ``mul(y, y)`` it is ``mul(*1 -> add(x, x), *1)``.
-    """
-    stop = set(inputs)
-    order = toposort(inputs, outputs)
-    uses: dict[Any, int] = {}
-    for node in order:
-        for variable in node.inputs:
-            uses[variable] = uses.get(variable, 0) + 1
-    for variable in outputs:
-        uses[variable] = uses.get(variable, 0) + 1
-    numbers: dict[Variable, int] = {}
-    return [_expression_text(output, stop, uses, numbers) for output in outputs]
-
-
-def _expression_text(
-    output: Variable, stop: set[Variable], uses: Mapping[Variable, int], numbers: dict[Variable, int]
-) -> str:
-    parts: list[str] = []
-    # Work items are text to emit or variables to expand.
-    work: list[str | Variable] = [output]
-    while work:
-        item = work.pop()
-        if isinstance(item, str):
-            parts.append(item)
-            continue
-        node = item.owner
-        if node is None or item in stop:
-            parts.append(str(item))
-            continue
-        if item in numbers:
-            parts.append(f"*{numbers[item]}")
-            continue
-        if uses.get(item, 0) > 1:
-            numbers[item] = len(numbers) + 1
-            parts.append(f"*{numbers[item]} -> ")
-        parts.append(str(node.op) if len(node.outputs) == 1 else f"{node.op}.{item.index}")
-        work.append(")")
-        for i in range(len(node.inputs) - 1, -1, -1):
-            work.append(node.inputs[i])
-            if i:
-                work.append(", ")
-        work.append("(")
-    return "".join(parts)

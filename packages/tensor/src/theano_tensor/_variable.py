@@ -42,9 +42,6 @@ class TensorVariable(TensorOperators, Variable):
             return f"{self.owner.op}.{self.index}" if len(self.owner.outputs) > 1 else f"{self.owner.op}.0"
         return f"<{self.type!r}>"
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 class TensorConstant(TensorVariable, Constant):
     """An array that never changes, in an expression.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable
+from theano_graph import FunctionGraph, Variable, clone_graph, config
 
 from .._alias import protect_outputs
 from .._container import Container
@@ -53,8 +53,9 @@ class FunctionMaker:
 
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
-        self.profile = self.mode.rewrite(self.fgraph)
-        self.protect()
+        with config.change_flags(compute_test_value=config.compute_test_value_opt):
+            self.profile = self.mode.rewrite(self.fgraph)
+            self.protect()
 
     def protect(self) -> None:
         """Insert the copies without which memory of the caller or of shared variables could be seen or overwritten."""
@@ -71,9 +72,9 @@ class FunctionMaker:
         updates : bool
             Whether the new values of shared variables stay.
         """
-        fgraph, _ = self.fgraph.clone_get_equiv()
-        kept = fgraph.outputs[len(self.outputs) :] if updates else []
-        part = FunctionGraph(fgraph.inputs, [*(fgraph.outputs[i] for i in indices), *kept], clone=False)
+        inputs, outputs = clone_graph(self.fgraph.inputs, self.fgraph.outputs)
+        kept = outputs[len(self.outputs) :] if updates else []
+        part = FunctionGraph(inputs, [*(outputs[i] for i in indices), *kept], clone=False)
         protect_overwritten(part, self._mutable())
         return part
 

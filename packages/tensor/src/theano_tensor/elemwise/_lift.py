@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, pullback, pushforward, toposort
+from theano_graph import Constant, Variable, config, pullback, pushforward, toposort
 from theano_linker_c.scalar import ScalarOp, ScalarType
 
 from .._convert import constant
@@ -65,6 +65,7 @@ def _flatten(inputs: Sequence[Variable], results: Sequence[Variable | None]) -> 
 
 
 @lru_cache(maxsize=4096)
+@config.change_flags(compute_test_value="off")  # the scalar variables here have no test values
 def lifted_pullback(op: ScalarOp, dtypes: tuple[str, ...], cotangent_dtypes: tuple[str, ...]) -> LiftedRule:
     """Return the pullback of `op`; its registers start with inputs, then outputs, then cotangents.
 
@@ -81,6 +82,7 @@ def lifted_pullback(op: ScalarOp, dtypes: tuple[str, ...], cotangent_dtypes: tup
 
 
 @lru_cache(maxsize=1024)
+@config.change_flags(compute_test_value="off")
 def lifted_pushforward(
     op: ScalarOp, dtypes: tuple[str, ...], tangent_dtypes: tuple[str | None, ...]
 ) -> LiftedRule | None:

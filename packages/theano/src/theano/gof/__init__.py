@@ -27,6 +27,7 @@ from . import (
     optdb as optdb,
     toolbox as toolbox,
     type as type,
+    utils as utils,
 )
 from .opt import (
     EquilibriumOptimizer as EquilibriumOptimizer,
@@ -40,3 +41,4 @@ from .opt import (
     TopoOptimizer as TopoOptimizer,
 )
 from .optdb import DB as DB, EquilibriumDB as EquilibriumDB, Query as Query, SequenceDB as SequenceDB
+from .type import PureType as PureType

@@ -6,5 +6,22 @@ from theano_graph import (
     Feature as Feature,
     History as History,
     NodeFinder as NodeFinder,
+    NoOutputFromInplace as NoOutputFromInplace,
+    PrintListener as PrintListener,
+    ReplacementKeptError as ReplacementDidntRemovedError,
     ReplaceValidate as ReplaceValidate,
+    Validator as Validator,
 )
+
+__all__ = [
+    "AlreadyThere",
+    "Bookkeeper",
+    "Feature",
+    "History",
+    "NoOutputFromInplace",
+    "NodeFinder",
+    "PrintListener",
+    "ReplaceValidate",
+    "ReplacementDidntRemovedError",
+    "Validator",
+]

@@ -1,0 +1,45 @@
+"""The flags of this layer."""
+
+from __future__ import annotations
+
+from ._config import BoolFlag, EnumFlag, IntFlag, add_flag, config
+from ._nodes import Apply
+from ._op import construction_hook, set_construction_hook
+from ._origin import set_frame_limit
+from ._test_values import compute_test_values
+
+
+def _switch_test_values(mode: str) -> None:
+    if mode != "off":
+        set_construction_hook(compute_test_values)
+    elif construction_hook() in (compute_test_values, _at_first_node):
+        set_construction_hook(None)
+
+
+def _at_first_node(node: Apply) -> None:
+    """Find out whether test values are wanted from the start; steps aside when they are not."""
+    set_construction_hook(None)
+    if config.compute_test_value != "off":
+        compute_test_values(node)
+
+
+add_flag(
+    "compute_test_value",
+    "Whether applying an op computes test values at once, and what happens when an input has none",
+    EnumFlag("off", "ignore", "warn", "raise", "pdb"),
+    on_change=_switch_test_values,
+)
+add_flag(
+    "compute_test_value_opt",
+    "As compute_test_value, while graphs are rewritten",
+    EnumFlag("off", "ignore", "warn", "raise", "pdb"),
+)
+add_flag("print_test_value", "Whether the repr of a variable shows its test value", BoolFlag(False))
+add_flag(
+    "traceback.limit",
+    "Number of frames of the user's program kept with each variable",
+    IntFlag(8, lambda limit: limit >= 0),
+    on_change=set_frame_limit,
+)
+set_frame_limit(None, lambda: int(config.traceback.limit))
+set_construction_hook(_at_first_node)
