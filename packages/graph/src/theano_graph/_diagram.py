@@ -55,6 +55,7 @@ class _Builder:
     types: bool
     shapes: dict[Variable | Apply, _Shape] = field(default_factory=dict)
     edges: list[_Edge] = field(default_factory=list)
+    count: int = 0
 
     def build(self) -> None:
         outputs = dict.fromkeys(self.graph.outputs)
@@ -92,10 +93,13 @@ class _Builder:
         if shape is None:
             kind = kind or _kind(variable)
             label = str(variable)
-            if (self.types and variable.name is not None) or variable.owner is not None:
-                label = f"{variable.name or ''} {variable.type!r}".strip()
+            if variable.owner is not None and variable.name is None:
+                label = repr(variable.type)
+            elif variable.name is not None and self.types:
+                label = f"{variable.name} {variable.type!r}"
             if self.with_ids:
-                label += f" #{sum(isinstance(key, Variable) for key in self.shapes)}"
+                label += f" #{self.count}"
+                self.count += 1
             shape = self.add(variable, label, kind, FILLS[kind])
         return shape
 
