@@ -46,6 +46,12 @@ def zero_like(x: Any) -> ScalarVariable:
     return OperatorSet.apply("second", x, 0.0)
 
 
+def real_operands(inputs: Sequence[Any], output: Any) -> list[Any]:
+    """Return operands with integers and bools in the dtype of `output`: products of narrow integers wrap around."""
+    table = OperatorSet.table
+    return [table["cast_" + output.dtype](x) if is_discrete(x.dtype) else x for x in inputs]
+
+
 def _pull(rule: PartialsRule, node: Apply, seed: Any) -> list[Any]:
     output = node.outputs[0]
     _refuse_complex(node)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._derivative import differentiable
+from ._derivative import differentiable, real_operands
 from ._op import FloatFunction
 from ._record import REALS, ScalarRecord
 
@@ -105,7 +105,8 @@ def _log10(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(Log1p)
 def _log1p(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / (1 + inputs[0])]
+    (x,) = real_operands(inputs, output)
+    return [seed / (1 + x)]
 
 
 RECORDS = (

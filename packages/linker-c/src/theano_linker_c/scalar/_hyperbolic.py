@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._derivative import differentiable
+from ._derivative import differentiable, real_operands
 from ._op import FloatFunction
 from ._power import sqrt
 from ._record import REALS, ScalarRecord
@@ -89,17 +89,20 @@ def _tanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(ArcSinh)
 def _arcsinh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / sqrt(inputs[0] * inputs[0] + 1)]
+    (x,) = real_operands(inputs, output)
+    return [seed / sqrt(x * x + 1)]
 
 
 @differentiable(ArcCosh)
 def _arccosh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / sqrt(inputs[0] * inputs[0] - 1)]
+    (x,) = real_operands(inputs, output)
+    return [seed / sqrt(x * x - 1)]
 
 
 @differentiable(ArcTanh)
 def _arctanh(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / (1 - inputs[0] * inputs[0])]
+    (x,) = real_operands(inputs, output)
+    return [seed / (1 - x * x)]
 
 
 RECORDS = (

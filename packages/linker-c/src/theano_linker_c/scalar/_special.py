@@ -10,7 +10,7 @@ import numpy as np
 
 from .._lazy import scipy_special
 from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable
+from ._derivative import differentiable, real_operands
 from ._exponential import exp
 from ._op import FloatFunction, dtype_name, quiet
 from ._record import REALS, ScalarRecord
@@ -99,12 +99,14 @@ def _bell(x: Any) -> Any:
 
 @differentiable(Erf)
 def _erf(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed * _bell(inputs[0])]
+    (x,) = real_operands(inputs, output)
+    return [seed * _bell(x)]
 
 
 @differentiable(Erfc)
 def _erfc(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [-(seed * _bell(inputs[0]))]
+    (x,) = real_operands(inputs, output)
+    return [-(seed * _bell(x))]
 
 
 def _reference(name: str) -> Any:

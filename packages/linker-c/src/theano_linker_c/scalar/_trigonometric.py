@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._derivative import differentiable
+from ._derivative import differentiable, real_operands
 from ._op import FloatFunction
 from ._power import sqrt
 from ._record import REALS, ScalarRecord
@@ -99,22 +99,25 @@ def _tan(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(ArcSin)
 def _arcsin(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / sqrt(1 - inputs[0] * inputs[0])]
+    (x,) = real_operands(inputs, output)
+    return [seed / sqrt(1 - x * x)]
 
 
 @differentiable(ArcCos)
 def _arccos(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [-(seed / sqrt(1 - inputs[0] * inputs[0]))]
+    (x,) = real_operands(inputs, output)
+    return [-(seed / sqrt(1 - x * x))]
 
 
 @differentiable(ArcTan)
 def _arctan(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed / (1 + inputs[0] * inputs[0])]
+    (x,) = real_operands(inputs, output)
+    return [seed / (1 + x * x)]
 
 
 @differentiable(ArcTan2)
 def _arctan2(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    y, x = inputs
+    y, x = real_operands(inputs, output)
     scaled = seed / (x * x + y * y)
     return [scaled * x, -(scaled * y)]
 

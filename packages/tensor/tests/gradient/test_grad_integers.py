@@ -1,0 +1,35 @@
+"""Gradients through functions that are also given integers."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as tt
+from theano_linker_c import function
+from theano_tensor.gradient import grad
+from theano_testing.tensor import assert_allclose
+
+FUNCTIONS = ("arctan", "arcsinh", "log1p", "erf", "erfc", "exp", "sqrt", "tanh", "softplus")
+
+
+class TestIntegerOperands(unittest.TestCase):
+    def test_products_of_narrow_integers_do_not_wrap_around(self) -> None:
+        n, x = tt.bvector("n"), tt.dvector("x")
+        values = np.array([100, 50], dtype="int8"), np.array([0.5, 2.0])
+        compiled: Any = function([n, x], grad(tt.sum(tt.arctan2(n, x)), x))
+        wide = values[0].astype("float64")
+        assert_allclose(compiled(*values), -wide / (wide**2 + values[1] ** 2), rtol=1e-12)
+
+    def test_the_gradient_by_an_integer_is_that_by_the_same_real_number(self) -> None:
+        for dtype in ("bool", "uint8", "int8", "int64"):
+            values = np.array([0, 1] if dtype == "bool" else [1, 100], dtype=dtype)
+            for name in FUNCTIONS:
+                n, x = tt.TensorType(dtype, [False])("n"), tt.dvector("x")
+                with self.subTest(name, dtype=dtype), np.errstate(all="ignore"):
+                    by_integer: Any = function([n], grad(tt.sum(getattr(tt, name)(n)), n), on_unused_input="ignore")
+                    by_real: Any = function([x], grad(tt.sum(getattr(tt, name)(x)), x))
+                    # The result for a narrow integer may have fewer digits.
+                    assert_allclose(by_integer(values), by_real(values.astype("float64")), rtol=2e-3, atol=1e-3)
