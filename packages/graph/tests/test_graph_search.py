@@ -15,6 +15,7 @@ from theano_graph import (
     Variable,
     as_string,
     default_node_formatter,
+    general_toposort,
     io_connection_pattern,
     list_of_nodes,
     nodes_constructed,
@@ -73,12 +74,18 @@ class TestLists(unittest.TestCase):
         outputs.append(Join("0")(outputs[0]))
 
         def by_name(a: Apply, b: Apply) -> int:
-            return (a.op.name > b.op.name) - (a.op.name < b.op.name)
+            return int(a.op.name > b.op.name) - int(a.op.name < b.op.name)
 
         self.assertEqual(ops_of(sort_apply_nodes([x], outputs, [by_name])), ["a", "b", "c", "0"])
         self.assertEqual(sort_apply_nodes([x], outputs), toposort([x], outputs))
         long = chain(x, 3000)
         self.assertEqual(sort_apply_nodes([x], [long], [by_name]), toposort([x], [long]))
+
+    def test_clients_of_a_general_order(self) -> None:
+        users: dict[str, list[str]] = {}
+        order = general_toposort("a", TREE.get, clients=users)
+        self.assertEqual("".join(order), "debfca")
+        self.assertEqual(users, {"b": ["a"], "c": ["a"], "d": ["b"], "e": ["b", "c"], "f": ["c"]})
 
     def test_connections(self) -> None:
         class Half(Join):

@@ -161,7 +161,11 @@ def _label(node: object) -> str:
     return text if origin is None else f"{text} made at {origin}"
 
 
-def general_toposort(outputs: Iterable[NodeT], deps: Callable[[NodeT], Iterable[NodeT] | None]) -> list[NodeT]:
+def general_toposort(
+    outputs: Iterable[NodeT],
+    deps: Callable[[NodeT], Iterable[NodeT] | None],
+    clients: dict[NodeT, list[NodeT]] | None = None,
+) -> list[NodeT]:
     """Return all that can be reached from `outputs` through `deps`, dependencies first.
 
     Parameters
@@ -170,6 +174,8 @@ def general_toposort(outputs: Iterable[NodeT], deps: Callable[[NodeT], Iterable[
         Any hashable objects.
     deps : callable
         Gives the direct dependencies of one of them; a pure function with a deterministic order.
+    clients : dict, optional
+        Filled with object -> those that depend on it directly.
 
     Raises
     ------
@@ -181,7 +187,16 @@ def general_toposort(outputs: Iterable[NodeT], deps: Callable[[NodeT], Iterable[
     >>> general_toposort([3], lambda n: [n - 1] if n else [])
     [0, 1, 2, 3]
     """
-    return _postorder(list(outputs), lambda node: list(deps(node) or ()))
+    if clients is None:
+        return _postorder(list(outputs), lambda node: list(deps(node) or ()))
+
+    def noted(node: NodeT) -> list[NodeT]:
+        found = list(deps(node) or ())
+        for dependency in found:
+            clients.setdefault(dependency, []).append(node)
+        return found
+
+    return _postorder(list(outputs), noted)
 
 
 def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
