@@ -35,6 +35,13 @@ class TestTestValues(unittest.TestCase):
         for value, symbol in zip(compiled(x.tag.test_value), (cost, slope), strict=True):
             np.testing.assert_allclose(symbol.tag.test_value, value)
 
+    def test_directional_derivative(self) -> None:
+        x, v = T.dvector("x"), T.dvector("v")
+        x.tag.test_value, v.tag.test_value = np.arange(3.0), np.ones(3)
+        with theano.config.change_flags(compute_test_value="raise"):
+            slope = theano.gradient.Rop(T.tanh(x), x, v)
+        np.testing.assert_allclose(slope.tag.test_value, 1 - np.tanh(np.arange(3.0)) ** 2)
+
     def test_printed_value(self) -> None:
         x = T.dscalar("x")
         x.tag.test_value = 42

@@ -139,7 +139,8 @@ def _pad_left(x: TensorVariable, ndim: int) -> TensorVariable:
 
 def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[TensorVariable]:
     """Return all outputs of a scalar op lifted to tensors."""
-    outputs: Sequence[TensorVariable] = Elemwise(scalar_op).make_node(*inputs).outputs
+    op: Any = Elemwise(scalar_op)
+    outputs: Sequence[TensorVariable] = op(*inputs, return_list=True)
     return outputs
 
 
