@@ -63,6 +63,7 @@ class TestComparison(unittest.TestCase):
         self.assertFalse(general.is_super(TensorType("float32", (2, 3))))
         self.assertFalse(general.is_super(TensorType("float64", (2,))))
 
+    @settings(deadline=None)
     @given(LENGTHS)
     def test_is_super_is_reflexive_and_equality_is_hashable(self, shape: tuple[int | None, ...]) -> None:
         kind = TensorType("float32", shape)

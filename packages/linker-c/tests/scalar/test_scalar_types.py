@@ -6,7 +6,7 @@ import pickle
 import unittest
 
 import numpy as np
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.scalar import ALL_DTYPES, ScalarConstant, ScalarType, as_scalar, upcast
@@ -15,6 +15,7 @@ dtypes = st.sampled_from(sorted(ALL_DTYPES))
 
 
 class TestPromotion(unittest.TestCase):
+    @settings(deadline=None)
     @given(dtypes, dtypes)
     def test_agrees_with_numpy(self, a: str, b: str) -> None:
         self.assertEqual(upcast(a, b), np.result_type(a, b).name)
