@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theano_graph import Constant, FunctionGraph, Variable, compose, walk
@@ -126,15 +125,3 @@ def check_no_inplace(fgraph: FunctionGraph, where: str) -> None:
                     "If the order of reading and overwriting is right, pass accept_inplace=True.",
                 )
             )
-
-
-def outputs_sharing_memory(fgraph: FunctionGraph, indices: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs of outputs among `indices` that may share memory, for checks in tests."""
-    owners: dict[Variable, int] = {}
-    pairs = []
-    for index in indices:
-        for root in alias_roots(fgraph.outputs[index]):
-            first = owners.setdefault(root, index)
-            if first != index:
-                pairs.append((first, index))
-    return pairs

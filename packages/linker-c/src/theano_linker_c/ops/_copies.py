@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable
+from theano_graph import Apply, Op
 
 
 class DeepCopyOp(Op):
@@ -45,8 +45,3 @@ class ViewOp(Op):
 
 deep_copy_op = DeepCopyOp()
 view_op = ViewOp()
-
-
-def is_copy(variable: Variable) -> bool:
-    """Return whether `variable` is the result of a :class:`DeepCopyOp`."""
-    return variable.owner is not None and isinstance(variable.owner.op, DeepCopyOp)
