@@ -11,17 +11,17 @@ from ._clone import (
     equal_computations as equal_computations,
     is_same_graph as is_same_graph,
 )
-from ._config import (
+from ._config import Config as Config, add_flag as add_flag, config as config
+from ._config_changes import ChangedFlags as ChangedFlags
+from ._config_kinds import (
     BoolFlag as BoolFlag,
-    Config as Config,
     EnumFlag as EnumFlag,
     FlagKind as FlagKind,
     FloatFlag as FloatFlag,
     IntFlag as IntFlag,
     StrFlag as StrFlag,
-    add_flag as add_flag,
-    config as config,
 )
+from ._config_sources import parse_settings as parse_settings
 from ._debugprint import debugprint as debugprint
 from ._descriptions import min_informative_str as min_informative_str, var_descriptor as var_descriptor
 from ._diagram import (
@@ -146,6 +146,7 @@ __all__ = [
     "AtomicVariable",
     "Bookkeeper",
     "BoolFlag",
+    "ChangedFlags",
     "Client",
     "Config",
     "ConfigError",
@@ -232,6 +233,7 @@ __all__ = [
     "op_as_string",
     "origin_from",
     "orphans_between",
+    "parse_settings",
     "pp",
     "pprint",
     "printable_graph",

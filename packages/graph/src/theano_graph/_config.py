@@ -8,144 +8,46 @@ under ``[section]``; flags without a section stand under ``[global]``. Sources a
 
 from __future__ import annotations
 
-import configparser
-import contextlib
 import difflib
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
+from ._config_changes import ChangedFlags, Undo
+from ._config_kinds import FlagKind
+from ._config_sources import FLAGS_VARIABLE, Sources
 from ._errors import ConfigError, UnknownFlagError, compose
 
-T = TypeVar("T")
-
-_TRUE = ("1", "true", "yes", "on")
-_FALSE = ("0", "false", "no", "off")
+_DEFAULT = "the default"
 
 
-class FlagKind(Generic[T]):
-    """How a flag is read and checked; the base of the kinds below.
+@dataclass(eq=False, slots=True)
+class _Value:
+    """A checked value and where it comes from."""
 
-    Parameters
-    ----------
-    default : object or callable without arguments
-        A callable is called when the default is first needed.
-    """
-
-    allowed = ""
-
-    def __init__(self, default: T | Callable[[], T], validate: Callable[[T], bool] | None = None) -> None:
-        self._default = default
-        self._validate = validate
-
-    def default(self) -> T:
-        """Return the default value."""
-        return self._default() if callable(self._default) else self._default
-
-    def parse(self, value: Any) -> T:
-        """Return `value`, text or object, as a value of the flag; raise ValueError when it is none."""
-        raise ValueError(value)
-
-    def checked(self, value: Any) -> T:
-        """Parse and validate `value`."""
-        parsed = self.parse(value)
-        if self._validate is not None and not self._validate(parsed):
-            raise ValueError(value)
-        return parsed
+    value: Any
+    source: str
 
 
-class BoolFlag(FlagKind[bool]):
-    """True or false; text may be 1, true, yes, on, 0, false, no, off."""
-
-    allowed = "True or False"
-
-    def parse(self, value: Any) -> bool:
-        """Return the truth value that `value` spells."""
-        if isinstance(value, str) and value.strip().lower() in _TRUE:
-            return True
-        if isinstance(value, str) and value.strip().lower() in _FALSE:
-            return False
-        if isinstance(value, (bool, int)) and value in (0, 1):
-            return bool(value)
-        raise ValueError(value)
-
-
-class IntFlag(FlagKind[int]):
-    """An integer."""
-
-    allowed = "an integer"
-
-    def parse(self, value: Any) -> int:
-        """Return the integer that `value` spells."""
-        if isinstance(value, float) and not value.is_integer():
-            raise ValueError(value)
-        return int(value)
-
-
-class FloatFlag(FlagKind[float]):
-    """A real number."""
-
-    allowed = "a number"
-
-    def parse(self, value: Any) -> float:
-        """Return the number that `value` spells."""
-        return float(value)
-
-
-class StrFlag(FlagKind[str]):
-    """Any text."""
-
-    allowed = "a string"
-
-    def parse(self, value: Any) -> str:
-        """Return `value`, which must be text."""
-        if not isinstance(value, (str, os.PathLike)):
-            raise ValueError(value)
-        return os.fspath(value)
-
-
-class EnumFlag(FlagKind[str]):
-    """One of some words.
-
-    Parameters
-    ----------
-    default : str
-    *others : str
-        The other allowed words.
-    """
-
-    def __init__(self, default: str, *others: str) -> None:
-        super().__init__(default)
-        self.words = (default, *others)
-        self.allowed = "one of " + ", ".join(map(repr, self.words))
-
-    def parse(self, value: Any) -> str:
-        """Return `value`, which must be one of the words."""
-        if value is None and "None" in self.words:
-            return "None"
-        if value not in self.words:
-            raise ValueError(value)
-        return str(value)
-
-
-@dataclass
+@dataclass(eq=False)
 class Flag:
-    """A declared flag and the value that it has now."""
+    """A declared flag, its value, and the changes for a while that lie over it, the latest last."""
 
     name: str
     doc: str
     kind: FlagKind[Any]
     fixed: bool
-    value: Any = None
-    source: str | None = None
     on_change: Callable[[Any], None] | None = None
+    base: _Value | None = None
+    changes: list[_Value] = field(default_factory=list)
+    current: _Value | None = None
 
-    def set(self, value: Any, source: str) -> None:
-        """Parse, validate and store `value`."""
+    def checked(self, value: Any, source: str) -> _Value:
+        """Parse and validate `value`."""
         try:
-            self.value = self.kind.checked(value)
+            return _Value(self.kind.checked(value), source)
         except (ValueError, TypeError):
             raise ConfigError(
                 compose(
@@ -153,65 +55,31 @@ class Flag:
                     mend=f"give it {self.kind.allowed or 'an allowed value'}",
                 )
             ) from None
-        self.source = source
-        if self.on_change is not None:
-            self.on_change(self.value)
 
+    def set(self, value: Any, source: str) -> None:
+        """Store a value: within a change for a while it counts until that ends."""
+        new = self.checked(value, source)
+        if self.changes:
+            # In place, so that the end of the change finds it.
+            self.changes[-1].value, self.changes[-1].source = new.value, new.source
+        else:
+            self.base = new
+        self._settle()
 
-@dataclass
-class _Sources:
-    """What the environment and the files say, read once."""
+    def push(self, change: _Value) -> None:
+        """Let a value count until it is dropped."""
+        self.changes.append(change)
+        self._settle()
 
-    flags: dict[str, tuple[str, str]] = field(default_factory=dict)
+    def drop(self, change: _Value) -> None:
+        """Forget a change, wherever it lies."""
+        self.changes = [other for other in self.changes if other is not change]
+        self._settle()
 
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> _Sources:
-        sources = cls()
-        for path in reversed(_rc_files(environ)):
-            sources._add_file(path)
-        sources._add_text(environ.get("THEANO_FLAGS", ""))
-        return sources
-
-    def _add_file(self, path: str) -> None:
-        parser = configparser.ConfigParser(interpolation=None, inline_comment_prefixes=("#",), strict=False)
-        try:
-            with open(path, encoding="utf-8") as file:
-                parser.read_file(file)
-        except FileNotFoundError:
-            return
-        except (OSError, UnicodeDecodeError, configparser.Error) as error:
-            raise ConfigError(
-                compose(f"the configuration file {path} cannot be read: {error}", mend="correct or remove it")
-            ) from error
-        for section in parser.sections():
-            prefix = "" if section == "global" else section + "."
-            for option, value in parser.items(section):
-                self.flags[prefix + option] = (value, path)
-
-    def _add_text(self, text: str) -> None:
-        for entry in _split_flags(text):
-            name, sep, value = entry.partition("=")
-            if not sep or not name.strip():
-                raise ConfigError(
-                    compose(f"THEANO_FLAGS has an entry without a value: {entry!r}", mend="write flag=value,flag=value")
-                )
-            self.flags[name.strip()] = (value.strip(), "THEANO_FLAGS")
-
-
-def _split_flags(text: str) -> list[str]:
-    # A comma inside brackets, braces or quotes belongs to the value.
-    return [
-        part.strip()
-        for part in re.split(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)(?![^\[{(]*[\]})])""", text)
-        if part.strip()
-    ]
-
-
-def _rc_files(environ: Mapping[str, str]) -> list[str]:
-    """Return the configuration files, the one that wins first."""
-    text = environ.get("THEANORC", "~/.theanorc")
-    paths = [os.path.expanduser(p) for p in text.split(os.pathsep) if p]
-    return list(reversed(paths))
+    def _settle(self) -> None:
+        self.current = self.changes[-1] if self.changes else self.base
+        if self.on_change is not None and self.current is not None:
+            self.on_change(self.current.value)
 
 
 class _Section:
@@ -231,26 +99,42 @@ class _Section:
         config: Config = object.__getattribute__(self, "_config")
         config._set(f"{object.__getattribute__(self, '_prefix')}.{name}", value)
 
-    def __dir__(self) -> list[str]:
+    def _names(self) -> list[str]:
         start = object.__getattribute__(self, "_prefix") + "."
         config: Config = object.__getattribute__(self, "_config")
-        return sorted(n[len(start) :].split(".")[0] for n in config._flags if n.startswith(start))
+        return [name for name in config.flag_names() if name.startswith(start)]
+
+    def __dir__(self) -> list[str]:
+        start = len(object.__getattribute__(self, "_prefix")) + 1
+        return sorted({name[start:].split(".")[0] for name in self._names()})
+
+    def __str__(self) -> str:
+        config: Config = object.__getattribute__(self, "_config")
+        return "\n".join(config._listed(name) for name in self._names())
 
 
 class Config:
     """All flags, as attributes: ``config.floatX``, ``config.gcc.cxxflags`` (also ``config.gcc__cxxflags``).
 
-    Printing the object lists every flag with its meaning, allowed values and present value.
+    Printing the object, or a section of it, lists every flag with its meaning, allowed values, present value and where
+    that comes from. Values are those of the process: threads share them.
+
+    Parameters
+    ----------
+    environ : mapping, optional
+        Environment variables; those of the process by default.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         object.__setattr__(self, "_flags", {})
         object.__setattr__(self, "_environ", os.environ if environ is None else environ)
         object.__setattr__(self, "_sources", None)
+        object.__setattr__(self, "_lock", threading.RLock())
 
     _flags: dict[str, Flag]
     _environ: Mapping[str, str]
-    _sources: _Sources | None
+    _sources: Sources | None
+    _lock: threading.RLock
 
     def add_flag(
         self,
@@ -278,60 +162,77 @@ class Config:
         Raises
         ------
         ConfigError
-            If a flag of this name exists.
+            If a flag of this name exists, or a section, or if the name is no dotted name.
         """
+        if not all(part.isidentifier() and not part.startswith("_") for part in name.split(".")):
+            raise ConfigError(compose(f"{name!r} cannot be the name of a flag", mend="use words joined by dots"))
         if name in self._flags:
             raise ConfigError(compose(f"flag `{name}` is declared twice"))
+        inside = [other for other in self._flags if other.startswith(name + ".") or name.startswith(other + ".")]
+        if inside:
+            raise ConfigError(compose(f"flags `{name}` and `{inside[0]}` cannot be both: one would be a section"))
         self._flags[name] = Flag(name, doc, kind, fixed, on_change=on_change)
 
     def flag_names(self) -> list[str]:
         """Return the names of all declared flags, sorted."""
         return sorted(self._flags)
 
-    def _loaded(self) -> _Sources:
-        if self._sources is None:
-            object.__setattr__(self, "_sources", _Sources.read(self._environ))
-        assert self._sources is not None, "the sources have just been read"
-        return self._sources
+    def _loaded(self) -> Sources:
+        with self._lock:
+            if self._sources is None:
+                object.__setattr__(self, "_sources", Sources(self._environ))
+            assert self._sources is not None, "the sources have just been read"
+            return self._sources
+
+    def _flag(self, name: str) -> Flag:
+        """Return a declared flag that has a value."""
+        flag = self._flags.get(name)
+        if flag is None:
+            raise self._unknown(name)
+        if flag.current is None:
+            with self._lock:
+                given = self._loaded().get(name)
+                if flag.current is None:
+                    text = flag.kind.default() if given is None else given.text
+                    flag.set(text, _DEFAULT if given is None else given.source)
+        return flag
 
     def _get(self, name: str) -> Any:
-        flag = self._flags.get(name)
-        if flag is None:
-            if any(other.startswith(name + ".") for other in self._flags):
-                return _Section(self, name)
-            raise self._unknown(name)
-        if flag.source is None:
-            given = self._loaded().flags.get(name)
-            if given is None:
-                flag.set(flag.kind.default(), "the default")
-            else:
-                flag.set(given[0], given[1])
-        return flag.value
+        if name not in self._flags and any(other.startswith(name + ".") for other in self._flags):
+            return _Section(self, name)
+        current = self._flag(name).current
+        assert current is not None, "the flag has a value"
+        return current.value
 
-    def _set(self, name: str, value: Any, source: str = "an assignment") -> None:
-        flag = self._flags.get(name)
-        if flag is None:
-            raise self._unknown(name)
+    def _changeable(self, name: str, value: Any) -> Flag:
+        flag = self._flag(name)
         if flag.fixed:
             raise ConfigError(
                 compose(
                     f"flag `{name}` cannot be changed once the program runs",
-                    mend=f"start it with THEANO_FLAGS={name}={value}",
+                    mend=f"start it with {FLAGS_VARIABLE}={name}={value}",
                 )
             )
-        flag.set(value, source)
+        return flag
+
+    def _set(self, name: str, value: Any) -> None:
+        with self._lock:
+            self._changeable(name, value).set(value, "an assignment")
 
     def _unknown(self, name: str) -> UnknownFlagError:
-        close = difflib.get_close_matches(name, self._flags, n=1)
-        return UnknownFlagError(
-            compose(
-                f"there is no configuration flag `{name}`",
-                mend=f"did you mean `{close[0]}`?" if close else "print(config) lists all",
+        if any(other.startswith(name + ".") for other in self._flags):
+            return UnknownFlagError(
+                compose(f"`{name}` is a section of the configuration, no flag", mend=f"print(config.{name}) lists it")
             )
-        )
+        return UnknownFlagError(compose(f"there is no configuration flag `{name}`", mend=self._advice(name)))
+
+    def _advice(self, name: str) -> str:
+        names = {other.lower(): other for other in self._flags}
+        close = difflib.get_close_matches(name.lower(), names, n=1)
+        return f"did you mean `{names[close[0]]}`?" if close else "print(config) lists all"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return self._get(name.replace("__", "."))
 
@@ -339,10 +240,10 @@ class Config:
         self._set(name.replace("__", "."), value)
 
     def __dir__(self) -> list[str]:
-        return sorted({n.split(".")[0] for n in self._flags} | {"add_flag", "change_flags", "flag_names"})
+        methods = {"add_flag", "change_flags", "check_settings", "flag_names", "source_of", "unused_settings"}
+        return sorted({n.split(".")[0] for n in self._flags} | methods)
 
-    @contextlib.contextmanager
-    def change_flags(self, values: Mapping[str, Any] | None = None, /, **flags: Any) -> Iterator[None]:
+    def change_flags(self, values: Mapping[str, Any] | None = None, /, **flags: Any) -> ChangedFlags:
         """Change flags for the duration of a block or of a decorated function.
 
         Parameters
@@ -352,35 +253,100 @@ class Config:
         **flags
             Flags by name; ``gcc__cxxflags`` stands for ``gcc.cxxflags``.
 
+        Returns
+        -------
+        ChangedFlags
+            A context manager and decorator. A decorated generator or coroutine has the flags changed while it runs,
+            not while it waits.
+
+        Raises
+        ------
+        ConfigError
+            On entering, if a flag is unknown or fixed, or a value is not allowed; then no flag is changed.
+
         Examples
         --------
         >>> from theano_graph import config
-        >>> with config.change_flags():
-        ...     pass
+        >>> with config.change_flags(compute_test_value="raise"):
+        ...     config.compute_test_value
+        'raise'
         """
-        wanted = {**(values or {}), **{n.replace("__", "."): v for n, v in flags.items()}}
-        before = {name: self._get(name) for name in wanted}
-        done: list[str] = []
-        try:
-            for name, value in wanted.items():
-                self._set(name, value, "change_flags")
-                done.append(name)
-            yield
-        finally:
-            for name in done:
-                self._set(name, before[name])
+        return ChangedFlags(self._change, {**(values or {}), **{n.replace("__", "."): v for n, v in flags.items()}})
+
+    def _change(self, values: Mapping[str, Any]) -> Undo:
+        with self._lock:
+            checked: list[tuple[Flag, _Value]] = []
+            for name, value in values.items():
+                flag = self._changeable(name, value)
+                checked.append((flag, flag.checked(value, "change_flags")))
+            for flag, change in checked:
+                flag.push(change)
+
+        def undo() -> None:
+            with self._lock:
+                for flag, change in reversed(checked):
+                    flag.drop(change)
+
+        return undo
+
+    def source_of(self, name: str) -> str:
+        """Return where the value of a flag comes from: a variable, a file, an assignment, or the default.
+
+        Raises
+        ------
+        UnknownFlagError
+            If there is no such flag.
+        """
+        current = self._flag(name).current
+        assert current is not None, "the flag has a value"
+        return current.source
 
     def unused_settings(self) -> list[str]:
         """Return one line for each setting in THEANO_FLAGS or a file that no layer has declared."""
-        return [f"{n} (from {src})" for n, (_, src) in self._loaded().flags.items() if n not in self._flags]
+        known = {name.lower() for name in self._flags}
+        return [
+            f"{s.name} (from {s.source})"
+            for s in self._loaded().settings()
+            if s.name not in self._flags and (s.source == FLAGS_VARIABLE or s.name.lower() not in known)
+        ]
+
+    def check_settings(self) -> list[str]:
+        """Read every setting of THEANO_FLAGS and the files, so that a mistake in them shows at start.
+
+        Returns
+        -------
+        list of str
+            One line for each setting in THEANO_FLAGS that no layer has declared, with a flag of a similar name if
+            there is one. Files are shared between programs and may say more than this one knows.
+
+        Raises
+        ------
+        ConfigError
+            If a value is not allowed, or a source is not well-formed.
+        """
+        advice: list[str] = []
+        for setting in self._loaded().settings():
+            if setting.name in self._flags:
+                self._flag(setting.name)
+            elif setting.source == FLAGS_VARIABLE:
+                advice.append(
+                    f"{FLAGS_VARIABLE} sets `{setting.name}`, which is no flag and has no effect: "
+                    + self._advice(setting.name)
+                )
+        return advice
+
+    def _listed(self, name: str) -> str:
+        flag = self._flags[name]
+        source = self.source_of(name)
+        lines = [f"{name} ({flag.kind.allowed})", f"    Doc:  {flag.doc}", f"    Value:  {self._get(name)}"]
+        if source != _DEFAULT:
+            lines.append(f"    From:  {source}")
+        if flag.fixed:
+            lines.append("    Cannot be changed once the program runs.")
+        return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
-        lines = []
-        for name in self.flag_names():
-            flag = self._flags[name]
-            value = self._get(name)
-            lines.append(f"{name} ({flag.kind.allowed})\n    Doc:  {flag.doc}\n    Value:  {value}\n")
-        return "\n".join(lines)
+        return "\n".join(self._listed(name) for name in self.flag_names())
 
 
 #: The configuration of the process.

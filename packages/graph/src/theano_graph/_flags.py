@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._config import BoolFlag, EnumFlag, IntFlag, add_flag, config
+from ._config import add_flag, config
+from ._config_kinds import BoolFlag, EnumFlag, IntFlag
 from ._nodes import Apply
 from ._op import construction_hook, set_construction_hook
 from ._origin import set_frame_limit
