@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 
-from ._program import Instruction, Program, ProgramInput, array_spec_of
+from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from .kernels import CompilerOptions, Kernel, LoadedKernel, Reorder, build, native_kernel
 
 
@@ -18,7 +18,7 @@ def lower(
     cells: Mapping[int, list[Any]] | None = None,
     updates: Sequence[tuple[int, list[Any]]] = (),
     n_outputs: int | None = None,
-    takes_float: Sequence[bool] | None = None,
+    accepts: Sequence[Accepts] | None = None,
     native: bool = True,
     options: CompilerOptions | None = None,
 ) -> Program:
@@ -35,9 +35,9 @@ def lower(
         Graph outputs that are stored in one-element lists after a call has succeeded.
     n_outputs : int, optional
         How many graph outputs, from the first, a call returns; all by default.
-    takes_float : sequence of bool, optional
-        For each argument, whether a Python float is valid for it without a look at its value. By default those that
-        are float64 without dimensions.
+    accepts : sequence of Accepts, optional
+        For each argument, what the machine may do with it without asking its type. By default Python floats are taken
+        for float64 without dimensions.
     native : bool
         False leaves all nodes to their Python code.
     options : CompilerOptions, optional
@@ -64,14 +64,14 @@ def lower(
         )
         for i, (node, kernel) in enumerate(zip(order, kernels, strict=True))
     )
-    wanted = takes_float if takes_float is not None else [_is_float64(fgraph.inputs[i]) for i in positions]
+    accepts = [Accepts(_is_float64(fgraph.inputs[i])) for i in positions] if accepts is None else accepts
     results = [registers[v] for v in fgraph.outputs]
     return Program(
         instructions=instructions,
         n_registers=len(registers),
         inputs=tuple(
-            ProgramInput(registers[fgraph.inputs[i]], fgraph.inputs[i], bool(take))
-            for i, take in zip(positions, wanted, strict=True)
+            ProgramInput(registers[fgraph.inputs[i]], fgraph.inputs[i], accepted)
+            for i, accepted in zip(positions, accepts, strict=True)
         ),
         cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
         constants=constants,

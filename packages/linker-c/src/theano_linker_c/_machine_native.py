@@ -73,7 +73,14 @@ class Machine(Protocol):
     def position_of_error(self) -> int: ...
 
 
-def make_machine(program: Program, hooks: Hooks, *, native: bool = True, buffer_limit: int = BUFFER_LIMIT) -> Machine:
+def make_machine(
+    program: Program,
+    hooks: Hooks,
+    *,
+    native: bool = True,
+    buffer_limit: int = BUFFER_LIMIT,
+    thread_scale: float = 1.0,
+) -> Machine:
     """Return the machine in C, or the one in Python where `native` is False or the extension was not built.
 
     Parameters
@@ -83,6 +90,8 @@ def make_machine(program: Program, hooks: Hooks, *, native: bool = True, buffer_
     native : bool
     buffer_limit : int
         Bytes of output memory that the machine may keep for its next call; 0 keeps none.
+    thread_scale : float
+        How much more work than usual an instruction must have before several threads share it; infinity: never.
 
     Returns
     -------
@@ -90,7 +99,9 @@ def make_machine(program: Program, hooks: Hooks, *, native: bool = True, buffer_
     """
     if native and not HAS_RUNTIME:
         _warn_once()
-    return native_machine(program, hooks, buffer_limit) if native and HAS_RUNTIME else PythonMachine(program, hooks)
+    if native and HAS_RUNTIME:
+        return native_machine(program, hooks, buffer_limit, thread_scale)
+    return PythonMachine(program, hooks)
 
 
 @cache
@@ -102,7 +113,9 @@ def _warn_once() -> None:
     )
 
 
-def native_machine(program: Program, hooks: Hooks, buffer_limit: int = BUFFER_LIMIT) -> Machine:
+def native_machine(
+    program: Program, hooks: Hooks, buffer_limit: int = BUFFER_LIMIT, thread_scale: float = 1.0
+) -> Machine:
     """Return the machine in C."""
 
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
@@ -122,6 +135,7 @@ def native_machine(program: Program, hooks: Hooks, buffer_limit: int = BUFFER_LI
         on_error=on_error,
         finish=hooks.finish,
         buffer_limit=buffer_limit,
+        thread_scale=thread_scale,
     )
     return machine
 
@@ -130,12 +144,13 @@ def _number(dtype: str) -> int:
     return np.dtype(dtype).num
 
 
-def _input_check(given: ProgramInput) -> tuple[int, int, bool, tuple[int, ...]]:
-    spec = array_spec_of(given.variable)
+def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
+    spec, accepts = array_spec_of(given.variable), given.accepts
     if spec is None:
-        return given.register, -1, False, ()
-    takes_float = given.takes_float and spec.dtype in ("float32", "float64") and not spec.shape
-    return given.register, _number(spec.dtype), takes_float, tuple(-1 if n is None else n for n in spec.shape)
+        return given.register, -1, False, False, False, ()
+    takes_float = accepts.floats and spec.dtype in ("float32", "float64") and not spec.shape
+    shape = tuple(-1 if n is None else n for n in spec.shape)
+    return given.register, _number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape
 
 
 def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:

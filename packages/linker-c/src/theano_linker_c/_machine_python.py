@@ -87,7 +87,7 @@ class PythonMachine:
 
     def _accept(self, index: int, given: ProgramInput, value: Any) -> Any:
         spec = array_spec_of(given.variable)
-        if given.takes_float and type(value) is float and spec is not None:
+        if given.accepts.floats and type(value) is float and spec is not None:
             return np.array(value, dtype=spec.dtype)
         return value if fits(given.variable, value) else self.hooks.on_input(index, value)
 

@@ -58,12 +58,32 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepts:
+    """What a machine may do with an argument without asking the variable's type.
+
+    Attributes
+    ----------
+    floats : bool
+        Take any Python float where a float without dimensions is wanted.
+    ints : bool
+        Take, where a number without dimensions is wanted, a Python int that the dtype holds exactly, and a NumPy scalar
+        of the dtype.
+    overwrite : bool
+        Use the array that the caller passes as memory for results.
+    """
+
+    floats: bool = False
+    ints: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramInput:
-    """An argument of a call: its register, its variable, and whether a Python float may be taken as it is."""
+    """An argument of a call: its register, its variable, and what the machine may take for it."""
 
     register: int
     variable: Variable
-    takes_float: bool
+    accepts: Accepts
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,20 @@ from ._machine_native import (
 )
 from ._machine_python import PythonMachine as PythonMachine
 from ._program import (
+    Accepts as Accepts,
     ArraySpec as ArraySpec,
     HasArraySpec as HasArraySpec,
     Hooks as Hooks,
     Instruction as Instruction,
     Program as Program,
     ProgramInput as ProgramInput,
+    array_spec_of as array_spec_of,
 )
 from ._run_errors import annotate as annotate
 
 __all__ = [
     "HAS_RUNTIME",
+    "Accepts",
     "ArraySpec",
     "HasArraySpec",
     "Hooks",
@@ -29,6 +32,7 @@ __all__ = [
     "ProgramInput",
     "PythonMachine",
     "annotate",
+    "array_spec_of",
     "lower",
     "make_machine",
     "native_machine",

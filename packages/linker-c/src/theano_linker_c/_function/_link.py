@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from theano_graph import FunctionGraph, compose, config
 
 from .._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
-from ..program import HAS_RUNTIME, Hooks, Machine, Program, lower, make_machine
+from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower, make_machine
 from ._collect import Signature
 from ._io import In
 
@@ -25,8 +27,8 @@ class Wiring:
     ----------
     arguments : sequence of int
         Graph inputs that a call gives, in the order of the arguments.
-    takes_float : sequence of bool
-        For each of them, whether any Python float is valid.
+    accepts : sequence of Accepts
+        For each of them, what the machine may do without asking its type.
     cells : mapping of int to list
         The other graph inputs -> the one-element list that holds the value.
     updates : sequence of (int, list)
@@ -38,7 +40,7 @@ class Wiring:
     """
 
     arguments: Sequence[int]
-    takes_float: Sequence[bool]
+    accepts: Sequence[Accepts]
     cells: Mapping[int, list[Any]]
     updates: Sequence[tuple[int, list[Any]]]
     n_outputs: int
@@ -58,7 +60,7 @@ def wire(
     explicit = [(i, item) for i, item in enumerate(signature.inputs) if not item.implicit]
     return Wiring(
         arguments=[i for i, _ in explicit],
-        takes_float=[_takes_float(item) for _, item in explicit],
+        accepts=[_accepts(item) for _, item in explicit],
         cells={i: containers[i].storage for i, item in enumerate(signature.inputs) if item.implicit},
         updates=[(n_outputs + k, containers[target].storage) for k, target in enumerate(signature.update_targets)],
         n_outputs=n_outputs,
@@ -66,16 +68,28 @@ def wire(
     )
 
 
-def _takes_float(item: In) -> bool:
-    """Tell whether the type accepts every Python float, so that the machine may convert it without asking."""
-    if item.strict or not hasattr(item.variable.type, "array_spec"):
-        return False
+def _accepts(item: In) -> Accepts:
+    """Find out what the type accepts for certain, so that the machine may convert it without asking."""
+    spec = array_spec_of(item.variable)
+    if item.strict or spec is None or spec.shape:
+        return Accepts(overwrite=item.mutable)
+    # No binary float of any width is 0.1, so that a type which accepts it accepts rounding.
+    return Accepts(_takes(item, 0.1), all(_takes(item, n) for n in _extremes(spec.dtype)), item.mutable)
+
+
+def _extremes(dtype: str) -> tuple[int, ...]:
+    """Return the least and the greatest integer that a dtype is asked to take."""
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        return (0, 2**24)
+    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if kind in "iu" else (2**64,)
+
+
+def _takes(item: In, value: object) -> bool:
     try:
-        # No binary float of any width is 0.1, so that a type which accepts it accepts rounding.
-        item.variable.type.filter(0.1, strict=False, allow_downcast=item.allow_downcast)
+        return bool(item.variable.type.filter(value, strict=False, allow_downcast=item.allow_downcast) == value)
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> Machine:
@@ -92,7 +106,7 @@ def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> M
         cells=wiring.cells,
         updates=wiring.updates,
         n_outputs=wiring.n_outputs,
-        takes_float=wiring.takes_float,
+        accepts=wiring.accepts,
         native=linker.native and HAS_RUNTIME,
     )
     if linker.native_only:

@@ -1,5 +1,6 @@
 /* From the arguments of a call to its result. */
 #include "runtime.h"
+#include <limits.h>
 
 static int fits(const InputCheck *check, PyObject *value) {
     if (!PyArray_CheckExact(value))
@@ -24,6 +25,64 @@ static int accept_float(Machine *m, Frame *f, const InputCheck *check, double va
     return 0;
 }
 
+static int in_range(long long value, long long least, long long most) { return value >= least && value <= most; }
+
+/* Whether a dtype holds an integer exactly; if it does, the value is written to `data`. */
+static int write_integer(int type_num, long long value, void *data) {
+    const long long exact_double = 1LL << 53, exact_float = 1LL << 24;
+    switch (type_num) {
+#define INTEGER(NUMBER, TYPE, LEAST, MOST)                                                                             \
+    case NUMBER:                                                                                                       \
+        if (!in_range(value, LEAST, MOST))                                                                             \
+            return 0;                                                                                                  \
+        *(TYPE *)data = (TYPE)value;                                                                                   \
+        return 1;
+        INTEGER(NPY_DOUBLE, double, -exact_double, exact_double)
+        INTEGER(NPY_FLOAT, float, -exact_float, exact_float)
+        INTEGER(NPY_BYTE, signed char, SCHAR_MIN, SCHAR_MAX)
+        INTEGER(NPY_UBYTE, unsigned char, 0, UCHAR_MAX)
+        INTEGER(NPY_SHORT, short, SHRT_MIN, SHRT_MAX)
+        INTEGER(NPY_USHORT, unsigned short, 0, USHRT_MAX)
+        INTEGER(NPY_INT, int, INT_MIN, INT_MAX)
+        INTEGER(NPY_UINT, unsigned int, 0, UINT_MAX)
+        INTEGER(NPY_LONG, long, LONG_MIN, LONG_MAX)
+        INTEGER(NPY_ULONG, unsigned long, 0, LONG_MAX)
+        INTEGER(NPY_LONGLONG, long long, LLONG_MIN, LLONG_MAX)
+        INTEGER(NPY_ULONGLONG, unsigned long long, 0, LLONG_MAX)
+#undef INTEGER
+    }
+    return 0;
+}
+
+/* A Python integer or a NumPy scalar for an argument without dimensions. Returns 1 when it was taken, 0 when the hook
+ * has to look at it, -1 with an exception. */
+static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject *value) {
+    PyArrayObject *array;
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        char trial[sizeof(long long)];
+        if (overflow || !write_integer(check->type_num, number, trial))
+            return 0;
+        if ((array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0)) == NULL)
+            return -1;
+        return write_integer(check->type_num, number, PyArray_DATA(array));
+    }
+    if (!PyArray_IsScalar(value, Generic))
+        return 0;
+    PyArray_Descr *descr = PyArray_DescrFromScalar(value);
+    if (descr == NULL)
+        return -1;
+    int same = descr->type_num == check->type_num;
+    Py_DECREF(descr);
+    if (!same)
+        return 0;
+    if ((array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0)) == NULL)
+        return -1;
+    PyArray_ScalarAsCtype(value, PyArray_DATA(array));
+    return 1;
+}
+
 static int accept_input(Machine *m, Frame *f, int index, PyObject *value) {
     const InputCheck *check = &m->inputs[index];
     if (check->type_num >= 0) {
@@ -33,6 +92,11 @@ static int accept_input(Machine *m, Frame *f, int index, PyObject *value) {
         }
         if (check->takes_float && PyFloat_CheckExact(value))
             return accept_float(m, f, check, PyFloat_AS_DOUBLE(value));
+        if (check->takes_int) {
+            int taken = accept_scalar(m, f, check, value);
+            if (taken != 0)
+                return taken < 0 ? -1 : 0;
+        }
     }
     PyObject *filtered = PyObject_CallFunction(m->on_input, "iO", index, value);
     if (filtered == NULL)
@@ -70,6 +134,13 @@ static PyObject *collect(Machine *m, Frame *f, int raw) {
 /* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
 static int store_updates(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_updates; k++)
+        if (f->home[m->updates[k].reg] == OFFERED) { /* the caller keeps what he passed; the cell gets a copy */
+            PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[m->updates[k].reg], NPY_KEEPORDER);
+            if (copy == NULL)
+                return -1;
+            frame_set(f, m->updates[k].reg, copy);
+        }
+    for (int k = 0; k < m->n_updates; k++)
         if (PyList_GET_SIZE(m->updates[k].cell) < 1) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
             return -1;
@@ -106,8 +177,11 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     for (int i = 0; i < m->n_inputs; i++)
         if (accept_input(m, f, i, values[i]) < 0)
             goto done;
-    if (read_cells(m, f) == 0)
+    if (read_cells(m, f) == 0) {
+        if (m->n_overwrite > 0)
+            offer_inputs(m, f);
         result = finish_call(m, f, raw);
+    }
 done:
     frame_release_all(m, f);
     f->busy = 0;

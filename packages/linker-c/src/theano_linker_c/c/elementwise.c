@@ -121,8 +121,7 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
             }
         nest_simplify(&nest);
     }
-    nest_run(&nest, e->fn, e->cost);
-    return RUN_DONE;
+    return nest_run(m, &nest, e->fn, e->cost);
 }
 
 static void elementwise_free(void *plan) {

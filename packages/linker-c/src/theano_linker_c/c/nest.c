@@ -124,34 +124,31 @@ static void run_units(void *context, int64_t begin, int64_t end) {
 }
 
 /* Run `fn` over all elements; `cost` is the rough number of cycles for one. Called with the GIL, which is let go for
- * long work. The nest must be simplified and not empty. */
-void nest_run(const Nest *nest, elementwise_fn fn, double cost) {
+ * long work. The nest must be simplified and not empty. Returns RUN_RAISED when a signal handler raised. */
+int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost) {
     if (nest->ndim == 0) {
         npy_intp none[nest->nops + 1];
         memset(none, 0, sizeof none);
         fn(1, nest->data, (const int64_t *)none);
-        return;
+        return RUN_DONE;
     }
     npy_intp inner = nest->shape[nest->ndim - 1], total = nest_size(nest);
     double work = total * cost;
     NestJob job = {nest, fn, inner, inner, 1};
     if (work < WORK_FOR_GIL) {
         run_units(&job, 0, total / inner);
-        return;
+        return RUN_DONE;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    if (work < work_for_threads || threads_get() == 1) {
-        run_units(&job, 0, total / inner);
-    } else {
+    double threshold = m->thread_scale * work_for_threads;
+    int64_t grain = 1;
+    if ((work >= threshold && threads_get() > 1) || work >= WORK_FOR_SIGNALS) {
         if (inner > BLOCK) {
             job.block = BLOCK;
             job.blocks = (inner + BLOCK - 1) / BLOCK;
         }
-        int64_t units = total / inner * job.blocks;
-        int64_t grain = BLOCK / (inner < BLOCK ? inner : BLOCK);
-        int64_t share = units / (4 * threads_get());
-        grain = grain < 1 ? 1 : grain;
-        threads_run(run_units, &job, units, grain < share || share < 1 ? grain : share);
+        int64_t share = total / inner * job.blocks / (4 * threads_get());
+        grain = BLOCK / (inner < BLOCK ? inner : BLOCK);
+        grain = grain < share || share < 1 ? grain : share;
     }
-    Py_END_ALLOW_THREADS;
+    return run_long(run_units, &job, total / inner * job.blocks, grain < 1 ? 1 : grain, work, threshold);
 }

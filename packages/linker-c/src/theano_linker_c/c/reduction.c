@@ -111,24 +111,19 @@ static void order_axes(const Nest *from, Nest *to, const signed char *folded, in
             }
 }
 
-static void fold_all(const Fold *fold, int64_t units) {
+static int fold_all(const Machine *m, const Fold *fold, int64_t units) {
     double work = nest_size(fold->nest) * fold->r->cost;
     if (work < WORK_FOR_GIL) {
         fold_units((void *)fold, 0, units);
-        return;
+        return RUN_DONE;
     }
-    Py_BEGIN_ALLOW_THREADS;
     int64_t share = units / (4 * threads_get());
-    if (work < work_for_threads || units < 2)
-        fold_units((void *)fold, 0, units);
-    else
-        threads_run(fold_units, (void *)fold, units, share < 1 ? 1 : share);
-    Py_END_ALLOW_THREADS;
+    return run_long(fold_units, (void *)fold, units, share < 1 ? 1 : share, work, m->thread_scale * work_for_threads);
 }
 
 /* Accumulators for each chunk, joined in the order of the chunks. The cut depends on lengths alone, so that results
  * do not depend on the number of threads. */
-static int fold_chunks(Fold *fold, int64_t units, PyArrayObject *acc) {
+static int fold_chunks(const Machine *m, Fold *fold, int64_t units, PyArrayObject *acc) {
     npy_intp shape[NPY_MAXDIMS];
     int ndim = PyArray_NDIM(acc);
     shape[0] = fold->chunks;
@@ -140,14 +135,15 @@ static int fold_chunks(Fold *fold, int64_t units, PyArrayObject *acc) {
     fill_seed(parts, fold->r);
     fold->acc_bytes = PyArray_NBYTES(acc);
     fold->nest->data[fold->nest->nops - 1] = PyArray_BYTES(parts);
-    fold_all(fold, units * fold->chunks);
-    PyObject *joined = PyObject_CallMethod(fold->r->join, "reduce", "OiOO", parts, 0, PyArray_DESCR(acc), acc);
+    PyObject *joined = NULL;
+    if (fold_all(m, fold, units * fold->chunks) == RUN_DONE)
+        joined = PyObject_CallMethod(fold->r->join, "reduce", "OiOO", parts, 0, PyArray_DESCR(acc), acc);
     Py_DECREF(parts);
     Py_XDECREF(joined);
     return joined == NULL ? RUN_RAISED : RUN_DONE;
 }
 
-static int fold_nest(const Reduction *r, const Nest *nest, int n_kept, int inner_is_folded, PyArrayObject *acc) {
+static int fold_nest(const Machine *m, const Reduction *r, const Nest *nest, int n_kept, int inner_is_folded, PyArrayObject *acc) {
     Fold fold = {r, nest, n_kept, inner_is_folded, n_kept, 1, 0, 0};
     int64_t units = 1;
     for (int d = 0; d < n_kept; d++)
@@ -160,10 +156,9 @@ static int fold_nest(const Reduction *r, const Nest *nest, int n_kept, int inner
         fold.chunk = (length + wanted - 1) / wanted;
         fold.chunks = (length + fold.chunk - 1) / fold.chunk;
         if (fold.chunks > 1)
-            return fold_chunks(&fold, units, acc);
+            return fold_chunks(m, &fold, units, acc);
     }
-    fold_all(&fold, units);
-    return RUN_DONE;
+    return fold_all(m, &fold, units);
 }
 
 /* The axis along which kernels run: the one with the smallest steps, unless it is short and another is long. */
@@ -189,7 +184,7 @@ static int choose_inner(const Nest *nest) {
 }
 
 /* Scratch: arrays[nops], data[nops], two sets of strides[max(ndim, 1)][nops]. */
-static int fold_arrays(const Reduction *r, PyArrayObject **arrays, PyArrayObject *acc, npy_intp *shape) {
+static int fold_arrays(const Machine *m, const Reduction *r, PyArrayObject **arrays, PyArrayObject *acc, npy_intp *shape) {
     int nops = r->n_inputs + 1, count = 0, out_axis = 0, n_kept = 0;
     char **data = (char **)(arrays + nops);
     npy_intp *strides = (npy_intp *)(data + nops), other_shape[NPY_MAXDIMS];
@@ -233,7 +228,7 @@ static int fold_arrays(const Reduction *r, PyArrayObject **arrays, PyArrayObject
     order_axes(&nest, &ordered, folded, inner);
     for (int d = 0; d < nest.ndim; d++)
         n_kept += d != inner && !folded[d];
-    return fold_nest(r, &ordered, n_kept, folded[inner], acc);
+    return fold_nest(m, r, &ordered, n_kept, folded[inner], acc);
 }
 
 static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
@@ -259,7 +254,7 @@ static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
         return RUN_RAISED;
     fill_seed(acc, r);
     if (folded > 0 && kept > 0)
-        status = fold_arrays(r, arrays, acc, shape);
+        status = fold_arrays(m, r, arrays, acc, shape);
     if (acc != out) {
         if (status == RUN_DONE && PyArray_CopyInto(out, acc) < 0)
             status = RUN_RAISED;

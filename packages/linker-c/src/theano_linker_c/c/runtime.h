@@ -39,6 +39,9 @@ enum {
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
 typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
+/* `home` of a register with an array of the caller that may be overwritten. */
+#define OFFERED (-2)
+
 typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Instruction Instruction;
@@ -59,6 +62,8 @@ typedef struct {
     int type_num; /* -1: no native check, every value goes through the hook */
     int ndim;
     int takes_float; /* a Python float is accepted for a 0-d array */
+    int takes_int;   /* so are Python integers that the dtype holds exactly, and its NumPy scalars */
+    int overwrite;   /* the caller permits that the array is overwritten */
     npy_intp *shape; /* -1 where not known ahead */
 } InputCheck;
 
@@ -69,7 +74,7 @@ typedef struct {
 
 struct Frame {
     PyObject **registers;
-    int *home;     /* index into the machine's buffer store that holds this register's array too, or -1 */
+    int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
     void *scratch;
     int busy;
 };
@@ -82,12 +87,14 @@ struct Machine {
     Cell *cells, *constants, *updates; /* of a constant, `cell` is the value itself */
     Instruction *instructions;
     int *outputs;
-    int single; /* the call returns the one output itself, not a list */
+    int n_overwrite; /* inputs that may be overwritten */
+    int single;      /* the call returns the one output itself, not a list */
     size_t scratch_bytes;
     Frame frame;
     PyObject **buffers;     /* one possible array a register, kept for the next call */
     npy_intp *buffer_bytes; /* their sizes when they were put there */
     npy_intp buffered_bytes, buffer_limit;
+    double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t position_of_error;
 };
@@ -100,6 +107,7 @@ int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_take_over(Machine *m, Frame *f, int from, int to);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 void buffers_clear(Machine *m);
+void offer_inputs(const Machine *m, Frame *f);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
 
@@ -111,7 +119,7 @@ typedef struct {
     char **data;       /* [nops] */
 } Nest;
 void nest_simplify(Nest *nest);
-void nest_run(const Nest *nest, elementwise_fn fn, double cost);
+int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost);
 npy_intp nest_size(const Nest *nest);
 
 /* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
@@ -146,11 +154,13 @@ typedef void (*range_fn)(void *context, int64_t begin, int64_t end);
 int threads_get(void);
 void threads_set(int count);
 int threads_started(void);
-void threads_run(range_fn fn, void *context, int64_t count, int64_t grain);
+int run_long(range_fn fn, void *context, int64_t count, int64_t grain, double work, double threshold);
 int threads_init(void);
 
 /* Rough cycles of work from which the GIL is let go, and from which the thread pool is used. */
 #define WORK_FOR_GIL 200000.0
+/* Rough cycles after which a long kernel looks whether a signal has come. */
+#define WORK_FOR_SIGNALS 5e8
 extern double work_for_threads;
 
 #endif

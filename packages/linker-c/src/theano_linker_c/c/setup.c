@@ -76,7 +76,8 @@ static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
 
 static int setup_input(Machine *m, InputCheck *check, PyObject *item) {
     PyObject *shape;
-    if (!PyArg_ParseTuple(item, "iipO!", &check->reg, &check->type_num, &check->takes_float, &PyTuple_Type, &shape))
+    if (!PyArg_ParseTuple(item, "iipppO!", &check->reg, &check->type_num, &check->takes_float, &check->takes_int,
+                          &check->overwrite, &PyTuple_Type, &shape))
         return -1;
     check->shape = parse_intps(shape, &check->ndim);
     return check->shape == NULL || !valid_registers(m, &check->reg, 1) ? -1 : 0;
@@ -110,6 +111,7 @@ static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyO
         m->n_inputs = (int)i + 1;
         if (setup_input(m, &m->inputs[i], PyTuple_GET_ITEM(inputs, i)) < 0)
             return -1;
+        m->n_overwrite += m->inputs[i].overwrite;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(instructions); i++) {
         m->n_instructions = (int)i + 1;
@@ -126,13 +128,13 @@ static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyO
 
 int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"n_registers",  "inputs",   "cells",    "constants", "instructions", "outputs", "updates",
-                            "single",       "on_irregular", "on_input", "on_error",  "finish",       "buffer_limit", NULL};
+                            "single",       "on_irregular", "on_input", "on_error",  "finish",       "buffer_limit", "thread_scale", NULL};
     PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish;
     PyObject *irregular, *input, *error;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOn", names, &m->n_registers, &PyTuple_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOnd", names, &m->n_registers, &PyTuple_Type,
                                      &inputs, &PyTuple_Type, &cells, &PyTuple_Type, &constants, &PyTuple_Type,
                                      &instructions, &PyTuple_Type, &outputs, &PyTuple_Type, &updates, &m->single,
-                                     &irregular, &input, &error, &finish, &m->buffer_limit))
+                                     &irregular, &input, &error, &finish, &m->buffer_limit, &m->thread_scale))
         return -1;
     m->on_irregular = Py_NewRef(irregular);
     m->on_input = Py_NewRef(input);

@@ -19,7 +19,7 @@
 typedef struct {
     range_fn fn;
     void *context;
-    int64_t count, grain;
+    int64_t end, grain;
     atomic_llong next;
 } Job;
 
@@ -67,10 +67,10 @@ int threads_started(void) { return started; }
 static void work_on(Job *j) {
     for (;;) {
         int64_t begin = atomic_fetch_add(&j->next, j->grain);
-        if (begin >= j->count)
+        if (begin >= j->end)
             return;
         int64_t end = begin + j->grain;
-        j->fn(j->context, begin, end < j->count ? end : j->count);
+        j->fn(j->context, begin, end < j->end ? end : j->end);
     }
 }
 
@@ -114,21 +114,23 @@ static void start_workers(int count) {
     pthread_attr_destroy(&attributes);
 }
 
-void threads_run(range_fn fn, void *context, int64_t count, int64_t grain) {
+/* Run `fn` over begin..end in chunks of `grain`, on as many threads as are wanted and useful. */
+static void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t grain) {
     int helpers = threads_get() - 1;
-    if (helpers > (count + grain - 1) / grain - 1)
-        helpers = (int)((count + grain - 1) / grain - 1);
+    int64_t chunks = (end - begin + grain - 1) / grain;
+    if (helpers > chunks - 1)
+        helpers = (int)(chunks - 1);
     if (helpers <= 0 || pthread_mutex_trylock(&one_job) != 0) {
-        fn(context, 0, count);
+        fn(context, begin, end);
         return;
     }
     pthread_mutex_lock(&lock);
     start_workers(helpers);
     job.fn = fn;
     job.context = context;
-    job.count = count;
+    job.end = end;
     job.grain = grain;
-    atomic_store(&job.next, 0);
+    atomic_store(&job.next, begin);
     job_number++;
     seats = helpers < started ? helpers : started;
     if (seats == 1)
@@ -143,6 +145,28 @@ void threads_run(range_fn fn, void *context, int64_t count, int64_t grain) {
         pthread_cond_wait(&job_left, &lock);
     pthread_mutex_unlock(&lock);
     pthread_mutex_unlock(&one_job);
+}
+
+/* Work that is long enough to let the GIL go, `work` cycles in all, with threads from `threshold` cycles on. Very long
+ * work is done in slices, with a look at signals in between. Returns RUN_DONE, or RUN_RAISED when a handler raised. */
+int run_long(range_fn fn, void *context, int64_t count, int64_t grain, double work, double threshold) {
+    int64_t slice = count;
+    if (work > WORK_FOR_SIGNALS) {
+        slice = (int64_t)((double)count * (WORK_FOR_SIGNALS / work));
+        slice = slice < grain ? grain : slice;
+    }
+    for (int64_t begin = 0; begin < count; begin += slice) {
+        int64_t end = count - begin < slice ? count : begin + slice;
+        if (begin > 0 && PyErr_CheckSignals() < 0)
+            return RUN_RAISED;
+        Py_BEGIN_ALLOW_THREADS;
+        if (work < threshold)
+            fn(context, begin, end);
+        else
+            threads_run(fn, context, begin, end, grain);
+        Py_END_ALLOW_THREADS;
+    }
+    return RUN_DONE;
 }
 
 static void before_fork(void) {
