@@ -65,7 +65,9 @@ NoParams = _NoParams()
 class Node:
     """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
 
-    __slots__ = ("__weakref__", "_tag", "origin")
+    __slots__ = ("__weakref__", "_membership", "_tag", "origin")
+    #: The function graph that the node belongs to, in that graph's own terms; unset for free nodes.
+    _membership: Any
     _tag: Tag | None
     origin: Origin | None
 
@@ -173,6 +175,17 @@ class Variable(Node):
         new = self.type.variable_class(self.type, name=self.name)
         _copy_marks(self, new)
         return new
+
+    @property
+    def clients(self) -> list[Any]:
+        """What uses the variable in the function graph that it belongs to: pairs of a node (or "output") and an index.
+
+        Empty where nothing uses it, and outside of any graph. A constant that several graphs share speaks of the one
+        that took it in last; ask :meth:`FunctionGraph.clients` where that matters.
+        """
+        membership = getattr(self if self.owner is None else self.owner, "_membership", None)
+        graph = None if membership is None else membership.graph()
+        return graph.clients(self) if graph is not None and self in graph.variables else []
 
     def get_parents(self) -> list[Any]:
         """Return the owner in a list, or an empty list."""
@@ -288,9 +301,7 @@ class Apply(Node):
     Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
     """
 
-    __slots__ = ("_membership", "inputs", "op", "outputs")
-    #: The function graph that the node belongs to, in that graph's own terms; unset for free nodes.
-    _membership: Any
+    __slots__ = ("inputs", "op", "outputs")
     op: Any
     inputs: list[Any]
     outputs: list[Any]
@@ -329,6 +340,12 @@ class Apply(Node):
                         mend="make a fresh variable for each output: `output.type()`",
                     )
                 )
+
+    @property
+    def fgraph(self) -> Any:
+        """The function graph that the node is in, or None."""
+        membership = getattr(self, "_membership", None)
+        return membership.graph() if membership is not None and membership.holds(self) else None
 
     @property
     def nin(self) -> int:
