@@ -156,18 +156,23 @@ static int store_updates(Machine *m, Frame *f) {
     return 0;
 }
 
-static PyObject *finish_call(Machine *m, Frame *f, int raw) {
+static PyObject *finish_call(Machine *m, Frame *f, int raw, double begin) {
+    double run_begin = begin == 0 ? 0 : profile_clock();
     if (machine_execute(m, f) < 0)
         return NULL;
+    double run_end = begin == 0 ? 0 : profile_clock();
     PyObject *result = collect(m, f, raw);
     if (result != NULL && m->n_updates > 0 && store_updates(m, f) < 0)
         Py_CLEAR(result);
+    if (begin != 0 && result != NULL)
+        profile_call(m, begin, run_begin, run_end);
     return result;
 }
 
 static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     Frame *f = &m->frame, extra;
     PyObject *result = NULL;
+    double begin = m->profile == NULL ? 0 : profile_clock();
     if (f->busy) {
         f = &extra;
         if (frame_make(m, f) < 0)
@@ -180,7 +185,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     if (read_cells(m, f) == 0) {
         if (m->n_overwrite > 0)
             offer_inputs(m, f);
-        result = finish_call(m, f, raw);
+        result = finish_call(m, f, raw, begin);
     }
 done:
     frame_release_all(m, f);

@@ -5,13 +5,22 @@ typedef struct {
     PyObject *perform, *node, *params; /* borrowed from the payload; params may be NULL */
 } Perform;
 
-static PyObject *input_list(const Frame *f, const Instruction *in) {
+PyObject *frame_values(const Frame *f, const Instruction *in) {
     PyObject *values = PyList_New(in->n_inputs);
     if (values == NULL)
         return NULL;
     for (int i = 0; i < in->n_inputs; i++) {
         PyObject *value = f->registers[in->inputs[i]];
         PyList_SET_ITEM(values, i, Py_NewRef(value == NULL ? Py_None : value));
+    }
+    return values;
+}
+
+PyObject *frame_results(const Frame *f, const Instruction *in) {
+    PyObject *values = PyList_New(in->n_outputs);
+    for (int k = 0; values != NULL && k < in->n_outputs; k++) {
+        PyObject *value = f->registers[in->outputs[k]];
+        PyList_SET_ITEM(values, k, Py_NewRef(value == NULL ? Py_None : value));
     }
     return values;
 }
@@ -38,11 +47,13 @@ static int store_results(Frame *f, const Instruction *in, PyObject *storage, int
     return RUN_DONE;
 }
 
+int frame_store(Frame *f, const Instruction *in, PyObject *results) { return store_results(f, in, results, 0); }
+
 static int perform_run(Machine *m, Frame *f, const Instruction *in) {
     const Perform *p = in->plan;
     (void)m;
     int status = RUN_RAISED;
-    PyObject *values = input_list(f, in), *storage = PyList_New(in->n_outputs), *answer = NULL;
+    PyObject *values = frame_values(f, in), *storage = PyList_New(in->n_outputs), *answer = NULL;
     if (values == NULL || storage == NULL)
         goto done;
     for (int k = 0; k < in->n_outputs; k++) {
@@ -76,7 +87,7 @@ int perform_prepare(Machine *m, Instruction *in, PyObject *payload) {
 
 static int call_run(Machine *m, Frame *f, const Instruction *in) {
     (void)m;
-    PyObject *values = input_list(f, in);
+    PyObject *values = frame_values(f, in);
     if (values == NULL)
         return RUN_RAISED;
     PyObject *results = PyObject_CallOneArg(in->plan, values);
@@ -100,7 +111,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload) {
 }
 
 /* Replace the exception that is set (or compose one for a misfit) by what the Python hook returns. */
-static void explain(Machine *m, Frame *f, int position, int status) {
+void machine_explain(Machine *m, Frame *f, int position, int status) {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (status == RUN_RAISED) {
         PyErr_Fetch(&type, &error, &traceback);
@@ -109,7 +120,7 @@ static void explain(Machine *m, Frame *f, int position, int status) {
             PyException_SetTraceback(error, traceback);
     }
     m->position_of_error = position;
-    PyObject *values = input_list(f, &m->instructions[position]);
+    PyObject *values = frame_values(f, &m->instructions[position]);
     PyObject *raised = NULL;
     if (values != NULL)
         raised = PyObject_CallFunction(m->on_error, "iOO", position, values, error == NULL ? Py_None : error);
@@ -127,19 +138,34 @@ static void explain(Machine *m, Frame *f, int position, int status) {
     Py_XDECREF(traceback);
 }
 
-/* Run all instructions. Returns 0, or -1 with an exception that names the node. */
+/* Run one instruction. Returns RUN_DONE, RUN_ASKS, or -1 with an exception that names the node. */
+int machine_step(Machine *m, Frame *f, int position) {
+    const Instruction *in = &m->instructions[position];
+    if (position > 0 && PyErr_CheckSignals() < 0) {
+        m->position_of_error = position;
+        return -1;
+    }
+    int status = m->profile == NULL ? in->run(m, f, in) : profile_step(m, f, position);
+    if (status < 0) {
+        machine_explain(m, f, position, status);
+        return -1;
+    }
+    return status;
+}
+
+/* Run all instructions that the call needs. Returns 0, or -1 with an exception that names the node. */
 int machine_execute(Machine *m, Frame *f) {
+    if (m->schedule != NULL)
+        return schedule_execute(m, f);
     for (int i = 0; i < m->n_instructions; i++) {
         const Instruction *in = &m->instructions[i];
-        if (i > 0 && PyErr_CheckSignals() < 0) {
-            m->position_of_error = i;
-            return -1;
+        int status = machine_step(m, f, i);
+        if (status == RUN_ASKS) {
+            PyErr_SetString(PyExc_RuntimeError, "a lazy operation asks for inputs that have been computed already");
+            machine_explain(m, f, i, RUN_RAISED);
         }
-        int status = in->run(m, f, in);
-        if (status != RUN_DONE) {
-            explain(m, f, i, status);
+        if (status != RUN_DONE)
             return -1;
-        }
         for (int k = 0; k < in->n_release; k++)
             frame_set(f, in->release[k], NULL);
     }

@@ -19,6 +19,9 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->on_input);
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
+    Py_VISIT(m->view);
+    if (profile_traverse(m, visit, arg) != 0)
+        return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
     for (int i = 0; i < m->n_cells; i++)
@@ -35,6 +38,8 @@ static int machine_clear(PyObject *self) {
     Py_CLEAR(m->on_input);
     Py_CLEAR(m->on_error);
     Py_CLEAR(m->finish);
+    Py_CLEAR(m->view);
+    profile_free(m);
     return 0;
 }
 
@@ -54,14 +59,28 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
+    {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
+    {"start_profile", machine_start_profile, METH_VARARGS, "Count calls and times from now on."},
+    {"read_profile", machine_read_profile, METH_NOARGS, "What has been counted, or None."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef machine_members[] = {
     {"position_of_error", T_PYSSIZET, offsetof(Machine, position_of_error), READONLY,
      "Index of the instruction that failed last, or -1."},
     {"buffer_limit", T_PYSSIZET, offsetof(Machine, buffer_limit), 0, "Most bytes kept for the next call."},
+    {"view", T_OBJECT, offsetof(Machine, view), 0, "Object that has the machine's further attributes, or None."},
     {"buffered_bytes", T_PYSSIZET, offsetof(Machine, buffered_bytes), READONLY, "Bytes kept now."},
     {NULL, 0, 0, 0, NULL}};
+
+/* Attributes that the machine itself does not have are those of its view. */
+static PyObject *machine_getattro(PyObject *self, PyObject *name) {
+    Machine *m = (Machine *)self;
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (value != NULL || m->view == NULL || m->view == Py_None || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return value;
+    PyErr_Clear();
+    return PyObject_GetAttr(m->view, name);
+}
 
 PyTypeObject MachineType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.Machine",
@@ -72,6 +91,7 @@ PyTypeObject MachineType = {
     .tp_dealloc = machine_dealloc,
     .tp_traverse = machine_traverse,
     .tp_clear = machine_clear,
+    .tp_getattro = machine_getattro,
     .tp_vectorcall_offset = offsetof(Machine, vectorcall),
     .tp_call = PyVectorcall_Call,
     .tp_methods = machine_methods,

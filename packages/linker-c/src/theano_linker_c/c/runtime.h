@@ -20,9 +20,9 @@
 #include <numpy/arrayobject.h>
 #include <stdint.h>
 
-/* What an instruction answers: done; a Python exception is set; or the operands do not fit, and the shared Python
+/* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is set; or the operands do not fit, and the shared Python
  * checks compose the message (`on_error` is called without an exception). */
-enum { RUN_DONE = 0, RUN_RAISED = -1, RUN_MISFIT = -2 };
+enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISFIT = -2 };
 
 /* Same numbers as `Code` in _machine_native.py. */
 enum {
@@ -33,7 +33,9 @@ enum {
     CODE_COPY = 4,
     CODE_PERFORM = 5,
     CODE_CALL = 6,
-    CODE_COUNT = 7
+    CODE_LAZY = 7,
+    CODE_BRANCH = 8,
+    CODE_COUNT = 9
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -44,6 +46,8 @@ typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, vo
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
+typedef struct Schedule Schedule; /* schedule.c */
+typedef struct Profile Profile;   /* profile.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -76,6 +80,7 @@ struct Frame {
     PyObject **registers;
     int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
     void *scratch;
+    int *asked, n_asked; /* inputs that a lazy instruction wants */
     int busy;
 };
 
@@ -97,6 +102,10 @@ struct Machine {
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t position_of_error;
+    int most_asked;
+    Schedule *schedule; /* NULL: all instructions run, in their order */
+    Profile *profile;   /* NULL: nothing is counted */
+    PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 
 extern PyTypeObject MachineType;
@@ -130,6 +139,8 @@ int reorder_prepare(Machine *m, Instruction *in, PyObject *payload);
 int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
+int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
+int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);
@@ -144,6 +155,26 @@ void frame_release_all(Machine *m, Frame *f);
 
 /* execute.c */
 int machine_execute(Machine *m, Frame *f);
+int machine_step(Machine *m, Frame *f, int position);
+void machine_explain(Machine *m, Frame *f, int position, int status);
+PyObject *frame_values(const Frame *f, const Instruction *in);
+PyObject *frame_results(const Frame *f, const Instruction *in);
+int frame_store(Frame *f, const Instruction *in, PyObject *results);
+
+/* schedule.c */
+int schedule_execute(Machine *m, Frame *f);
+void schedule_free(Machine *m);
+int machine_need_asked(Machine *m, int count);
+PyObject *machine_set_schedule(PyObject *self, PyObject *args);
+
+/* profile.c */
+double profile_clock(void);
+int profile_step(Machine *m, Frame *f, int position);
+void profile_call(Machine *m, double begin, double run_begin, double run_end);
+void profile_free(Machine *m);
+int profile_traverse(Machine *m, visitproc visit, void *arg);
+PyObject *machine_start_profile(PyObject *self, PyObject *args);
+PyObject *machine_read_profile(PyObject *self, PyObject *unused);
 
 /* call.c */
 PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);

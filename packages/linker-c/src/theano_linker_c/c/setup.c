@@ -52,7 +52,8 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 
 typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
 static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, reorder_prepare,
-                                               copy_prepare,        perform_prepare,   call_prepare};
+                                               copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
+                                               branch_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;
@@ -141,6 +142,7 @@ int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     m->on_error = Py_NewRef(error);
     m->finish = finish == Py_None ? NULL : Py_NewRef(finish);
     m->position_of_error = -1;
+    m->view = NULL;
     if (setup_cells(m, &m->cells, &m->n_cells, cells, 1) < 0 ||
         setup_cells(m, &m->constants, &m->n_constants, constants, 0) < 0 ||
         setup_cells(m, &m->updates, &m->n_updates, updates, 1) < 0 ||
@@ -157,8 +159,9 @@ int frame_make(Machine *m, Frame *f) {
     f->registers = PyMem_Calloc(m->n_registers + 1, sizeof(PyObject *));
     f->home = PyMem_Calloc(m->n_registers + 1, sizeof(int));
     f->scratch = PyMem_Malloc(m->scratch_bytes + 1);
+    f->asked = PyMem_Calloc(m->most_asked + 1, sizeof(int));
     f->busy = 0;
-    if (f->registers == NULL || f->home == NULL || f->scratch == NULL) {
+    if (f->registers == NULL || f->home == NULL || f->scratch == NULL || f->asked == NULL) {
         frame_free(m, f);
         PyErr_NoMemory();
         return -1;
@@ -185,6 +188,7 @@ void frame_free(Machine *m, Frame *f) {
     PyMem_Free(f->registers);
     PyMem_Free(f->home);
     PyMem_Free(f->scratch);
+    PyMem_Free(f->asked);
     memset(f, 0, sizeof *f);
 }
 
@@ -196,6 +200,8 @@ static void free_cells(Cell *cells, int count) {
 
 void machine_free_parts(Machine *m) {
     frame_free(m, &m->frame);
+    schedule_free(m);
+    profile_free(m);
     buffers_clear(m);
     PyMem_Free(m->buffers);
     PyMem_Free(m->buffer_bytes);
