@@ -17,5 +17,5 @@ class NotScalarConstantError(TheanoError, ValueError):
     """A variable was expected to be a known scalar constant."""
 
 
-class IndexingError(TheanoError, TypeError):
+class IndexingError(TheanoError, TypeError, IndexError):
     """An index that cannot be used in an expression."""

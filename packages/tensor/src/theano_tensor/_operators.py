@@ -149,6 +149,30 @@ class TensorOperators:
         result: TensorVariable = call("getitem", self, index)
         return result
 
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> TensorVariable:
+        """See :func:`theano_tensor.take`."""
+        result: TensorVariable = call("take", self, indices, axis=axis, mode=mode)
+        return result
+
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """See :func:`theano_tensor.nonzero`."""
+        return call("nonzero", self, return_matrix=return_matrix)
+
+    def nonzero_values(self) -> TensorVariable:
+        """See :func:`theano_tensor.nonzero_values`."""
+        result: TensorVariable = call("nonzero_values", self)
+        return result
+
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> TensorVariable:
+        """See :func:`theano_tensor.choose`; `self` holds the numbers."""
+        result: TensorVariable = call("choose", self, choices, out=out, mode=mode)
+        return result
+
+    def compress(self, a: Any, axis: Any = None) -> TensorVariable:
+        """See :func:`theano_tensor.compress`; `self` is the condition."""
+        result: TensorVariable = call("compress", self, a, axis=axis)
+        return result
+
     def __iter__(self) -> Iterator[TensorVariable]:
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:

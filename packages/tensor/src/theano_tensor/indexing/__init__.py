@@ -1,11 +1,50 @@
 """Indexing: parts of tensors, and tensors with a part changed."""
 
-from ._index import SYMBOL as SYMBOL, Slice as Slice
-from ._subtensor import (
-    IncSubtensor as IncSubtensor,
-    Subtensor as Subtensor,
-    inc_subtensor as inc_subtensor,
-    set_subtensor as set_subtensor,
+from ._advanced import (
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedSubtensor as AdvancedSubtensor,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
 )
+from ._advanced_inc import (
+    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
+    AdvancedIncSubtensor as AdvancedIncSubtensor,
+    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+)
+from ._advanced_rules import register_sparse_gradient as register_sparse_gradient
+from ._choose import Choose as Choose, choose as choose
+from ._getitem import inc_subtensor as inc_subtensor, set_subtensor as set_subtensor, sparse_grad as sparse_grad
+from ._index import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
+from ._nonzero import (
+    Nonzero as Nonzero,
+    flatnonzero as flatnonzero,
+    nonzero as nonzero,
+    nonzero_values as nonzero_values,
+)
+from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor
+from ._take import compress as compress, take as take
 
-__all__ = ["SYMBOL", "IncSubtensor", "Slice", "Subtensor", "inc_subtensor", "set_subtensor"]
+__all__ = [
+    "NEWAXIS",
+    "SYMBOL",
+    "AdvancedBooleanIncSubtensor",
+    "AdvancedBooleanSubtensor",
+    "AdvancedIncSubtensor",
+    "AdvancedIncSubtensor1",
+    "AdvancedSubtensor",
+    "AdvancedSubtensor1",
+    "Choose",
+    "IncSubtensor",
+    "Nonzero",
+    "Slice",
+    "Subtensor",
+    "choose",
+    "compress",
+    "flatnonzero",
+    "inc_subtensor",
+    "nonzero",
+    "nonzero_values",
+    "register_sparse_gradient",
+    "set_subtensor",
+    "sparse_grad",
+    "take",
+]

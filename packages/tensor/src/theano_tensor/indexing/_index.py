@@ -1,4 +1,4 @@
-"""Basic indices as data: what is static stands in the op, what is symbolic becomes an input."""
+"""Indices as data: what is static stands in the op, what is symbolic becomes an input."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Constant, Variable
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
-from .._errors import IndexingError
 from .._type import StaticShape
-from .._variable import TensorVariable
-from ..shape import as_length, static_int
 
 
 class Symbol(Enum):
-    """Stands in an index for a number that is an input of the op."""
+    """Stands in an index for what is an input of the op, or for a new axis."""
 
     SYMBOL = "int64"
+    NEWAXIS = "None"
 
 
 SYMBOL = Symbol.SYMBOL
+NEWAXIS = Symbol.NEWAXIS
 Bound: TypeAlias = int | Symbol | None
 
 
@@ -45,153 +42,53 @@ class Slice:
         return ":".join(parts[:2] if self.step is None else parts)
 
 
+#: SYMBOL stands for a scalar, or in an advanced index for an array of integers or truth values.
 Entry: TypeAlias = int | Symbol | Slice
 Entries: TypeAlias = tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedIndex:
-    """A user's index.
-
-    Parameters
-    ----------
-    entries : tuple of Entry
-        One for each dimension from the left; dimensions without one are taken whole.
-    inputs : tuple of TensorVariable
-        The symbolic numbers, in order.
-    new_axes : tuple of (int or "x"), or None
-        Pattern for dimshuffle afterwards, where newaxis was used.
-    """
-
-    entries: Entries
-    inputs: tuple[TensorVariable, ...]
-    new_axes: tuple[int | str, ...] | None
+def entries_text(entries: Entries) -> str:
+    """Return an index as it is shown in graphs."""
+    return ", ".join(entry.value if isinstance(entry, Symbol) else str(entry) for entry in entries)
 
 
-def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
-    """Split a user's index into static and symbolic parts.
-
-    Raises
-    ------
-    IndexingError
-        If it is no basic index, or has more entries than `x` has dimensions.
-    """
-    items = list(index) if isinstance(index, tuple) else [index]
-    wanted = sum(1 for item in items if item is not None and item is not Ellipsis)
-    if wanted > x.type.ndim:
-        raise IndexingError(
-            compose(
-                f"too many indices: {wanted} for {x.type.ndim} dimensions",
-                where=[describe(x)],
-                mend="use at most x.ndim indices",
-            )
-        )
-    if sum(item is Ellipsis for item in items) > 1:
-        raise IndexingError(compose("an index can have only one Ellipsis (...)", where=[describe(x)]))
-    items = _expand(items, x.type.ndim - wanted)
-    entries: list[Entry] = []
-    inputs: list[TensorVariable] = []
-    order: list[int | str] = []
-    kept = 0
-    for item in items:
-        if item is None:
-            order.append("x")
-            continue
-        entry = _entry(x, item, inputs)
-        entries.append(entry)
-        if isinstance(entry, Slice):
-            order.append(kept)
-            kept += 1
-    order.extend(range(kept, kept + x.type.ndim - len(entries)))
-    while entries and entries[-1] == Slice():
-        entries.pop()
-    return ParsedIndex(tuple(entries), tuple(inputs), tuple(order) if "x" in order else None)
-
-
-def _expand(items: list[Any], missing: int) -> list[Any]:
-    for i, item in enumerate(items):
-        if item is Ellipsis:
-            return items[:i] + [slice(None)] * missing + items[i + 1 :]
-    return items
-
-
-def _entry(x: TensorVariable, item: Any, inputs: list[TensorVariable]) -> Entry:
-    if isinstance(item, slice):
-        bounds = [_bound(x, b, inputs) for b in (item.start, item.stop, item.step)]
-        if bounds[2] == 0:
-            raise IndexingError(compose("a slice cannot have step 0", where=[describe(x)]))
-        return Slice(*bounds)
-    bound = _bound(x, item, inputs)
-    if bound is None:
-        raise IndexingError(compose(f"{item!r} is no index", where=[describe(x)]))
-    return bound
-
-
-def _bound(x: TensorVariable, value: Any, inputs: list[TensorVariable]) -> Bound:
-    if value is None:
-        return None
-    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
-        return int(value)
-    advanced = isinstance(value, (list, np.ndarray, bool, np.bool_))
-    if isinstance(value, Variable) and not advanced:
-        variable = as_tensor_variable(value)
-        advanced = variable.type.ndim > 0 or variable.type.dtype == "bool"
-        if not advanced:
-            if variable.type.dtype not in INTEGER_DTYPES:
-                raise IndexingError(
-                    compose(
-                        f"an index must be an integer, not {variable.type.dtype}",
-                        where=[describe(x), describe(variable)],
-                        mend="convert it: T.cast(i, 'int64')",
-                    )
-                )
-            known = static_int(variable)
-            if known is not None:
-                return known
-            inputs.append(as_length(variable, "an index"))
-            return SYMBOL
-    if advanced:
-        raise IndexingError(
-            compose(
-                "indexing with arrays of integers or truth values is not available yet",
-                where=[describe(x), *([describe(value)] if isinstance(value, Variable) else [])],
-                mend="index with integers, slices, None and Ellipsis; T.switch(mask, x, 0) keeps the shape",
-            )
-        )
-    raise IndexingError(
-        compose(
-            f"{value!r} ({type(value).__name__}) is no index",
-            where=[describe(x)],
-            mend="use integers, slices, None and Ellipsis",
-        )
-    )
+def count_symbols(entries: Entries) -> int:
+    """Return how many inputs an index stands for."""
+    bounds: list[Any] = []
+    for entry in entries:
+        bounds.extend((entry.start, entry.stop, entry.step) if isinstance(entry, Slice) else (entry,))
+    return sum(bound is SYMBOL for bound in bounds)
 
 
 def fill_in(entries: Entries, numbers: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index with the values of its symbols, for NumPy."""
     values = iter(numbers)
 
-    def resolve(bound: Bound) -> int | None:
-        return int(next(values)) if isinstance(bound, Symbol) else bound
+    def resolve(bound: Bound) -> Any:
+        if bound is NEWAXIS or bound is None:
+            return None
+        if bound is not SYMBOL:
+            return bound
+        value = next(values)
+        return int(value) if value.ndim == 0 and value.dtype.kind in "iu" else value
 
-    index: list[Any] = []
-    for entry in entries:
-        if isinstance(entry, Slice):
-            start, stop = resolve(entry.start), resolve(entry.stop)
-            index.append(slice(start, stop, resolve(entry.step)))
-        else:
-            index.append(resolve(entry))
     # The ellipsis keeps a result without dimensions an array.
-    return (*index, ...)
+    return (*_resolved(entries, resolve), ...)
 
 
-def as_python(entries: Entries, inputs: Sequence[Variable]) -> tuple[Any, ...]:
+def as_python(entries: Entries, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index as the user could have written it, with variables in it."""
-    values: Iterator[Variable] = iter(inputs)
+    values: Iterator[Any] = iter(inputs)
 
     def resolve(bound: Bound) -> Any:
-        return next(values) if isinstance(bound, Symbol) else bound
+        if bound is NEWAXIS:
+            return None
+        return next(values) if bound is SYMBOL else bound
 
+    return _resolved(entries, resolve)
+
+
+def _resolved(entries: Entries, resolve: Any) -> tuple[Any, ...]:
     index: list[Any] = []
     for entry in entries:
         if isinstance(entry, Slice):
@@ -202,8 +99,29 @@ def as_python(entries: Entries, inputs: Sequence[Variable]) -> tuple[Any, ...]:
     return tuple(index)
 
 
-def static_result(shape: StaticShape, entries: Entries) -> StaticShape:
-    """Return the static shape of an indexed tensor.
+def from_python(index: Sequence[Any]) -> tuple[Entries, list[Variable]]:
+    """Split an index with variables in it into entries and inputs; the inverse of :func:`as_python`."""
+    inputs: list[Variable] = []
+
+    def split(bound: Any) -> Any:
+        if isinstance(bound, Variable):
+            inputs.append(bound)
+            return SYMBOL
+        return bound
+
+    entries = tuple(
+        NEWAXIS
+        if item is None
+        else Slice(split(item.start), split(item.stop), split(item.step))
+        if isinstance(item, slice)
+        else split(item)
+        for item in index
+    )
+    return entries, inputs
+
+
+def static_result(shape: StaticShape, entries: Entries, inputs: Sequence[Variable] = ()) -> StaticShape:
+    """Return the static shape of a tensor indexed by a basic index.
 
     Raises
     ------
@@ -211,19 +129,31 @@ def static_result(shape: StaticShape, entries: Entries) -> StaticShape:
         If a number is out of range of a known length.
     """
     result: list[int | None] = []
-    for length, entry in zip(shape, entries, strict=False):
-        if isinstance(entry, Slice):
-            result.append(_slice_length(length, entry))
-        elif isinstance(entry, int) and length is not None and not -length <= entry < length:
-            raise IndexError(f"index {entry} is out of range for a dimension of length {length}")
+    for axis, (length, item) in enumerate(zip(shape, as_python(entries, inputs), strict=False)):
+        if isinstance(item, slice):
+            result.append(static_slice_length(length, item))
+        else:
+            check_number(item, length, axis)
     result.extend(shape[len(entries) :])
     return tuple(result)
 
 
-def _slice_length(length: int | None, entry: Slice) -> int | None:
-    start, stop, step = entry.start, entry.stop, entry.step
-    if isinstance(start, Symbol) or isinstance(stop, Symbol) or isinstance(step, Symbol):
+def check_number(value: Any, length: int | None, axis: int) -> None:
+    """Refuse a number that is out of range of a known length; variables pass."""
+    if isinstance(value, int) and length is not None and not -length <= value < length:
+        raise IndexError(f"index {value} is out of bounds for axis {axis} with size {length}")
+
+
+def static_slice_length(length: int | None, item: slice) -> int | None:
+    """Return the number of elements that a slice selects, where that is known."""
+    bounds = [known_number(b) for b in (item.start, item.stop, item.step)]
+    if any(b is Symbol.SYMBOL for b in bounds):
         return None
-    if length is not None:
-        return len(range(length)[slice(start, stop, step)])
-    return length
+    return None if length is None else len(range(length)[slice(*bounds)])
+
+
+def known_number(bound: Any) -> Any:
+    """Return a bound that is a number or a constant as a number, None as None, and SYMBOL for all else."""
+    if isinstance(bound, Constant) and isinstance(bound.data, np.ndarray) and bound.data.size == 1:
+        return int(bound.data.item())
+    return SYMBOL if isinstance(bound, (Variable, Symbol)) else bound

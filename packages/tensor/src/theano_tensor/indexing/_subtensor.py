@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable, constant
-from .._errors import IndexingError, ShapeError
-from .._operators import operation
-from .._type import TensorType
+from .._errors import IndexingError
+from .._type import StaticShape, TensorType
 from .._variable import TensorVariable
-from ..elemwise import cast, dimshuffle, maximum, minimum, switch
-from ..reduce import sum as sum_over
-from ..shape import ShapeOf, as_length, shape_i
-from ._index import Entries, Slice, Symbol, as_python, fill_in, parse_index, static_result
+from ..elemwise import cast, maximum, minimum, switch
+from ..shape import as_length
+from ._index import Entries, as_python, entries_text, fill_in, static_result
+from ._parts import check_part, check_values, index_pattern, out_of_range, sum_to
 
 
 class Subtensor(Op):
@@ -40,19 +38,7 @@ class Subtensor(Op):
         """Apply to a tensor and the symbolic numbers of the index; IndexError if a number is out of a known range."""
         variable = as_tensor_variable(x)
         inputs = [as_length(n, "an index") for n in numbers]
-        if len(self.entries) > variable.type.ndim:
-            raise IndexingError(
-                compose(
-                    f"too many indices: {len(self.entries)} for {variable.type.ndim} dimensions",
-                    where=[describe(variable)],
-                )
-            )
-        try:
-            shape = static_result(variable.type.shape, self.entries)
-        except IndexError as error:
-            raise IndexError(
-                compose(str(error), where=[describe(variable)], mend="use an index below the length")
-            ) from error
+        shape = static_of(variable, self.entries, inputs)
         return Apply(self, [variable, *inputs], [TensorType(variable.type.dtype, shape).make_variable()])
 
     def perform(
@@ -63,14 +49,14 @@ class Subtensor(Op):
         try:
             output_storage[0][0] = np.asarray(x[fill_in(self.entries, numbers)])
         except IndexError as error:
-            raise IndexError(compose(f"{error} (shape {x.shape})", where=[describe(node.inputs[0])])) from error
+            raise out_of_range(error, node, x) from error
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
-        return [[True]] + [[False]] * (len(node.inputs) - 1)
+        return index_pattern(node, 1)
 
     def __str__(self) -> str:
-        return f"Subtensor{{{_text(self.entries)}}}"
+        return f"Subtensor{{{entries_text(self.entries)}}}"
 
 
 class IncSubtensor(Op):
@@ -94,30 +80,7 @@ class IncSubtensor(Op):
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
-        shape = static_result(variable.type.shape, self.entries)
-        if upcast(variable.type.dtype, part.type.dtype) != variable.type.dtype:
-            raise TypeError(
-                compose(
-                    f"a part of {part.type.dtype} cannot be put into a tensor of {variable.type.dtype} without loss",
-                    where=[describe(variable), describe(part)],
-                    mend=f"convert it: T.cast(y, '{variable.type.dtype}')",
-                )
-            )
-        if part.type.ndim > len(shape):
-            raise ShapeError(
-                compose(
-                    f"a part of {part.type.ndim} dimensions does not fit where {len(shape)} are indexed",
-                    where=[describe(variable), describe(part)],
-                )
-            )
-        for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
-            if length not in (None, 1) and wanted is not None and length != wanted:
-                raise ShapeError(
-                    compose(
-                        f"a part of shape {part.type.shape} does not fit into {shape}",
-                        where=[describe(variable), describe(part)],
-                    )
-                )
+        check_part(variable, part, static_of(variable, self.entries, inputs))
         return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
 
     def perform(
@@ -125,33 +88,41 @@ class IncSubtensor(Op):
     ) -> None:
         """Copy, then change the part; ValueError if the shapes do not fit."""
         x, y, *numbers = inputs
-        result = x.copy()
         index = fill_in(self.entries, numbers)
         try:
-            if self.set_instead_of_inc:
-                result[index] = y
-            else:
-                result[index] += y
-        except ValueError as error:
-            raise ValueError(
-                compose(
-                    f"{error}",
-                    where=[describe(v) for v in node.inputs[:2]],
-                    mend="give the new part the shape of the indexed part",
-                )
-            ) from error
+            shape = x[index].shape
+        except IndexError as error:
+            raise out_of_range(error, node, x) from error
+        check_values(node, y, shape)
+        result = x.copy()
+        if self.set_instead_of_inc:
+            result[index] = y
+        else:
+            result[index] += y
         output_storage[0][0] = result
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
-        return [[True], [True]] + [[False]] * (len(node.inputs) - 2)
+        return index_pattern(node, 2)
 
     def __str__(self) -> str:
-        return f"IncSubtensor{{{'Set' if self.set_instead_of_inc else 'Inc'};{_text(self.entries)}}}"
+        return f"IncSubtensor{{{'Set' if self.set_instead_of_inc else 'Inc'};{entries_text(self.entries)}}}"
 
 
-def _text(entries: Entries) -> str:
-    return ", ".join(entry.value if isinstance(entry, Symbol) else str(entry) for entry in entries)
+def static_of(x: TensorVariable, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
+    """Return the static shape of the part of `x`; errors name `x`."""
+    if len(entries) > x.type.ndim:
+        raise IndexingError(
+            compose(
+                f"too many indices: {len(entries)} for {x.type.ndim} dimensions",
+                where=[describe(x)],
+                mend="use at most x.ndim indices",
+            )
+        )
+    try:
+        return static_result(x.type.shape, entries, inputs)
+    except IndexError as error:
+        raise IndexError(compose(str(error), where=[describe(x)], mend="use an index below the length")) from error
 
 
 @pullback.register(Subtensor)
@@ -170,15 +141,7 @@ def _pullback_increment(node: Apply, cotangents: list[Variable]) -> list[Variabl
     gx = g
     if node.op.set_instead_of_inc:
         gx = IncSubtensor(node.op.entries, True)(g, constant(0, dtype=g.type.dtype), *numbers)
-    return [gx, _sum_to(part, y), *(None for _ in numbers)]
-
-
-def _sum_to(value: TensorVariable, like: TensorVariable) -> TensorVariable:
-    extra = value.type.ndim - like.type.ndim
-    if extra:
-        value = sum_over(value, axis=list(range(extra)))
-    stretched = [i for i, n in enumerate(like.type.shape) if n == 1 and value.type.shape[i] != 1]
-    return sum_over(value, axis=stretched, keepdims=True) if stretched else value
+    return [gx, sum_to(part, y), *(None for _ in numbers)]
 
 
 @pushforward.register(Subtensor)
@@ -210,24 +173,24 @@ def _shape_part(node: Apply, input_shapes: list[Any]) -> list[Any]:
     for length, entry in zip(x_shape, index, strict=False):
         if isinstance(entry, slice):
             known = static[len(result)]
-            result.append(known if known is not None else _slice_length(length, entry))
+            result.append(known if known is not None else slice_length(length, entry))
     result.extend(x_shape[len(index) :])
     return [tuple(result)]
 
 
-def _slice_length(length: Any, entry: slice) -> Any:
+def slice_length(length: Any, entry: slice) -> Any:
     """Return the number of elements of a slice of a dimension, as Python counts them, symbolically."""
     if entry == slice(None):
         return length
-    n = as_tensor_variable(length)
-    step = as_tensor_variable(1 if entry.step is None else entry.step)
+    n = cast(as_tensor_variable(length), "int64")
+    step = cast(as_tensor_variable(1 if entry.step is None else entry.step), "int64")
     forward = entry.step is None or (isinstance(entry.step, int) and entry.step > 0)
     backward = isinstance(entry.step, int) and entry.step < 0
 
     def clipped(bound: Any, low: Any, high: Any, default: Any) -> TensorVariable:
         if bound is None:
             return as_tensor_variable(default)
-        value = as_tensor_variable(bound)
+        value = cast(as_tensor_variable(bound), "int64")
         value = switch(value < 0, value + n, value)
         return minimum(maximum(value, low), high)
 
@@ -238,88 +201,3 @@ def _slice_length(length: Any, entry: slice) -> Any:
         (clipped(entry.start, -1, n - 1, n - 1) - clipped(entry.stop, -1, n - 1, -1) - step - 1) // (-step), 0
     )
     return cast(down if backward else switch(step > 0, up, down), "int64")
-
-
-@operation("getitem")
-def getitem(x: Any, index: Any) -> TensorVariable:
-    """Return ``x[index]`` for a basic index: integers, slices, None and Ellipsis; numbers and bounds may be symbolic.
-
-    Raises
-    ------
-    IndexingError
-        If the index is of another kind.
-    IndexError
-        If a number is out of a known range.
-    """
-    variable = as_tensor_variable(x)
-    parsed = parse_index(variable, index)
-    part = variable
-    owner = variable.owner
-    if (
-        owner is not None
-        and isinstance(owner.op, ShapeOf)
-        and len(parsed.entries) == 1
-        and isinstance(parsed.entries[0], int)
-    ):
-        ndim = owner.inputs[0].type.ndim
-        if -ndim <= parsed.entries[0] < ndim:
-            part = shape_i(owner.inputs[0], parsed.entries[0] % ndim)
-            return part if parsed.new_axes is None else dimshuffle(part, parsed.new_axes)
-    if parsed.entries:
-        part = Subtensor(parsed.entries)(variable, *parsed.inputs)
-    return part if parsed.new_axes is None else dimshuffle(part, parsed.new_axes)
-
-
-def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> TensorVariable:
-    """Return the indexed tensor with the part `x` replaced by `y`.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        The result of indexing: ``r[10:]``.
-    y : tensor_like
-        Broadcast to the part.
-    inplace, tolerate_inplace_aliasing : bool
-        Accepted; memory is reused where that is safe.
-
-    Returns
-    -------
-    TensorVariable
-        Of the type of the tensor that was indexed.
-
-    Raises
-    ------
-    TypeError
-        If `x` is not the result of indexing, or `y` would lose precision.
-
-    Examples
-    --------
-    >>> from theano_tensor import ivector
-    >>> r = ivector("r")
-    >>> set_subtensor(r[10:], 5).type
-    TensorType(int32, vector)
-    """
-    return inc_subtensor(x, y, set_instead_of_inc=True)
-
-
-def inc_subtensor(
-    x: Any, y: Any, inplace: bool = False, set_instead_of_inc: bool = False, tolerate_inplace_aliasing: bool = False
-) -> TensorVariable:
-    """Return the indexed tensor with `y` added to the part `x`; see :func:`set_subtensor`."""
-    variable = as_tensor_variable(x)
-    owner = variable.owner
-    part = as_tensor_variable(y)
-    if owner is not None and isinstance(owner.op, Subtensor):
-        whole, *numbers = owner.inputs
-        result: TensorVariable = IncSubtensor(owner.op.entries, set_instead_of_inc)(whole, part, *numbers)
-        return result
-    raise TypeError(
-        compose(
-            f"`{variable}` is not the result of indexing, so no part of a tensor can be replaced",
-            where=[describe(variable)],
-            mend="pass an indexed tensor: set_subtensor(x[0:10], y)",
-        )
-    )
-
-
-__all__ = ["IncSubtensor", "Slice", "Subtensor", "getitem", "inc_subtensor", "set_subtensor"]

@@ -1,0 +1,138 @@
+"""Tensors in which a part, given by arrays of integers and truth values, is incremented or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Op
+
+from .._convert import as_tensor_variable
+from ._advanced import (
+    AdvancedBooleanSubtensor,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    as_index,
+    check_index,
+    check_vector,
+    static_of,
+)
+from ._index import Entries, Symbol, entries_text, fill_in
+from ._parts import check_part, check_values, index_pattern, out_of_range
+
+
+class AdvancedIncSubtensor(Op):
+    """A copy of a tensor in which the part at an index with arrays in it is incremented, or replaced.
+
+    Parameters
+    ----------
+    entries : tuple of (int, SYMBOL, NEWAXIS or Slice)
+        Which part; see :class:`AdvancedSubtensor`.
+    set_instead_of_inc : bool
+        Whether the part is replaced. Of several values for one element the last one stays.
+    ignore_duplicates : bool
+        Whether an element that is indexed several times is incremented once only, by the last value; by default
+        increments add up.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("entries", "set_instead_of_inc", "ignore_duplicates")
+
+    def __init__(self, entries: Entries, set_instead_of_inc: bool = False, ignore_duplicates: bool = False) -> None:
+        self.entries = tuple(entries)
+        self.set_instead_of_inc = bool(set_instead_of_inc)
+        self.ignore_duplicates = bool(ignore_duplicates) and not self.set_instead_of_inc
+
+    def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
+        """Apply to a tensor, the new part (broadcast to it) and what the symbols stand for.
+
+        Raises
+        ------
+        TypeError
+            If the dtype of the part does not fit into that of the tensor.
+        ShapeError
+            If shapes are known not to fit.
+        IndexingError, IndexError
+            If the index cannot be used.
+        """
+        variable, part = as_tensor_variable(x), as_tensor_variable(y)
+        index = [as_index(i) for i in inputs]
+        check_part(variable, part, static_of(variable, self.entries, index))
+        return Apply(self, [variable, part, *index], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy, then change the part; IndexError or ValueError if something does not fit."""
+        x, y, *numbers = inputs
+        index = fill_in(self.entries, numbers)
+        try:
+            check_index(self.entries, node.inputs[2:], numbers, x)
+            # One byte, seen in the shape of x: the shape of the part without the part.
+            shape = np.broadcast_to(np.zeros((), dtype="bool"), x.shape)[index].shape
+        except IndexError as error:
+            raise out_of_range(error, node, x) from error
+        check_values(node, y, shape)
+        result = x.copy()
+        if self.set_instead_of_inc:
+            result[index] = y
+        elif self.ignore_duplicates:
+            result[index] += y
+        else:
+            np.add.at(result, index, y)
+        output_storage[0][0] = result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the index."""
+        return index_pattern(node, 2)
+
+    def _what(self) -> str:
+        return "Set" if self.set_instead_of_inc else "IncOnce" if self.ignore_duplicates else "Inc"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self._what()};{entries_text(self.entries)}}}"
+
+
+class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
+    """A copy of a tensor with a part changed where at least one mask says so; see :class:`AdvancedIncSubtensor`."""
+
+
+class AdvancedIncSubtensor1(AdvancedIncSubtensor):
+    """A copy of a tensor with the rows of a vector of integers incremented, or replaced.
+
+    Parameters
+    ----------
+    set_instead_of_inc, ignore_duplicates : bool
+        See :class:`AdvancedIncSubtensor`.
+    """
+
+    __props__ = ("set_instead_of_inc", "ignore_duplicates")
+
+    def __init__(self, set_instead_of_inc: bool = False, ignore_duplicates: bool = False) -> None:
+        super().__init__((Symbol.SYMBOL,), set_instead_of_inc, ignore_duplicates)
+
+    def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
+        """Apply to a tensor, the new rows and a vector of integers."""
+        check_vector(x, inputs)
+        return super().make_node(x, y, *inputs)
+
+    def __str__(self) -> str:
+        return f"AdvancedIncSubtensor1{{{self._what()}}}"
+
+
+def change_of(op: AdvancedSubtensor, set_instead_of_inc: bool = False, ignore_duplicates: bool = False) -> Op:
+    """Return the op that changes the part that `op` reads."""
+    if isinstance(op, AdvancedSubtensor1):
+        return AdvancedIncSubtensor1(set_instead_of_inc, ignore_duplicates)
+    masked = isinstance(op, AdvancedBooleanSubtensor)
+    made = AdvancedBooleanIncSubtensor if masked else AdvancedIncSubtensor
+    return made(op.entries, set_instead_of_inc, ignore_duplicates)
+
+
+def read_of(op: AdvancedIncSubtensor) -> AdvancedSubtensor:
+    """Return the op that reads the part that `op` changes."""
+    if isinstance(op, AdvancedIncSubtensor1):
+        return AdvancedSubtensor1()
+    masked = isinstance(op, AdvancedBooleanIncSubtensor)
+    return (AdvancedBooleanSubtensor if masked else AdvancedSubtensor)(op.entries)

@@ -1,0 +1,175 @@
+"""Elements chosen from several tensors by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
+from ._parts import sum_to
+from ._take import check_mode
+
+
+class Choose(Op):
+    """Elements of the choices, by number: ``result[i] = choices[a[i]][i]``, all broadcast against each other.
+
+    Inputs are the numbers and the choices, with one number of dimensions.
+
+    Parameters
+    ----------
+    mode : {"raise", "wrap", "clip"}
+        What happens to numbers out of range.
+    """
+
+    __props__ = ("mode",)
+
+    def __init__(self, mode: str = "raise") -> None:
+        check_mode("choose", mode)
+        self.mode = mode
+
+    def make_node(self, a: Any, *choices: Any) -> Apply:
+        """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
+        index, given = as_tensor_variable(a), [as_tensor_variable(c) for c in choices]
+        if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
+            raise DTypeError(
+                compose(
+                    f"choose: the numbers must be integers, not {index.type.dtype}",
+                    where=[describe(index)],
+                    mend="convert them: T.cast(a, 'int64')",
+                )
+            )
+        if not given:
+            raise ShapeError(compose("choose: there is nothing to choose from", mend="give at least one choice"))
+        dtype = upcast(*(c.type.dtype for c in given))
+        ndim = max(v.type.ndim for v in (index, *given))
+        inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in given))]
+        shape = broadcast_static("choose", inputs, [index, *given])
+        return Apply(self, inputs, [TensorType(dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Choose; ValueError for a number out of range or shapes that do not fit."""
+        index, *choices = inputs
+        shape = check_broadcast([v.shape for v in inputs], [v.type.broadcastable for v in node.inputs])
+        count = len(choices)
+        outside = (index < 0) | (index >= count)
+        if self.mode == "raise" and outside.any():
+            raise ValueError(
+                compose(
+                    f"choose: number {index[outside].flat[0]} is out of range for {count} choices",
+                    where=[describe(node.inputs[0])],
+                    mend='use numbers from 0 up, or mode="wrap" or mode="clip"',
+                )
+            )
+        wanted = np.mod(index, count) if self.mode == "wrap" else np.clip(index, 0, count - 1)
+        result = np.empty(shape, dtype=node.outputs[0].type.dtype)
+        wanted = np.broadcast_to(wanted, shape)
+        for k, choice in enumerate(choices):
+            np.copyto(result, choice, where=wanted == k)
+        output_storage[0][0] = result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the numbers."""
+        return [[i > 0] for i in range(len(node.inputs))]
+
+    def __str__(self) -> str:
+        return f"Choose{{{self.mode}}}"
+
+
+def _padded(x: TensorVariable, ndim: int) -> TensorVariable:
+    return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim))) if x.type.ndim < ndim else x
+
+
+@pullback.register(Choose)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    index, *choices = node.inputs
+    g = as_tensor_variable(cotangents[0])
+    number = as_tensor_variable(index)
+    if node.op.mode == "wrap":
+        number = mod(cast(number, "int64"), len(choices))
+    elif node.op.mode == "clip":
+        number = clip(cast(number, "int64"), 0, len(choices) - 1)
+    terms = [switch(eq(number, k), g, 0) for k in range(len(choices))]
+    return [None, *(sum_to(cast(t, g.type.dtype), as_tensor_variable(c)) for t, c in zip(terms, choices, strict=True))]
+
+
+@pushforward.register(Choose)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    index, *choices = node.inputs
+    if all(t is None for t in tangents[1:]):
+        return [None]
+    parts = [as_tensor_variable(c).zeros_like() if t is None else t for c, t in zip(choices, tangents[1:], strict=True)]
+    return [node.op(index, *parts)]
+
+
+@shape_rule.register(Choose)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    static = node.outputs[0].type.shape
+    result: list[Any] = []
+    for axis, known in enumerate(static):
+        open_ = [s[axis] for v, s in zip(node.inputs, input_shapes, strict=True) if v.type.shape[axis] != 1]
+        result.append(known if known is not None else open_[0])
+    return [tuple(result)]
+
+
+@operation("choose")
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> TensorVariable:
+    """Return elements of `choices`, each from the one whose number stands in `a`.
+
+    Parameters
+    ----------
+    a : tensor_like of int
+        Numbers from 0 up to one less than the number of choices.
+    choices : sequence of tensor_like, or tensor_like
+        Broadcast with `a` and each other. Of a tensor the first dimension, whose length must be known, is taken as the
+        sequence.
+    out : None
+        There are no assignments in expressions, so this must be None.
+    mode : {"raise", "wrap", "clip"}
+        Numbers out of range are an error; are taken modulo the number of choices; are replaced by the nearest.
+
+    Returns
+    -------
+    TensorVariable
+        Of the common shape and the common dtype of the choices.
+
+    Raises
+    ------
+    ShapeError
+        If shapes are known not to fit, or the number of choices is not known.
+    ValueError
+        If `out` is given; when it runs, for a number out of range or shapes that do not fit.
+
+    Examples
+    --------
+    >>> choose([0, 1], [[10, 20], [30, 40]]).type
+    TensorType(int8, (2,))
+    """
+    if out is not None:
+        raise ValueError(compose("choose: an expression cannot be written into `out`", mend="leave it out"))
+    if not isinstance(choices, (list, tuple)):
+        whole = as_tensor_variable(choices)
+        count = whole.type.shape[0] if whole.type.ndim else None
+        if count is None:
+            raise ShapeError(
+                compose(
+                    "choose: the number of choices must be known while the expression is built",
+                    where=[describe(whole)],
+                    mend="pass a list of tensors, or T.specify_shape(choices, (n, ...))",
+                )
+            )
+        choices = [whole[k] for k in range(count)]
+    result: TensorVariable = Choose(mode)(a, *choices)
+    return result

@@ -1,0 +1,207 @@
+"""``x[index]``, and tensors with the result of indexing replaced or incremented."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._operators import operation
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, dimshuffle
+from ..shape import ShapeOf, addbroadcast, shape_i
+from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
+from ._advanced_inc import change_of
+from ._index import Entries
+from ._parse import parse_index
+from ._subtensor import IncSubtensor, Subtensor
+
+
+@operation("getitem")
+def getitem(x: Any, index: Any) -> TensorVariable:
+    """Return ``x[index]`` for any index that NumPy takes; numbers, bounds, arrays and masks may be symbolic.
+
+    Raises
+    ------
+    IndexingError
+        If the index is of another kind.
+    IndexError
+        If a number is out of a known range.
+    """
+    variable = as_tensor_variable(x)
+    parsed = parse_index(variable, index)
+    result: TensorVariable
+    if parsed.advanced:
+        result = advanced_op(parsed.entries, parsed.inputs)(variable, *parsed.inputs)
+        return result
+    length = _length(variable, parsed.entries)
+    if length is not None:
+        result = length
+    elif parsed.entries:
+        result = Subtensor(parsed.entries)(variable, *parsed.inputs)
+    else:
+        result = variable
+    return result if parsed.new_axes is None else dimshuffle(result, parsed.new_axes)
+
+
+def _length(variable: TensorVariable, entries: Entries) -> TensorVariable | None:
+    """Return the length that ``shape(x)[i]`` is."""
+    owner = variable.owner
+    if owner is None or not isinstance(owner.op, ShapeOf) or len(entries) != 1 or not isinstance(entries[0], int):
+        return None
+    ndim = owner.inputs[0].type.ndim
+    return shape_i(owner.inputs[0], entries[0] % ndim) if -ndim <= entries[0] < ndim else None
+
+
+def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> TensorVariable:
+    """Return the indexed tensor with the part `x` replaced by `y`.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        The result of indexing: ``r[10:]``, ``r[[0, 2]]``, ``r[mask]``.
+    y : tensor_like
+        Broadcast to the part. Where an element is indexed several times, the last value stays.
+    inplace, tolerate_inplace_aliasing : bool
+        Accepted; memory is reused where that is safe.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of the tensor that was indexed.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not the result of indexing, or `y` would lose precision.
+
+    Examples
+    --------
+    >>> from theano_tensor import ivector
+    >>> r = ivector("r")
+    >>> set_subtensor(r[10:], 5).type
+    TensorType(int32, vector)
+    """
+    return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
+
+
+def inc_subtensor(
+    x: Any,
+    y: Any,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+    ignore_duplicates: bool = False,
+) -> TensorVariable:
+    """Return the indexed tensor with `y` added to the part `x`.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        The result of indexing.
+    y : tensor_like
+        Broadcast to the part. Where an element is indexed several times, its increments add up.
+    inplace, tolerate_inplace_aliasing : bool
+        Accepted; memory is reused where that is safe.
+    set_instead_of_inc : bool
+        Replace the part instead; see :func:`set_subtensor`.
+    ignore_duplicates : bool
+        Increment an element that is indexed several times once only, as ``x[index] += y`` does in NumPy.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of the tensor that was indexed.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not the result of indexing, or `y` would lose precision.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix, lvector
+    >>> table, rows = dmatrix("table"), lvector("rows")
+    >>> inc_subtensor(table[rows], 1.0).type
+    TensorType(float64, matrix)
+    """
+    variable = as_tensor_variable(x)
+    part = as_tensor_variable(y)
+    owner = variable.owner
+    while owner is not None and isinstance(owner.op, DimShuffle):
+        inner = as_tensor_variable(owner.inputs[0])
+        part = _undo(owner.op.order, inner, variable, part)
+        variable = inner
+        owner = variable.owner
+    result: TensorVariable
+    if owner is not None and isinstance(owner.op, Subtensor):
+        whole, *index = owner.inputs
+        result = IncSubtensor(owner.op.entries, set_instead_of_inc)(whole, part, *index)
+        return result
+    if owner is not None and isinstance(owner.op, AdvancedSubtensor):
+        whole, *index = owner.inputs
+        result = change_of(owner.op, set_instead_of_inc, ignore_duplicates)(whole, part, *index)
+        return result
+    shown = as_tensor_variable(x)
+    raise TypeError(
+        compose(
+            f"`{shown}` is not the result of indexing, so no part of a tensor can be replaced",
+            where=[describe(shown)],
+            mend="pass an indexed tensor: set_subtensor(x[0:10], y)",
+        )
+    )
+
+
+def _undo(order: Sequence[Any], inner: TensorVariable, outer: TensorVariable, part: TensorVariable) -> TensorVariable:
+    """Return a part for `outer` as a part for `inner`, where ``outer = inner.dimshuffle(order)``."""
+    full = dimshuffle(part, ["x"] * (outer.type.ndim - part.type.ndim) + list(range(part.type.ndim)))
+    new = [place for place, axis in enumerate(order) if axis == "x"]
+    open_ = [place for place in new if full.type.shape[place] is None]
+    if open_:
+        full = addbroadcast(full, *open_)
+    back: list[Any] = ["x"] * inner.type.ndim
+    for place, axis in enumerate(order):
+        if axis != "x":
+            back[axis] = place
+    return dimshuffle(full, back)
+
+
+def sparse_grad(var: Any) -> TensorVariable:
+    """Return ``x[ilist]`` anew, with a gradient with respect to `x` that is a sparse matrix.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        The result of indexing by one vector of integers.
+
+    Returns
+    -------
+    TensorVariable
+        Of the same values. The gradient is sparse where the layer for sparse matrices has been imported, which says
+        how; else it is dense.
+
+    Raises
+    ------
+    TypeError
+        If `var` was made in another way.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix, lvector
+    >>> sparse_grad(dmatrix("x")[lvector("i")]).owner.op.sparse_grad
+    True
+    """
+    variable = as_tensor_variable(var)
+    owner = variable.owner
+    if owner is None or not isinstance(owner.op, AdvancedSubtensor1):
+        raise TypeError(
+            compose(
+                "sparse_grad needs rows of a tensor",
+                where=[describe(variable)],
+                mend="index with one vector of integers: sparse_grad(x[ilist])",
+            )
+        )
+    result: TensorVariable = AdvancedSubtensor1(sparse_grad=True)(*owner.inputs)
+    return result

@@ -1,0 +1,167 @@
+"""Where the dimensions of ``x[index]`` come from when there are arrays in the index, as NumPy has it.
+
+Numbers count as arrays without dimensions. The dimensions of the arrays, broadcast against each other, stand where the
+arrays stood if these are neighbours, else in front; a mask of k dimensions stands for k dimensions of the tensor and
+gives one, the number of its true elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, describe
+
+from .._type import StaticShape
+from .._variable import TensorVariable
+from ._index import Entries, as_python, check_number, static_slice_length
+from ._parse import consumed
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Dimensions of the result of an advanced index.
+
+    Parameters
+    ----------
+    before, after : tuple
+        Dimensions of slices and new axes: (axis of the tensor, slice), or None for a new axis.
+    arrays : tuple
+        (first axis of the tensor, number or tensor) for each array.
+    ndim : int
+        Number of dimensions of the arrays, broadcast against each other.
+    """
+
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+    arrays: tuple[tuple[int, Any], ...]
+    ndim: int
+
+
+def is_mask(item: Any) -> bool:
+    """Tell whether an entry is a tensor of truth values."""
+    return isinstance(item, TensorVariable) and item.type.dtype == "bool"
+
+
+def layout(entries: Entries, inputs: Sequence[Variable], ndim: int) -> Layout:
+    """Return where the dimensions of the result come from, for a tensor of `ndim` dimensions."""
+    plain: list[tuple[int, Any]] = []
+    arrays: list[tuple[int, Any]] = []
+    places: list[int] = []
+    axis = 0
+    items = as_python(entries, inputs)
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, slice):
+            plain.append((place, None if item is None else (axis, item)))
+        else:
+            arrays.append((axis, item))
+            places.append(place)
+        axis += consumed(item)
+    plain.extend((len(items) + k, (a, slice(None))) for k, a in enumerate(range(axis, ndim)))
+    neighbours = places == list(range(places[0], places[0] + len(places)))
+    before = [found for place, found in plain if neighbours and place < places[0]]
+    after = [found for _, found in plain[len(before) :]]
+    return Layout(tuple(before), tuple(after), tuple(arrays), max(array_ndim(item) for _, item in arrays))
+
+
+def array_ndim(item: Any) -> int:
+    """Return how many dimensions an entry gives to the arrays of an index."""
+    return len(array_shape(item))
+
+
+def array_shape(item: Any) -> StaticShape:
+    """Return the static shape of an entry as an index array; a mask is as long as it has true elements."""
+    if is_mask(item):
+        return (int(item.data.sum()) if isinstance(item, Constant) else None,)
+    shape: StaticShape = item.type.shape if isinstance(item, TensorVariable) else ()
+    return shape
+
+
+def stretches(item: Any) -> tuple[bool, ...]:
+    """Return which dimensions of an index array are known to have length 1."""
+    return tuple(n == 1 for n in array_shape(item))
+
+
+def static_advanced(shape: StaticShape, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
+    """Return the static shape of a tensor indexed by an advanced index.
+
+    Raises
+    ------
+    IndexError
+        If a known number is out of range of a known length, or known lengths do not fit.
+    """
+    found = layout(entries, inputs, len(shape))
+    for axis, item in found.arrays:
+        _check_known(shape, axis, item)
+
+    def length(part: Any) -> int | None:
+        return 1 if part is None else static_slice_length(shape[part[0]], part[1])
+
+    index = _static_broadcast([array_shape(item) for _, item in found.arrays], found.ndim)
+    return (*map(length, found.before), *index, *map(length, found.after))
+
+
+def _check_known(shape: StaticShape, axis: int, item: Any) -> None:
+    if is_mask(item):
+        for d, length in enumerate(item.type.shape):
+            own = shape[axis + d]
+            if own is not None and length is not None and own != length:
+                raise IndexError(
+                    f"boolean index did not match indexed array along axis {axis + d}; size of axis is {own} but "
+                    f"size of corresponding boolean axis is {length}"
+                )
+        return
+    values = item.data if isinstance(item, Constant) else np.asarray(item) if isinstance(item, int) else None
+    if values is not None and values.size:
+        check_number(int(values.min()), shape[axis], axis)
+        check_number(int(values.max()), shape[axis], axis)
+
+
+def _static_broadcast(shapes: Sequence[StaticShape], ndim: int) -> StaticShape:
+    result: list[int | None] = []
+    for place in range(ndim):
+        own = [s[place - ndim + len(s)] for s in shapes if place - ndim + len(s) >= 0]
+        lengths = {n for n in own if n != 1}
+        known = lengths - {None}
+        if len(known) > 1:
+            texts = ", ".join(str(s).replace("None", "?") for s in shapes)
+            raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}")
+        result.append(known.pop() if known else None if lengths else 1)
+    return tuple(result)
+
+
+def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) -> None:
+    """Check values of index arrays against each other: lengths that are not known to be 1 must be equal.
+
+    Raises
+    ------
+    IndexError
+        If they differ, or a mask has another shape than what it stands for.
+    """
+    shapes = []
+    for (axis, item), value in zip(found.arrays, items, strict=True):
+        mask = is_mask(item)
+        if mask and value.shape != tuple(x_shape[axis : axis + value.ndim]):
+            raise IndexError(
+                f"boolean index of shape {value.shape} did not match the indexed array of shape {tuple(x_shape)} "
+                f"from axis {axis} on"
+            )
+        shapes.append((int(np.count_nonzero(value)),) if mask else np.shape(value))
+    for place in range(found.ndim):
+        lengths = set()
+        for (_, item), shape in zip(found.arrays, shapes, strict=True):
+            at = place - found.ndim + len(shape)
+            if at >= 0 and not stretches(item)[at]:
+                lengths.add(shape[at])
+        if len(lengths) > 1:
+            texts = " ".join(map(str, shapes))
+            raise IndexError(
+                compose(
+                    f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}",
+                    where=[describe(item) for _, item in found.arrays if isinstance(item, Variable)],
+                    mend="give them one shape; only a dimension that is declared broadcastable stretches",
+                )
+            )

@@ -1,0 +1,146 @@
+"""Where a tensor is not zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import cast, neq
+from ..joining import stack
+from ..reduce import sum as sum_over
+from ..shape import flatten
+from ._getitem import getitem
+
+
+class Nonzero(Op):
+    """Numbers of the elements that are not zero: one vector of int64 for each dimension, in row-major order."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor with at least one dimension; ShapeError for a scalar."""
+        variable = as_tensor_variable(x)
+        if not variable.type.ndim:
+            raise ShapeError(
+                compose(
+                    "nonzero: a scalar has no elements to number",
+                    where=[describe(variable)],
+                    mend="use T.shape_padleft(x), or T.neq(x, 0)",
+                )
+            )
+        outputs = [TensorType("int64", (None,)).make_variable() for _ in variable.type.shape]
+        return Apply(self, [variable], outputs)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Find the elements."""
+        for storage, found in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            storage[0] = np.ascontiguousarray(found, dtype="int64")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Numbers do not depend differentiably on the elements."""
+        return [[False] * len(node.outputs)]
+
+    def __str__(self) -> str:
+        return "Nonzero"
+
+
+@pullback.register(Nonzero)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [None]
+
+
+@pushforward.register(Nonzero)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None] * len(node.outputs)
+
+
+@shape_rule.register(Nonzero)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    count = sum_over(cast(neq(node.inputs[0], 0), "int64"))
+    return [(count,)] * len(node.outputs)
+
+
+@operation("nonzero")
+def nonzero(a: Any, return_matrix: bool = False) -> Any:
+    """Return the numbers of the elements that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+    return_matrix : bool
+        Return one matrix, with a row for each dimension.
+
+    Returns
+    -------
+    tuple of TensorVariable, or TensorVariable
+        Vectors of int64, one for each dimension, for use as an index: ``a[a.nonzero()]``.
+
+    Raises
+    ------
+    ShapeError
+        For a scalar.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> len(nonzero(dmatrix("x")))
+    2
+    """
+    found = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
+    return stack(list(found), axis=0) if return_matrix else found
+
+
+@operation("flatnonzero")
+def flatnonzero(a: Any) -> TensorVariable:
+    """Return the numbers of the elements of the flattened tensor that are not zero.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of int64.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> flatnonzero(dmatrix("x")).type
+    TensorType(int64, vector)
+    """
+    variable = as_tensor_variable(a)
+    found: tuple[TensorVariable, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
+    return found[0]
+
+
+@operation("nonzero_values")
+def nonzero_values(a: Any) -> TensorVariable:
+    """Return the elements that are not zero, as a vector in row-major order.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With at least one dimension.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> nonzero_values(dmatrix("x")).type
+    TensorType(float64, vector)
+    """
+    variable = as_tensor_variable(a)
+    return getitem(flatten(variable) if variable.type.ndim else variable, flatnonzero(variable))

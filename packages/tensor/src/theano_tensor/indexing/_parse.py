@@ -1,0 +1,192 @@
+"""A user's index, in every form that NumPy takes, split into entries and inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, describe
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import INTEGER_DTYPES
+from .._errors import IndexingError
+from .._variable import TensorConstant, TensorVariable
+from ..shape import as_length, static_int
+from ._index import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedIndex:
+    """A user's index.
+
+    Parameters
+    ----------
+    entries : tuple of Entry
+        From the left; dimensions without an entry are taken whole.
+    inputs : tuple of TensorVariable
+        What SYMBOL stands for, in order.
+    advanced : bool
+        Whether there are arrays or truth values in it. Only then the entries contain NEWAXIS.
+    new_axes : tuple of (int or "x"), or None
+        Of a basic index: the pattern for dimshuffle afterwards, where newaxis was used.
+    """
+
+    entries: Entries
+    inputs: tuple[TensorVariable, ...]
+    advanced: bool
+    new_axes: tuple[int | str, ...] | None
+
+
+def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
+    """Split a user's index into static and symbolic parts.
+
+    Raises
+    ------
+    IndexingError
+        If it is no index, or has more entries than `x` has dimensions.
+    """
+    items = [_normal(x, item) for item in (index if isinstance(index, tuple) else (index,))]
+    wanted = sum(consumed(item) for item in items)
+    if wanted > x.type.ndim:
+        raise IndexingError(
+            compose(
+                f"too many indices: {wanted} for {x.type.ndim} dimensions",
+                where=[describe(x)],
+                mend="use at most x.ndim indices; a mask counts once for each of its dimensions",
+            )
+        )
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexingError(
+            compose("an index can have only one Ellipsis (...)", where=[describe(x)], mend="write `:` for the others")
+        )
+    items = _expand(items, x.type.ndim - wanted)
+    inputs: list[TensorVariable] = []
+    entries = [NEWAXIS if item is None else _entry(x, item, inputs) for item in items]
+    if any(is_array_index(item) for item in items):
+        return ParsedIndex(_trimmed(entries), tuple(inputs), True, None)
+    basic = [entry for entry in entries if entry is not NEWAXIS]
+    order = _order(entries, x.type.ndim) if len(basic) < len(entries) else None
+    return ParsedIndex(_trimmed(basic), tuple(inputs), False, order)
+
+
+def is_array_index(item: Any) -> bool:
+    """Tell whether an entry with variables in it makes an index an advanced one."""
+    return isinstance(item, TensorVariable) and (item.type.ndim > 0 or item.type.dtype == "bool")
+
+
+def consumed(item: Any) -> int:
+    """Return how many dimensions an entry of an index stands for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.type.ndim if isinstance(item, TensorVariable) and item.type.dtype == "bool" else 1
+
+
+def _trimmed(entries: list[Entry]) -> Entries:
+    while entries and entries[-1] == Slice():
+        entries.pop()
+    return tuple(entries)
+
+
+def _order(entries: list[Entry], ndim: int) -> tuple[int | str, ...]:
+    order: list[int | str] = []
+    kept = 0
+    for entry in entries:
+        if entry is NEWAXIS:
+            order.append("x")
+        elif isinstance(entry, Slice):
+            order.append(kept)
+            kept += 1
+    left = ndim - sum(entry is not NEWAXIS for entry in entries)
+    return (*order, *range(kept, kept + left))
+
+
+def _expand(items: list[Any], missing: int) -> list[Any]:
+    for i, item in enumerate(items):
+        if item is Ellipsis:
+            return items[:i] + [slice(None)] * missing + items[i + 1 :]
+    return items
+
+
+def _normal(x: TensorVariable, item: Any) -> Any:
+    """Return None, Ellipsis, a slice, an int, or a tensor of integers or truth values."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_)):
+        return int(item)
+    if isinstance(item, (bool, np.bool_)):
+        return constant(np.asarray(bool(item)))
+    if isinstance(item, (Variable, np.ndarray, list, tuple)):
+        return _array(x, item)
+    raise IndexingError(
+        compose(
+            f"{item!r} ({type(item).__name__}) is no index",
+            where=[describe(x)],
+            mend="use integers, slices, None, Ellipsis, and arrays of integers or truth values",
+        )
+    )
+
+
+def _array(x: TensorVariable, item: Any) -> Any:
+    try:
+        variable = as_tensor_variable(item)
+    except TypeError as error:
+        raise IndexingError(
+            compose(
+                f"{item!r} is no index: it is no array of numbers",
+                where=[describe(x)],
+                mend="give slices and Ellipsis in a tuple: x[1:, [0, 2]]",
+            )
+        ) from error
+    if not isinstance(item, Variable) and variable.type.shape == (0,):
+        variable = constant(np.zeros(0, dtype="int64"))  # an empty list says nothing about its dtype
+    if variable.type.dtype not in INTEGER_DTYPES and variable.type.dtype != "bool":
+        raise IndexingError(
+            compose(
+                f"an index must be of integers or truth values, not {variable.type.dtype}",
+                where=[describe(x), describe(variable)],
+                mend="convert it: T.cast(i, 'int64')",
+            )
+        )
+    if variable.type.dtype == "bool":
+        return variable
+    if isinstance(variable, TensorConstant) and variable.type.dtype != "uint64" and variable.type.ndim:
+        return constant(variable.data.astype("int64"), name=variable.name)
+    if variable.type.ndim == 0:
+        known = static_int(variable)
+        return variable if known is None else known
+    return variable
+
+
+def _entry(x: TensorVariable, item: Any, inputs: list[TensorVariable]) -> Entry:
+    if isinstance(item, slice):
+        bounds = [_bound(x, b, inputs) for b in (item.start, item.stop, item.step)]
+        if bounds[2] == 0:
+            raise IndexingError(
+                compose("a slice cannot have step 0", where=[describe(x)], mend="use a step of 1 or -1")
+            )
+        return Slice(*bounds)
+    if isinstance(item, int):
+        return item
+    inputs.append(item)
+    return SYMBOL
+
+
+def _bound(x: TensorVariable, value: Any, inputs: list[TensorVariable]) -> Bound:
+    if value is None or (isinstance(value, Constant) and value.data is None):
+        return None
+    number = None if isinstance(value, slice) or value is Ellipsis else _normal(x, value)
+    if isinstance(number, int):
+        return number
+    if number is None or is_array_index(number):
+        shown = [describe(value)] if isinstance(value, Variable) else []
+        raise IndexingError(
+            compose(
+                f"a bound of a slice must be an integer, not {'an array' if shown else repr(value)}",
+                where=[describe(x), *shown],
+                mend="give a whole number or an integer scalar",
+            )
+        )
+    inputs.append(as_length(number, "an index"))
+    return SYMBOL

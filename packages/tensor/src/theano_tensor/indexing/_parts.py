@@ -1,0 +1,104 @@
+"""What the ops that change a part of a tensor have in common: which values fit, and the sums of their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Apply, compose, describe
+from theano_linker_c.scalar import upcast
+
+from .._errors import ShapeError
+from .._type import StaticShape
+from .._variable import TensorVariable
+from ..reduce import sum as sum_over
+
+
+def check_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> None:
+    """Refuse a part that cannot be put where `x` is indexed, with the result of static `shape`.
+
+    Raises
+    ------
+    TypeError
+        If its dtype does not fit into that of `x`.
+    ShapeError
+        If its shape is known not to fit.
+    """
+    if upcast(x.type.dtype, part.type.dtype) != x.type.dtype:
+        raise TypeError(
+            compose(
+                f"a part of {part.type.dtype} cannot be put into a tensor of {x.type.dtype} without loss",
+                where=[describe(x), describe(part)],
+                mend=f"convert it: T.cast(y, '{x.type.dtype}')",
+            )
+        )
+    if part.type.ndim > len(shape):
+        raise ShapeError(
+            compose(
+                f"a part of {part.type.ndim} dimensions does not fit where {len(shape)} are indexed",
+                where=[describe(x), describe(part)],
+                mend="index more dimensions, or reshape the part",
+            )
+        )
+    for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
+        if length not in (None, 1) and wanted is not None and length != wanted:
+            raise ShapeError(
+                compose(
+                    f"a part of shape {part.type.shape} does not fit into {shape}",
+                    where=[describe(x), describe(part)],
+                    mend="give the new part the shape of the indexed part",
+                )
+            )
+
+
+def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:
+    """Check the value of a part: only dimensions that are known to have length 1 stretch.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit into `shape`.
+    """
+    part = node.inputs[1]
+    own = part.type.broadcastable
+    fits = all(
+        have == want or (own[len(own) - 1 - k] and have == 1)
+        for k, (have, want) in enumerate(zip(reversed(y.shape), reversed(shape), strict=False))
+    )
+    if not fits:
+        raise ValueError(
+            compose(
+                f"a part of shape {y.shape} does not fit into the indexed part of shape {tuple(shape)}",
+                where=[describe(v) for v in node.inputs[:2]],
+                mend="give the new part the shape of the indexed part; only a dimension that is declared "
+                "broadcastable stretches (T.addbroadcast)",
+            )
+        )
+
+
+def sum_to(value: TensorVariable, like: TensorVariable) -> TensorVariable:
+    """Sum over the dimensions along which `like` was stretched."""
+    extra = value.type.ndim - like.type.ndim
+    if extra:
+        value = sum_over(value, axis=list(range(extra)))
+    stretched = [i for i, n in enumerate(like.type.shape) if n == 1 and value.type.shape[i] != 1]
+    return sum_over(value, axis=stretched, keepdims=True) if stretched else value
+
+
+def out_of_range(error: IndexError, node: Apply, x: Any) -> IndexError:
+    """Return an error of NumPy with the tensor that was indexed, and a mend."""
+    text = str(error.args[0]) if error.args else str(error)
+    if "To mend" in text:
+        return error
+    return IndexError(
+        compose(
+            f"{text} (shape {x.shape})",
+            where=[describe(v) for v in node.inputs[:1]],
+            mend="use indices from -length up to length - 1, or T.clip them",
+        )
+    )
+
+
+def index_pattern(node: Apply, differentiable: int) -> list[list[bool]]:
+    """Return the connection pattern of an op whose first inputs are differentiable, the others an index."""
+    return [[i < differentiable] for i in range(len(node.inputs))]

@@ -1,0 +1,118 @@
+"""Elements by number along an axis, and slices by a condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._operators import operation
+from .._variable import TensorVariable
+from ..elemwise import clip, mod, neq
+from ..shape import flatten, shape_i
+from ._advanced import as_index
+from ._getitem import getitem
+from ._nonzero import flatnonzero
+
+
+@operation("take")
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+    """Return elements, or slices along an axis, by their numbers.
+
+    Parameters
+    ----------
+    a : tensor_like
+    indices : tensor_like of int
+        Of any shape.
+    axis : int, optional
+        Along which is taken; by default of the flattened tensor.
+    mode : {"raise", "clip", "wrap"}
+        Numbers out of range are an error; are replaced by the nearest in range (negative ones by 0); are taken modulo
+        the length.
+
+    Returns
+    -------
+    TensorVariable
+        With the dimensions of `indices` in the place of `axis`.
+
+    Raises
+    ------
+    ValueError
+        If the mode is none of these.
+    ShapeError
+        If there is no such axis.
+    IndexError
+        When it runs, in mode "raise", for a number out of range.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> take(dmatrix("x"), [[0, 2], [1, 1]], axis=1).type
+    TensorType(float64, (None, 2, 2))
+    """
+    variable, index = as_tensor_variable(a), as_index(indices)
+    check_mode("take", mode)
+    if axis is None:
+        variable, axis = flatten(variable), 0
+    axis = _checked_axis("take", axis, variable)
+    if index.type.dtype == "bool":
+        index = index.astype("int64")
+    if mode != "raise":
+        length = shape_i(variable, axis)
+        index = clip(index, 0, length - 1) if mode == "clip" else mod(index, length)
+        index = index.astype("int64")
+    return getitem(variable, (*[slice(None)] * axis, index))
+
+
+def check_mode(name: str, mode: Any) -> None:
+    """Refuse what is no way to treat numbers out of range."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(compose(f"{name}: {mode!r} is no mode", mend='use "raise", "clip" or "wrap"'))
+
+
+def _checked_axis(name: str, axis: Any, x: TensorVariable) -> int:
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
+    number = int(axis.__index__())
+    if not -x.type.ndim <= number < x.type.ndim:
+        raise ShapeError(
+            compose(
+                f"{name}: axis {number} is out of range for {x.type.ndim} dimensions",
+                where=[describe(x)],
+                mend=f"give an axis from {-x.type.ndim} to {x.type.ndim - 1}",
+            )
+        )
+    return number % x.type.ndim
+
+
+@operation("compress")
+def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
+    """Return the slices of `x` along an axis where a condition is not zero.
+
+    Parameters
+    ----------
+    condition : tensor_like
+        A vector. It may be shorter than the axis: what it says nothing about is left out.
+    x : tensor_like
+    axis : int, optional
+        By default `x` is flattened.
+
+    Raises
+    ------
+    ShapeError
+        If the condition is no vector, or there is no such axis.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> compress([0, 1], dmatrix("x"), axis=0).type
+    TensorType(float64, matrix)
+    """
+    chosen = as_tensor_variable(condition)
+    if chosen.type.ndim != 1:
+        raise ShapeError(
+            compose("compress: the condition must be a vector", where=[describe(chosen)], mend="flatten it")
+        )
+    return take(x, flatnonzero(neq(chosen, 0)), axis=axis)
