@@ -25,7 +25,11 @@ from ._config_sources import parse_settings as parse_settings
 from ._debugprint import debugprint as debugprint
 from ._descriptions import min_informative_str as min_informative_str, var_descriptor as var_descriptor
 from ._diagram import (
+    Diagram as Diagram,
+    DiagramEdge as DiagramEdge,
+    DiagramShape as DiagramShape,
     ShownAsHtml as ShownAsHtml,
+    diagram as diagram,
     to_dot as to_dot,
     to_html as to_html,
     to_mermaid as to_mermaid,
@@ -153,6 +157,9 @@ __all__ = [
     "Constant",
     "CycleError",
     "DefaultPrinter",
+    "Diagram",
+    "DiagramEdge",
+    "DiagramShape",
     "DuplicateRuleError",
     "EnumFlag",
     "Feature",
@@ -218,6 +225,7 @@ __all__ = [
     "debugprint",
     "default_node_formatter",
     "describe",
+    "diagram",
     "equal_computations",
     "general_toposort",
     "generic",

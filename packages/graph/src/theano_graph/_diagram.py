@@ -26,21 +26,48 @@ _VIEW, _DESTROY = "blue", "red"
 _NOTEBOOK_LINES = 200
 
 
-@dataclass(frozen=True)
-class _Shape:
+@dataclass(frozen=True, slots=True)
+class DiagramShape:
+    """A node or a variable in a diagram.
+
+    Attributes
+    ----------
+    key : str
+        Tells shapes apart.
+    label : str
+    kind : {"apply", "input", "shared", "constant", "output", "unused", "variable"}
+    fill : str
+        Colour, as ``#RRGGBB`` unless the caller gave another.
+    thing : Variable or Apply
+        What it stands for.
+    """
+
     key: str
     label: str
     kind: str
     fill: str
+    thing: Variable | Apply
 
 
-@dataclass(frozen=True)
-class _Edge:
+@dataclass(frozen=True, slots=True)
+class DiagramEdge:
+    """An arrow between shapes, named by their keys; `output` and `input` are positions at nodes, None elsewhere."""
+
     source: str
     target: str
     label: str = ""
     colour: str = "black"
     dashed: bool = False
+    output: int | None = None
+    input: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """What a diagram consists of, for programs that draw it; made by :func:`diagram`."""
+
+    shapes: tuple[DiagramShape, ...]
+    edges: tuple[DiagramEdge, ...]
 
 
 @dataclass
@@ -53,8 +80,8 @@ class _Builder:
     colours: Mapping[str, str]
     max_label_size: int
     types: bool
-    shapes: dict[Variable | Apply, _Shape] = field(default_factory=dict)
-    edges: list[_Edge] = field(default_factory=list)
+    shapes: dict[Variable | Apply, DiagramShape] = field(default_factory=dict)
+    edges: list[DiagramEdge] = field(default_factory=list)
     count: int = 0
 
     def build(self) -> None:
@@ -75,7 +102,7 @@ class _Builder:
             target = self.graph.updates.get(output)
             if target is not None:
                 source = self.shapes[output]
-                self.edges.append(_Edge(source.key, self.variable(target).key, "update", "black", dashed=True))
+                self.edges.append(DiagramEdge(source.key, self.variable(target).key, "update", "black", dashed=True))
 
     def result(self, node: Apply, variable: Variable, is_output: bool, is_used: bool) -> None:
         """Show an output of a node, unless it is one that goes straight on to other nodes."""
@@ -86,9 +113,9 @@ class _Builder:
         else:
             return
         label = str(variable.index) if len(node.outputs) > 1 else ""
-        self.edges.append(_Edge(self.shapes[node].key, shape.key, label))
+        self.edges.append(DiagramEdge(self.shapes[node].key, shape.key, label, output=variable.index))
 
-    def variable(self, variable: Variable, kind: str = "") -> _Shape:
+    def variable(self, variable: Variable, kind: str = "") -> DiagramShape:
         shape = self.shapes.get(variable)
         if shape is None:
             kind = kind or _kind(variable)
@@ -109,17 +136,18 @@ class _Builder:
         shape = self.add(node, label, "apply", fill)
         for i, x in enumerate(node.inputs):
             notes = [str(i)] if len(node.inputs) > 1 else []
-            source = self.shapes.get(x)
+            source, output = self.shapes.get(x), None
             if source is None:
-                source = self.shapes[x.owner]
+                source, output = self.shapes[x.owner], x.index
                 if len(x.owner.outputs) > 1:
                     notes.insert(0, f"{x.index} to")
-            self.edges.append(_Edge(source.key, shape.key, " ".join(notes), _edge_colour(node, i)))
+            edge = DiagramEdge(source.key, shape.key, " ".join(notes), _edge_colour(node, i), output=output, input=i)
+            self.edges.append(edge)
 
-    def add(self, thing: Variable | Apply, label: str, kind: str, fill: str) -> _Shape:
+    def add(self, thing: Variable | Apply, label: str, kind: str, fill: str) -> DiagramShape:
         if len(label) > self.max_label_size:
             label = label[: max(self.max_label_size - 3, 0)] + "..."
-        shape = self.shapes[thing] = _Shape(f"n{len(self.shapes)}", label, kind, fill)
+        shape = self.shapes[thing] = DiagramShape(f"n{len(self.shapes)}", label, kind, fill, thing)
         return shape
 
 
@@ -144,6 +172,42 @@ def _build(
     builder = _Builder(printable_graph(obj), compact, with_ids, colours or {}, max_label_size, types)
     builder.build()
     return builder
+
+
+def diagram(
+    obj: Any,
+    *,
+    compact: bool = True,
+    with_ids: bool = False,
+    colours: Mapping[str, str] | None = None,
+    max_label_size: int = 70,
+) -> Diagram:
+    """Return a graph as shapes and arrows, for programs that draw it themselves.
+
+    Parameters
+    ----------
+    obj : Variable, Apply, FunctionGraph, compiled function, or list of these
+    compact, with_ids, colours, max_label_size
+        As for :func:`to_dot`.
+
+    Returns
+    -------
+    Diagram
+        Shapes in the order of execution, variables near their nodes.
+
+    Raises
+    ------
+    TypeError
+        If `obj` is nothing that can be shown.
+
+    Examples
+    --------
+    >>> from theano_graph import generic
+    >>> [shape.kind for shape in diagram(generic("x")).shapes]
+    ['input']
+    """
+    built = _build(obj, compact, with_ids, colours, max_label_size)
+    return Diagram(tuple(built.shapes.values()), tuple(built.edges))
 
 
 def _dot_text(text: str) -> str:

@@ -48,7 +48,13 @@ from .modes import (
     predefined_optimizers as predefined_optimizers,
     register_mode as register_mode,
 )
-from .ops import DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op
+from .ops import (
+    DeepCopyOp as DeepCopyOp,
+    Print as Print,
+    ViewOp as ViewOp,
+    deep_copy_op as deep_copy_op,
+    view_op as view_op,
+)
 
 register_library(__file__)
 set_eval_hook(eval_cache.evaluate)
@@ -74,6 +80,7 @@ __all__ = [
     "ModeError",
     "OrderedUpdates",
     "Out",
+    "Print",
     "SharedVariable",
     "SwapError",
     "UnusedInputError",

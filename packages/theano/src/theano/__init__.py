@@ -40,6 +40,8 @@ from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgrap
 
 from . import (
     compile as compile,
+    configdefaults as configdefaults,
+    configparser as configparser,
     gof as gof,
     gradient as gradient,
     printing as printing,
@@ -49,3 +51,4 @@ from . import (
 from ._version import __version__ as __version__
 
 register_library(__file__)
+configdefaults.start()

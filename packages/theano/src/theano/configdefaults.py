@@ -1,5 +1,120 @@
-"""The one configuration object."""
+"""The one configuration object, the flags that count once, at import, and what they bring about."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
 
 from theano_graph import (
+    BoolFlag,
+    ConfigError,
+    EnumFlag,
+    StrFlag,
+    add_flag,
+    compose,
     config as config,
 )
+
+_REACTIONS = ("warn", "raise", "call", "print", "log")
+_DEVICE = re.compile(r"cpu|cuda\d*|opencl(\d+:\d+)?")
+
+
+class DeviceFlag(StrFlag):
+    """The name of a device.
+
+    Parameters
+    ----------
+    default : str
+    empty : bool
+        Whether no device may be named.
+    """
+
+    def __init__(self, default: str, empty: bool = False) -> None:
+        super().__init__(default, lambda name: bool(_DEVICE.fullmatch(name)) or (empty and not name))
+        self.allowed = "'cpu', 'cuda', 'cuda0', 'cuda1', ..., 'opencl0:0', ..., in lower case" + (
+            ", or nothing" if empty else ""
+        )
+
+
+add_flag("device", "Where functions run by default: this version has 'cpu'.", DeviceFlag("cpu"), fixed=True)
+add_flag(
+    "force_device",
+    "Whether a device that cannot be used is an error; otherwise there is a warning, and 'cpu' is used.",
+    BoolFlag(False),
+    fixed=True,
+)
+add_flag(
+    "init_gpu_device",
+    "A device to prepare, on which nothing runs by default: this version has none.",
+    DeviceFlag("", empty=True),
+    fixed=True,
+)
+add_flag(
+    "numpy.seterr_all",
+    "What NumPy does on floating-point errors of any kind; 'None' leaves NumPy as it is.",
+    EnumFlag("ignore", *_REACTIONS, "None"),
+    fixed=True,
+)
+for _error, _meaning in (
+    ("divide", "divisions by zero"),
+    ("over", "overflows"),
+    ("under", "underflows"),
+    ("invalid", "invalid operations"),
+):
+    add_flag(
+        f"numpy.seterr_{_error}",
+        f"What NumPy does on {_meaning}; 'None': as `numpy.seterr_all` says.",
+        EnumFlag("None", "ignore", *_REACTIONS),
+        fixed=True,
+    )
+
+
+def apply_numpy_errors() -> None:
+    """Set NumPy's reactions to floating-point errors in this thread, as the flags ``numpy.seterr_*`` say."""
+    section = config.numpy
+    wanted = {
+        "all": section.seterr_all,
+        "divide": section.seterr_divide,
+        "over": section.seterr_over,
+        "under": section.seterr_under,
+        "invalid": section.seterr_invalid,
+    }
+    np.seterr(**{kind: reaction for kind, reaction in wanted.items() if reaction != "None"})
+
+
+def check_device() -> None:
+    """Say that the devices which the flags name cannot be used.
+
+    Raises
+    ------
+    ConfigError
+        If ``init_gpu_device`` names a device, or ``device`` names one and ``force_device`` is set.
+    """
+    what = f"device={config.device}" if config.device != "cpu" else ""
+    prepared = config.init_gpu_device
+    if prepared not in ("", "cpu"):
+        what = f"init_gpu_device={prepared}"
+    if not what:
+        return
+    text = compose(
+        f"{what}: this version runs functions on the CPU only", mend="set device=cpu, without init_gpu_device"
+    )
+    if config.force_device or prepared not in ("", "cpu"):
+        raise ConfigError(text)
+    warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def start() -> None:
+    """Check what THEANO_FLAGS and the files say, and do what the flags that count at import ask for.
+
+    Raises
+    ------
+    ConfigError
+        If they are not well-formed, or a value is not allowed.
+    """
+    for advice in config.check_settings():
+        warnings.warn(advice, UserWarning, stacklevel=2)
+    check_device()
+    apply_numpy_errors()

@@ -5,13 +5,17 @@ from theano_graph import (
     FunctionPrinter as FunctionPrinter,
     OperatorPrinter as OperatorPrinter,
     PatternPrinter as PatternPrinter,
+    PrettyPrinter as PrettyPrinter,
+    TransparentPrinter as TransparentPrinter,
     debugprint as debugprint,
     min_informative_str as min_informative_str,
     pp as pp,
     pprint as pprint,
     to_dot as to_dot,
+    to_html as to_html,
     to_mermaid as to_mermaid,
     var_descriptor as var_descriptor,
 )
+from theano_linker_c import Print as Print
 
 from ._pictures import PictureError as PictureError, pydotprint as pydotprint

@@ -1,5 +1,6 @@
-"""Ops that `function` itself inserts."""
+"""Ops for values of any type: copies, views, and printing."""
 
 from ._copies import DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op
+from ._print import Print as Print, print_attributes as print_attributes
 
-__all__ = ["DeepCopyOp", "ViewOp", "deep_copy_op", "view_op"]
+__all__ = ["DeepCopyOp", "Print", "ViewOp", "deep_copy_op", "print_attributes", "view_op"]

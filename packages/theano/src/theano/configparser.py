@@ -1,0 +1,189 @@
+"""Flags, declared and changed under the names that programs for Theano 1.0 know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from theano_graph import (
+    BoolFlag,
+    ChangedFlags,
+    Config as TheanoConfigParser,
+    ConfigError,
+    EnumFlag,
+    FlagKind,
+    FloatFlag,
+    IntFlag,
+    StrFlag,
+    compose,
+    config as config,
+    parse_settings,
+)
+
+__all__ = [
+    "THEANO_FLAGS",
+    "THEANO_FLAGS_DICT",
+    "AddConfigVar",
+    "BoolParam",
+    "ConfigParam",
+    "EnumStr",
+    "FloatParam",
+    "IntParam",
+    "StrParam",
+    "TheanoConfigParser",
+    "TypedParam",
+    "change_flags",
+    "config",
+]
+
+#: The text of the environment variable, and what it says.
+THEANO_FLAGS = os.environ.get("THEANO_FLAGS", "")
+THEANO_FLAGS_DICT = {setting.name: setting.text for setting in parse_settings(THEANO_FLAGS)}
+
+
+class ConfigParam(FlagKind[Any]):
+    """A flag whose values a function checks and converts.
+
+    Parameters
+    ----------
+    default : object or callable without arguments
+    filter : callable, optional
+        Returns the value to store for a given one, or raises ValueError.
+    allow_override : bool
+        Whether the program may assign to the flag.
+    """
+
+    def __init__(self, default: Any, filter: Callable[[Any], Any] | None = None, allow_override: bool = True) -> None:
+        super().__init__(default)
+        self.filter = filter
+        self.allow_override = allow_override
+
+    def parse(self, value: Any) -> Any:
+        """Return what `filter` makes of `value`."""
+        return value if self.filter is None else self.filter(value)
+
+
+class TypedParam(ConfigParam):
+    """A flag whose values are made by a class, from text or anything else.
+
+    Parameters
+    ----------
+    default : object or callable without arguments
+    mytype : callable
+        Makes a value, or raises ValueError.
+    is_valid : callable, optional
+        Tells whether a value is allowed.
+    allow_override : bool
+    """
+
+    def __init__(
+        self,
+        default: Any,
+        mytype: Callable[[Any], Any],
+        is_valid: Callable[[Any], bool] | None = None,
+        allow_override: bool = True,
+    ) -> None:
+        super().__init__(default, mytype, allow_override)
+        self.mytype = mytype
+        self.is_valid = is_valid
+        self.allowed = f"a value of {getattr(mytype, '__name__', mytype)}"
+
+    def parse(self, value: Any) -> Any:
+        """Return `value` as one of the type, if it is allowed."""
+        made = self.mytype(value)
+        if self.is_valid is not None and not self.is_valid(made):
+            raise ValueError(value)
+        return made
+
+
+def _of_kind(
+    kind: FlagKind[Any], default: Any, is_valid: Callable[[Any], bool] | None, allow_override: bool
+) -> TypedParam:
+    param = TypedParam(default, kind.parse, is_valid, allow_override)
+    param.allowed = kind.allowed
+    return param
+
+
+def StrParam(default: Any, is_valid: Callable[[Any], bool] | None = None, allow_override: bool = True) -> TypedParam:
+    """Return a flag of any text; see :class:`TypedParam`."""
+    return _of_kind(StrFlag(""), default, is_valid, allow_override)
+
+
+def IntParam(default: Any, is_valid: Callable[[Any], bool] | None = None, allow_override: bool = True) -> TypedParam:
+    """Return a flag of integers; see :class:`TypedParam`."""
+    return _of_kind(IntFlag(0), default, is_valid, allow_override)
+
+
+def FloatParam(default: Any, is_valid: Callable[[Any], bool] | None = None, allow_override: bool = True) -> TypedParam:
+    """Return a flag of real numbers; see :class:`TypedParam`."""
+    return _of_kind(FloatFlag(0.0), default, is_valid, allow_override)
+
+
+def BoolParam(default: Any, is_valid: Callable[[Any], bool] | None = None, allow_override: bool = True) -> TypedParam:
+    """Return a flag that is true or false; see :class:`TypedParam`."""
+    return _of_kind(BoolFlag(False), default, is_valid, allow_override)
+
+
+def EnumStr(default: str, *options: str, allow_override: bool = True) -> TypedParam:
+    """Return a flag of some words.
+
+    Parameters
+    ----------
+    default : str
+    *options : str
+        The other words.
+    allow_override : bool
+
+    Raises
+    ------
+    ConfigError
+        If a word is no text.
+    """
+    if not all(isinstance(word, str) for word in (default, *options)):
+        raise ConfigError(compose(f"the words {(default, *options)!r} of a flag have to be text"))
+    return _of_kind(EnumFlag(default, *options), default, None, allow_override)
+
+
+def AddConfigVar(
+    name: str, doc: str, configparam: FlagKind[Any], root: TheanoConfigParser = config, in_c_key: bool = True
+) -> None:
+    """Declare a flag; it is then an attribute of ``theano.config``.
+
+    Parameters
+    ----------
+    name : str
+        Dotted for a flag in a section.
+    doc : str
+        One sentence for the user.
+    configparam : ConfigParam or FlagKind
+    root : TheanoConfigParser
+        Where it is declared.
+    in_c_key : bool
+        Taken for compatibility: compiled code is found by what it is made of, not by flags.
+
+    Raises
+    ------
+    ConfigError
+        If a flag of this name exists, or what THEANO_FLAGS or a file gives is not allowed.
+
+    Examples
+    --------
+    >>> AddConfigVar("my_tool.depth", "How deep to look.", IntParam(3))
+    >>> config.my_tool.depth
+    3
+    """
+    root.add_flag(name, doc, configparam, fixed=not getattr(configparam, "allow_override", True))
+    root.source_of(name)
+
+
+def change_flags(args: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **kwargs: Any) -> ChangedFlags:
+    """Return a decorator and context manager that changes flags; see ``theano.config.change_flags``.
+
+    Examples
+    --------
+    >>> with change_flags(floatX="float32"):
+    ...     config.floatX
+    'float32'
+    """
+    return config.change_flags(dict(args), **kwargs)
