@@ -197,7 +197,7 @@ class TestMergingAgain(unittest.TestCase):
         x = real("x")
         fgraph = graph([x], neg(exp(x)))
         MergeRewriter().rewrite(fgraph)
-        copy, _ = fgraph.clone_get_equiv(attach_features=True)
+        copy, _ = fgraph.clone_get_equiv()
         copy.replace(copy.outputs[0], add(copy.outputs[0].owner.inputs[0], exp(copy.inputs[0])))
         self.assertEqual(MergeRewriter().rewrite(copy).changes, 1)
         self.assertEqual((ops_of(fgraph), ops_of(copy)), (["Exp", "Neg"], ["Exp", "Add"]))

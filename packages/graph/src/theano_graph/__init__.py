@@ -60,7 +60,9 @@ from ._features import (
     ReplaceValidate as ReplaceValidate,
     Validator as Validator,
 )
-from ._fgraph import Client as Client, FunctionGraph as FunctionGraph
+from ._fgraph import FunctionGraph as FunctionGraph
+from ._graph_store import Client as Client
+from ._journal import Undo as Undo
 from ._nodes import (
     Apply as Apply,
     AtomicVariable as AtomicVariable,
@@ -205,6 +207,7 @@ __all__ = [
     "TheanoError",
     "TransparentPrinter",
     "Type",
+    "Undo",
     "UnknownFlagError",
     "UserFrame",
     "Validator",

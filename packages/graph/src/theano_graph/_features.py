@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
 from ._errors import AlreadyThere, InconsistencyError, ReplacementKeptError, compose
+from ._journal import Undo
 from ._nodes import Apply, Variable, describe
 
 if TYPE_CHECKING:
@@ -33,13 +35,17 @@ class Feature:
     #: Name on the graph -> name of the feature's method.
     provides: ClassVar[Mapping[str, str]] = {}
 
+    def clone(self) -> Feature:
+        """Return the feature that a copy of the graph gets: this one; features that remember nodes give a fresh one."""
+        return self
+
     @_default
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Called when the feature is attached, with the graph as it is; may raise :class:`AlreadyThere` to cancel."""
 
     @_default
     def on_detach(self, fgraph: FunctionGraph) -> None:
-        """Called after the feature was removed."""
+        """Called after the feature was removed; it should take away what it put on the graph."""
 
     @_default
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
@@ -111,8 +117,14 @@ class History(Feature):
         reason: object,
     ) -> None:
         """Remember the old input."""
-        if not self._reverting:
+        if isinstance(reason, Undo):
+            self._changes.pop()
+        elif not self._reverting:
             self._changes.append((node, i, old))
+
+    def clone(self) -> Feature:
+        """Return a history without a past."""
+        return type(self)()
 
     def checkpoint(self, fgraph: FunctionGraph) -> int:
         """Return a mark for :meth:`revert`."""
@@ -152,10 +164,16 @@ class Validator(Feature):
         InconsistencyError
             From the first feature that refuses it.
         """
-        for feature in fgraph.features:
-            check = getattr(feature, "validate", None)
-            if check is not None:
-                check(fgraph)
+        start = perf_counter()
+        try:
+            for feature in fgraph.features:
+                check = getattr(feature, "validate", None)
+                if check is not None:
+                    check(fgraph)
+        finally:
+            seconds = fgraph.callback_seconds
+            if seconds is not None:
+                seconds["validate"] = seconds.get("validate", 0.0) + perf_counter() - start
 
     def is_consistent(self, fgraph: FunctionGraph) -> bool:
         """Tell whether no feature refuses the graph."""
@@ -253,6 +271,16 @@ class NodeFinder(Bookkeeper):
 
     def __init__(self) -> None:
         self._nodes: dict[Any, dict[Apply, None]] = {}
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Look at the nodes that are there; refuse a second finder."""
+        if any(isinstance(f, type(self)) for f in fgraph.features):
+            raise AlreadyThere(f"a {type(self).__name__} is attached already")
+        super().on_attach(fgraph)
+
+    def clone(self) -> Feature:
+        """Return a finder that knows no nodes yet."""
+        return type(self)()
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         """Add the node to those of its op."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakSet
 
 from ._clone import clone_get_equiv
 from ._diagram import ShownAsHtml
-from ._errors import AlreadyThere, CycleError, GraphError, IncompatibleReplacementError, MissingInputError, compose
+from ._errors import GraphError, compose
+from ._fgraph_checks import (
+    check_boundary,
+    check_newcomer,
+    check_updates,
+    fitting,
+    foreign,
+    missing,
+)
+from ._graph_store import OUTPUT, Client, GraphStore
+from ._journal import Moved, Step
 from ._nodes import Apply, Constant, Variable, describe
+from ._order import before_users, number
 from ._pickling import Ancestors
 from ._printable import PrintableGraph, printable_graph
 from ._text import as_string
@@ -20,66 +29,72 @@ from ._walk import toposort
 if TYPE_CHECKING:
     from ._features import Feature
 
-#: What uses a variable: a node and the index among its inputs, or the word "output" and the index among the outputs.
-Client = tuple["Apply | Literal['output']", int]
-OUTPUT: Literal["output"] = "output"
 
-
-class FunctionGraph(ShownAsHtml):
+class FunctionGraph(GraphStore, ShownAsHtml):
     """The graph between some inputs and outputs, with the clients of each variable, open to replacement.
 
     Parameters
     ----------
     inputs, outputs : sequence of Variable
         The graph must need no variables without an owner other than `inputs` and constants.
-    features : iterable of Feature
+    features : iterable of Feature, optional
         Attached in order once the graph is complete.
     clone : bool
         Whether to work on a copy (the default); :attr:`memo` then maps each original variable and node to its copy.
         Without a copy, the nodes belong to this graph from now on.
+    update_mapping : mapping, optional
+        Index of an output -> index of the input that takes its value after a call; shown by the printers.
 
     Raises
     ------
     MissingInputError
         If the outputs need a variable that is neither an input nor a constant.
     GraphError
-        If an input is given twice, or a node belongs to another graph already (only without `clone`).
+        If an input is given twice, an index of `update_mapping` names nothing, or a node belongs to another graph
+        already (only without `clone`).
 
     Invariants
     ----------
-    ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node leads to an output.
-    :meth:`check_integrity` verifies both.
+    ``node.inputs[i] is v`` if and only if ``(node, i)`` is in ``clients(v)``; every node leads to an output; no node
+    depends on itself. :meth:`check_integrity` verifies these. A change that raises leaves the graph as it was: the
+    same nodes, inputs and clients in the same order, and features that were told of a part of it are told of its
+    reversal, with an :class:`Undo` as the reason.
     """
 
     def __init__(
         self,
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
-        features: Iterable[Feature] = (),
+        features: Iterable[Feature] | None = None,
         clone: bool = True,
+        update_mapping: Mapping[int, int] | None = None,
     ) -> None:
-        _check_boundary(inputs, outputs)
+        super().__init__()
+        inputs, outputs = check_boundary(inputs, outputs)
+        self.update_mapping = check_updates(update_mapping, len(inputs), len(outputs))
         self.memo: dict[Any, Any] = {}
         if clone:
             self.memo = clone_get_equiv(inputs, outputs)
             inputs, outputs = [self.memo[v] for v in inputs], [self.memo[v] for v in outputs]
-        self.inputs: list[Any] = list(inputs)
-        self.outputs: list[Any] = list(outputs)
+        self.inputs: list[Any] = inputs
+        self.outputs: list[Any] = outputs
         self._input_set = set(self.inputs)
-        self._nodes: dict[Apply, None] = {}
-        self._clients: dict[Variable, dict[Client, None]] = {v: {} for v in self.inputs}
-        self._features: list[Feature] = []
-        # What nodes are marked with while they are here, and after they have left.
-        self._here, self._left = _Membership(self), _Membership(self)
-        self._left_leaves: WeakSet[Variable] = WeakSet()
-        self._lent: dict[str, Callable[..., Any]] = {}
-        # Callbacks by name, in order of attachment: the lists stay short and are walked at each change.
-        self._callbacks: dict[str, list[Any]] = {}
+        self._clients.update((v, {}) for v in self.inputs)
+        self._mark_members()
+        try:
+            self._fill()
+            for feature in features or ():
+                self.attach_feature(feature)
+        except BaseException:
+            self._release()
+            raise
+
+    def _fill(self) -> None:
+        """Take in what the outputs need; the order of arrival is topological."""
         for i, output in enumerate(self.outputs):
-            self._import(output, reason="init")
-            self._clients[output][(OUTPUT, i)] = None
-        for feature in features:
-            self.attach_feature(feature)
+            self._enter(output, self._newcomers(output, "init"), "init", None)
+            self._clients[output][(OUTPUT, i)] = self._next_moment()
+        number(self._nodes)
 
     # ---- questions
 
@@ -93,11 +108,6 @@ class FunctionGraph(ShownAsHtml):
         """The variables of the graph: a set-like view."""
         return self._clients.keys()
 
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """The attached features, in order."""
-        return tuple(self._features)
-
     def clients(self, variable: Variable) -> list[Client]:
         """Return what uses `variable`: pairs of a node (or ``"output"``) and an index.
 
@@ -106,19 +116,36 @@ class FunctionGraph(ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        try:
-            return list(self._clients[variable])
-        except KeyError:
-            raise GraphError(
-                compose("a variable that is not in this graph has no clients", where=[describe(variable)])
-            ) from None
+        return list(self._clients_of(variable))
 
     def has_clients(self, variable: Variable) -> bool:
-        """Tell whether anything uses `variable`."""
+        """Tell whether anything uses `variable`; False for one that is not in the graph. Makes no list."""
         return bool(self._clients.get(variable))
 
+    def n_clients(self, variable: Variable) -> int:
+        """Return how many places use `variable`, without making a list.
+
+        Raises
+        ------
+        GraphError
+            If the variable is not in this graph.
+        """
+        return len(self._clients_of(variable))
+
+    def _clients_of(self, variable: Variable) -> dict[Client, int]:
+        try:
+            return self._clients[variable]
+        except (KeyError, TypeError):
+            raise foreign(self, variable, "have clients") from None
+
     def toposort(self) -> list[Apply]:
-        """Return all nodes, each after those it depends on, with the orderings of all features respected."""
+        """Return all nodes, each after those it depends on, with the orderings of all features respected.
+
+        Raises
+        ------
+        CycleError
+            If the orderings contradict each other or the data.
+        """
         return toposort(self.inputs, self.outputs, self.orderings())
 
     def orderings(self) -> Mapping[Apply, Sequence[Apply]]:
@@ -127,57 +154,80 @@ class FunctionGraph(ShownAsHtml):
         if not callbacks:
             return {}
         merged: dict[Apply, dict[Apply, None]] = {}
-        for callback in callbacks:
+        for _, callback in callbacks:
             for node, before in callback(self).items():
                 merged.setdefault(node, {}).update(dict.fromkeys(before))
         return {node: list(before) for node, before in merged.items()}
 
     # ---- changes
 
-    def replace(self, old: Variable, new: Variable, reason: object = None) -> None:
+    def replace(self, old: Variable, new: Variable, reason: object = None, verbose: bool | None = None) -> None:
         """Make everything that uses `old` use `new`.
+
+        A new variable takes over the name of `old` where it has none, and the mark ``tag.nan_guard_mode_check``.
 
         Parameters
         ----------
         old, new : Variable
         reason : object, optional
             Who wants this, for features and errors; a rewrite passes itself.
+        verbose : bool, optional
+            Whether to write a line about it to the standard output.
 
         Raises
         ------
         IncompatibleReplacementError
-            If the type of `new` does not fit; the graph is as before.
+            If the type of `new` does not fit.
         MissingInputError
-            If `new` needs a variable that the graph does not have; the graph is as before.
+            If `new` needs a variable that the graph does not have.
         CycleError
-            If `new` is made from `old`; the graph is as before.
+            If `new` depends on something that uses `old`; the text names the nodes of the cycle.
         GraphError
             If `old` was never in the graph. One that has left it, for instance because an earlier replacement of
             the same step removed its last use, is ignored.
+        Exception
+            What a feature raises. In each case the graph is as before.
+
+        Notes
+        -----
+        The search for a cycle costs two comparisons for most replacements and never walks further than to what comes
+        before the first user of `old`.
         """
         if old is new:
             return
-        clients = self._clients.get(old)
+        clients = self._clients.get(old) if isinstance(old, Variable) else None
         if clients is None:
             if self._has_left(old):
                 return
-            raise self._foreign(old, "be replaced")
-        new = self._fitting(old, new, reason)
+            raise foreign(self, old, "be replaced")
+        new = fitting(old, new, reason)
         if new is old:
             return
+        if verbose:
+            sys.stdout.write(f"{reason}: {old} -> {new}\n")
         is_new = new not in self._clients
-        self._import(new, reason, replaces=old)
-        if is_new and new.name is None and new.owner is not None:
-            new.name = old.name
-        for client in list(clients):
-            self._move_client(client, old, new)
-            for callback in self._callbacks.get("on_change_input", ()):
-                callback(self, client[0], client[1], old, new, reason)
-        self._prune(old, reason)
+        self._change(old, new, list(clients), reason, everywhere=True)
+        if is_new and new.owner is not None:
+            if new.name is None:
+                new.name = old.name
+            if old.has_tag() and hasattr(old.tag, "nan_guard_mode_check"):
+                new.tag.nan_guard_mode_check = old.tag.nan_guard_mode_check
 
     def replace_all(self, pairs: Iterable[tuple[Variable, Variable]], reason: object = None) -> None:
-        """Make several replacements, in order."""
-        for old, new in pairs:
+        """Make several replacements, in order.
+
+        The first that fails ends it; those before it stay. ``ReplaceValidate`` makes all or none.
+        """
+        for pair in list(pairs):
+            try:
+                old, new = pair
+            except (TypeError, ValueError):
+                raise TypeError(
+                    compose(
+                        f"a replacement is a pair of variables, not {pair!r}",
+                        mend="pass pairs (old, new), for instance `mapping.items()`",
+                    )
+                ) from None
             self.replace(old, new, reason)
 
     def change_input(self, node: Apply | Literal["output"], i: int, new: Variable, reason: object = None) -> None:
@@ -185,279 +235,133 @@ class FunctionGraph(ShownAsHtml):
 
         Raises
         ------
-        IncompatibleReplacementError, MissingInputError
+        GraphError
+            If the node or the place does not exist.
+        IncompatibleReplacementError, MissingInputError, CycleError
             As for :meth:`replace`.
         """
         if node != OUTPUT and node not in self._nodes:
             raise GraphError(compose(f"{node} is not a node of this graph", mend="pass one of `fgraph.apply_nodes`"))
         places = self.outputs if isinstance(node, str) else node.inputs
-        if not 0 <= i < len(places):
-            raise GraphError(compose(f"{node} has no place {i}: there are {len(places)}"))
+        if not isinstance(i, int) or not 0 <= i < len(places):
+            raise GraphError(
+                compose(f"{node} has no place {i!r}: there are {len(places)}", mend="count from 0, without negatives")
+            )
         old = places[i]
         if old is new:
             return
-        new = self._fitting(old, new, reason)
-        self._import(new, reason)
-        self._move_client((node, i), old, new)
-        for callback in self._callbacks.get("on_change_input", ()):
-            callback(self, node, i, old, new, reason)
-        self._prune(old, reason)
+        self._change(old, fitting(old, new, reason), [(node, i)], reason)
 
     def add_input(self, variable: Variable) -> None:
         """Make `variable`, which must have no owner, one more input."""
+        if not isinstance(variable, Variable):
+            raise TypeError(compose(f"an input is a variable, not {variable!r}", mend="make one: Type.make_variable()"))
         if variable.owner is not None:
-            raise GraphError(compose("an input has no owner", where=[describe(variable)]))
+            raise GraphError(
+                compose(
+                    "an input has no owner",
+                    where=[describe(variable)],
+                    mend=f"pass a fresh variable: `{variable}.clone()`, and replace the old one by it",
+                )
+            )
         if variable not in self._input_set:
             self.inputs.append(variable)
             self._input_set.add(variable)
             self._clients.setdefault(variable, {})
+            variable._membership = self._here
 
-    def _move_client(self, client: Client, old: Variable, new: Variable) -> None:
-        user, i = client
-        if isinstance(user, str):
-            self.outputs[i] = new
-        else:
-            user.inputs[i] = new
-        del self._clients[old][client]
-        self._clients[new][client] = None
+    def _change(
+        self, old: Variable, new: Variable, clients: Sequence[Client], reason: object, everywhere: bool = False
+    ) -> None:
+        """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
+        newcomers = self._newcomers(new, reason)
+        users = {user for user, _ in clients if not isinstance(user, str)}
+        if everywhere:
+            users.update(node for node in newcomers if old in node.inputs)
+        if not before_users(new, users, self._nodes, old):
+            number(toposort(self.inputs, self.outputs))
+            before_users(new, users, self._nodes, old)
+        steps: list[Step] = []
+        try:
+            self._enter(new, newcomers, reason, steps)
+            changed = self._callbacks.get("on_change_input", ())
+            for user, i in clients:
+                moved = Moved(user, i, old, new, self._move(user, i, old, new, self._next_moment()))
+                steps.append(moved)
+                for feature, callback in changed:
+                    callback(self, user, i, old, new, reason)
+                    moved.told.append(feature)
+            self._prune(old, reason, steps)
+        except BaseException as error:
+            self._undo(steps, reason, error)
+            raise
 
     def _has_left(self, variable: object) -> bool:
         if not isinstance(variable, Variable):
             return False
         return variable in self._left_leaves or getattr(variable.owner, "_membership", None) is self._left
 
-    def _foreign(self, variable: object, verb: str) -> GraphError:
-        if not isinstance(variable, Variable):
-            return GraphError(compose(f"only a variable can {verb}, not {variable!r}"))
-        mend = "pass one of `fgraph.variables`"
-        if variable in self.memo:
-            mend = "the graph works on copies: pass `fgraph.memo[variable]`, or make the graph with clone=False"
-        return GraphError(
-            compose(f"a variable that is not in this graph cannot {verb}", where=[describe(variable)], mend=mend)
-        )
-
-    def _fitting(self, old: Variable, new: object, reason: object) -> Variable:
-        if not isinstance(new, Variable):
-            raise TypeError(compose(f"only a variable can stand in a graph, not {new!r}", where=[describe(old)]))
-        if old.type.is_super(new.type):
-            return new
-        try:
-            return old.type.filter_variable(new)
-        except TypeError as error:
-            raise IncompatibleReplacementError(
-                compose(
-                    f"a variable of type {old.type} cannot be replaced by one of type {new.type}"
-                    + (f" (wanted by {reason})" if reason is not None else ""),
-                    where=[describe(old), describe(new)],
-                    mend="let the replacement have the type of what it replaces, for instance through a cast",
-                )
-            ) from error
-
-    def _import(self, variable: Variable, reason: object, replaces: Variable | None = None) -> None:
-        """Take `variable` and the nodes that it needs into the graph; on failure nothing has changed."""
+    def _newcomers(self, variable: Variable, reason: object) -> list[Apply]:
+        """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
         if variable in self._clients:
-            return
-        new_nodes = toposort(self._clients, [variable])
-        here = self._here
-        for node in new_nodes:
-            self._check_newcomer(node, replaces)
-        for leaf in {v for node in new_nodes for v in node.inputs} | {variable}:
-            if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
-                raise self._missing(leaf, new_nodes, reason)
-        if variable.owner is None:
-            self._clients.setdefault(variable, {})
-        on_import = self._callbacks.get("on_import", ())
-        for node in new_nodes:
-            self._nodes[node] = None
-            node._membership = here
-            for output in node.outputs:
-                self._clients.setdefault(output, {})
-            for i, v in enumerate(node.inputs):
-                self._clients.setdefault(v, {})[(node, i)] = None
-            for callback in on_import:
-                callback(self, node, reason)
-
-    def _check_newcomer(self, node: Apply, replaces: Variable | None) -> None:
-        """Refuse a node of another graph, one whose outputs say something else, and one that would close a cycle."""
-        membership = getattr(node, "_membership", None)
-        if membership is not None and membership is not self._left and membership.holds(node):
-            raise GraphError(
-                compose(
-                    f"{node.op} belongs to another function graph",
-                    where=[describe(node.outputs[0])],
-                    mend="copy it (clone=True, clone_graph), or `disown()` the other graph if it is not needed",
-                )
-            )
-        for i, output in enumerate(node.outputs):
-            if output.owner is not node or output.index != i:
-                raise GraphError(
-                    compose(
-                        f"output {i} of {node.op} says that it is output {output.index} of another node",
-                        where=[describe(output)],
-                        mend="leave `owner` and `index` to Apply",
-                    )
-                )
-        if replaces is not None and replaces in node.inputs:
-            raise CycleError(
-                compose(
-                    f"`{replaces}` cannot be replaced by something made from it: the graph would have a cycle",
-                    where=[describe(replaces), describe(node.outputs[0])],
-                    mend="make the replacement from the inputs of what it replaces, or change the inputs one by one",
-                )
-            )
-
-    def _missing(self, leaf: Variable, nodes: Sequence[Apply], reason: object) -> MissingInputError:
-        where = [describe(leaf)]
+            return []
+        nodes = toposort(self._clients, [variable])
         for node in nodes:
-            if leaf in node.inputs:
-                where.append(f"used by {node.op}" + (f" at {node.origin}" if node.origin is not None else ""))
-                break
-        what = f"the graph needs `{leaf}`, which is neither an input nor a constant"
-        if reason not in (None, "init"):
-            what += f" (brought in by {reason})"
-        return MissingInputError(
-            compose(what, where=where, mend="add it to the inputs, or give it a value (givens, a shared variable)")
-        )
+            check_newcomer(node, self._left)
+        for leaf in {v for node in nodes for v in node.inputs} | {variable}:
+            if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
+                raise missing(leaf, nodes, reason)
+        return nodes
 
-    def _prune(self, variable: Variable, reason: object) -> None:
-        """Remove what nothing uses any more, starting from `variable`."""
-        on_prune = self._callbacks.get("on_prune", ())
-        stack = [variable]
-        while stack:
-            v = stack.pop()
-            if self._clients.get(v) or v in self._input_set:
-                continue
-            node = v.owner
-            if node is None:
-                self._clients.pop(v, None)
-                self._left_leaves.add(v)
-                continue
-            if node not in self._nodes or any(self._clients.get(o) for o in node.outputs):
-                continue
-            del self._nodes[node]
-            node._membership = self._left
-            for output in node.outputs:
-                self._clients.pop(output, None)
-            for i, parent in enumerate(node.inputs):
-                self._clients[parent].pop((node, i), None)
-                if not self._clients[parent]:
-                    stack.append(parent)
-            for callback in on_prune:
-                callback(self, node, reason)
-
-    # ---- features
-
-    def attach_feature(self, feature: Feature) -> None:
-        """Attach a feature: it is told of all changes from now on.
-
-        A feature may raise :class:`AlreadyThere` in `on_attach` when an equivalent one is there; nothing is attached.
-
-        Raises
-        ------
-        TypeError
-            If it has none of the methods of a :class:`Feature`.
-        GraphError
-            If it lends the graph a method of a name that is taken.
-        """
-        if feature in self._features:
-            return
-        if isinstance(feature, type) or not any(hasattr(feature, name) for name in _CALLBACKS):
-            raise TypeError(
-                compose(f"{feature!r} is no feature", mend="pass an instance of a subclass of theano_graph.Feature")
-            )
-        attach = getattr(feature, "on_attach", None)
-        if attach is not None:
-            try:
-                attach(self)
-            except AlreadyThere:
-                return
-        self._check_lent(feature)
-        self._features.append(feature)
-        self._index_callbacks()
-
-    def remove_feature(self, feature: Feature) -> None:
-        """Detach a feature.
-
-        Raises
-        ------
-        GraphError
-            If it is not attached.
-        """
-        if feature not in self._features:
-            raise GraphError(compose(f"feature {feature} is not attached to this graph"))
-        self._features.remove(feature)
-        self._index_callbacks()
-        detach = getattr(feature, "on_detach", None)
-        if detach is not None:
-            detach(self)
-
-    def _index_callbacks(self) -> None:
-        self._callbacks = {}
-        self._lent = {}
-        for feature in self._features:
-            for name, method in getattr(feature, "provides", {}).items():
-                self._lent[name] = getattr(feature, method)
-        for name in ("on_import", "on_prune", "on_change_input", "orderings"):
-            found = [getattr(f, name) for f in self._features if _overrides(f, name)]
-            if found:
-                self._callbacks[name] = found
-
-    def _check_lent(self, feature: Feature) -> None:
-        for name in getattr(feature, "provides", {}):
-            if name not in self._lent and not hasattr(type(self), name):
-                continue
-            lender = getattr(self._lent.get(name), "__self__", self)
-            raise GraphError(
-                compose(
-                    f"{type(feature).__name__} lends the graph `{name}`, which {type(lender).__name__} offers already",
-                    mend="remove that feature first, or do without this one",
-                )
-            )
-
-    if not TYPE_CHECKING:  # so that a name that no feature lends is still found by the type checker
-
-        def __getattr__(self, name: str) -> Any:
-            lent = self.__dict__.get("_lent", {}).get(name)
-            if lent is None:
-                raise AttributeError(
-                    compose(
-                        f"a function graph has no attribute `{name}`",
-                        mend="attach the feature that lends it, if there is one: History, ReplaceValidate, NodeFinder",
-                    )
-                )
-            return partial(lent, self)
-
-    def execute_callbacks(self, name: str, *args: Any) -> None:
-        """Call the method `name` of each feature that has one."""
-        for feature in self._features:
-            callback = getattr(feature, name, None)
-            if callback is not None:
-                callback(self, *args)
-
-    def collect_callbacks(self, name: str, *args: Any) -> dict[Feature, Any]:
-        """Call the method `name` of each feature that has one; return what each gave."""
-        return {f: getattr(f, name)(self, *args) for f in self._features if hasattr(f, name)}
+    # ---- the end of a graph, copies and checks
 
     def disown(self) -> None:
         """Give all nodes free, for another graph without a copy; this one is empty afterwards, without features."""
         for feature in self.features:
             self.remove_feature(feature)
-        for node in self._nodes:
-            node._membership = None
+        self._release()
         for content in (self._nodes, self._clients, self._input_set, self.inputs, self.outputs, self.memo):
             content.clear()
+        self.update_mapping = None
 
-    # ---- copies and checks
+    def _release(self) -> None:
+        for node in self._nodes:
+            node._membership = None
+        for variable in self._clients:
+            if getattr(variable, "_membership", None) is self._here:
+                variable._membership = None
 
-    def clone(self) -> FunctionGraph:
-        """Return a copy of this graph, without features."""
-        return self.clone_get_equiv()[0]
+    def clone(self, check_integrity: bool = True) -> FunctionGraph:
+        """Return a copy of this graph; see :meth:`clone_get_equiv`."""
+        return self.clone_get_equiv(check_integrity)[0]
 
-    def clone_get_equiv(self, attach_features: bool = False) -> tuple[FunctionGraph, dict[Any, Any]]:
-        """Return a copy and the mapping of original variables and nodes to their copies."""
+    def clone_get_equiv(
+        self, check_integrity: bool = True, attach_feature: bool = True
+    ) -> tuple[FunctionGraph, dict[Any, Any]]:
+        """Return a copy and the mapping of original variables and nodes to their copies.
+
+        Parameters
+        ----------
+        check_integrity : bool
+            Whether to verify the invariants of this graph first.
+        attach_feature : bool
+            Whether the copy gets the features of this graph: what :meth:`Feature.clone` gives of each.
+
+        Raises
+        ------
+        GraphError
+            If an invariant is broken.
+        """
+        if check_integrity:
+            self.check_integrity()
         equiv = clone_get_equiv(self.inputs, self.outputs)
-        features = self._features if attach_features else ()
-        copy = FunctionGraph([equiv[v] for v in self.inputs], [equiv[v] for v in self.outputs], features, clone=False)
+        copy = FunctionGraph(
+            [equiv[v] for v in self.inputs],
+            [equiv[v] for v in self.outputs],
+            [_copied(feature) for feature in self._features] if attach_feature else (),
+            clone=False,
+            update_mapping=self.update_mapping,
+        )
         return copy, equiv
 
     def check_integrity(self) -> None:
@@ -468,35 +372,46 @@ class FunctionGraph(ShownAsHtml):
         GraphError
             Naming the first node or variable that breaks one.
         """
-        order = self.toposort()
+        mend = "change the graph through its own methods only"
+        order = toposort(self.inputs, self.outputs)
         if set(order) != set(self._nodes):
-            raise GraphError(compose("the nodes of the graph are not those that lead to its outputs"))
+            stray = next(iter(set(order) ^ set(self._nodes)))
+            raise GraphError(
+                compose(
+                    "the nodes of the graph are not those that lead to its outputs",
+                    where=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
+                    mend=mend,
+                )
+            )
         uses: dict[Variable, set[Client]] = {v: set() for v in self._clients}
         for node in order:
             for i, v in enumerate(node.inputs):
                 uses.setdefault(v, set()).add((node, i))
+                if v.owner is not None and v not in self._input_set and v.owner._position >= node._position:
+                    raise GraphError(compose(f"{node.op} comes before what it needs", where=[describe(v)], mend=mend))
         for i, v in enumerate(self.outputs):
             uses.setdefault(v, set()).add((OUTPUT, i))
         for v, expected in uses.items():
-            if v not in self._clients or set(self._clients[v]) != expected:
-                raise GraphError(compose(f"the clients of `{v}` are not those of the graph", where=[describe(v)]))
+            if v not in self._clients or self._clients[v].keys() != expected:
+                raise GraphError(
+                    compose(f"the clients of `{v}` are not those of the graph", where=[describe(v)], mend=mend)
+                )
             if v.owner is None and v not in self._input_set and not isinstance(v, Constant):
-                raise self._missing(v, order, None)
+                raise missing(v, order, None)
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
         state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
-        for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent"):
+        for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent", "_seconds"):
             del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         del state["nodes"]
         self.__dict__.update(state)
-        self._here, self._left = _Membership(self), _Membership(self)
-        self._left_leaves = WeakSet()
-        for node in self._nodes:
-            node._membership = self._here
+        self._seconds = None
+        self._mark_members()
+        number(toposort(self.inputs, self.outputs))
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:
@@ -517,52 +432,13 @@ class FunctionGraph(ShownAsHtml):
         return str(self)
 
 
-_CALLBACKS = (
-    "on_attach",
-    "on_detach",
-    "on_import",
-    "on_prune",
-    "on_change_input",
-    "orderings",
-    "validate",
-)
-
-
-class _Membership:
-    """Says of a node that it belongs to a graph, or has left it, without keeping the graph alive."""
-
-    __slots__ = ("graph",)
-
-    def __init__(self, graph: FunctionGraph) -> None:
-        self.graph = weakref.ref(graph)
-
-    def holds(self, node: Apply) -> bool:
-        """Tell whether the graph exists and has the node."""
-        graph = self.graph()
-        return graph is not None and node in graph.apply_nodes
-
-
-def _overrides(feature: Feature, name: str) -> bool:
-    method = getattr(type(feature), name, None)
-    if name in vars(feature):
-        return True
-    return method is not None and not getattr(method, "__is_default__", False)
-
-
-def _check_boundary(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-    seen: set[Variable] = set()
-    for kind, variables in (("input", inputs), ("output", outputs)):
-        for i, variable in enumerate(variables):
-            if not isinstance(variable, Variable):
-                raise TypeError(compose(f"{kind} {i} of a function graph is no variable: {variable!r}"))
-    for variable in inputs:
-        if variable in seen:
-            raise GraphError(
-                compose("an input is given twice", where=[describe(variable)], mend="list each input once")
-            )
-        seen.add(variable)
+def _copied(feature: Any) -> Any:
+    """Return the feature that a copy of its graph gets; one without `clone` is shared."""
+    clone = getattr(feature, "clone", None)
+    return feature if clone is None else clone()
 
 
 @printable_graph.register(FunctionGraph)
 def _printable(obj: FunctionGraph) -> PrintableGraph:
-    return PrintableGraph(obj.outputs, obj.toposort(), inputs=obj.inputs)
+    updates = {obj.outputs[o]: obj.inputs[i] for o, i in (obj.update_mapping or {}).items()}
+    return PrintableGraph(obj.outputs, obj.toposort(), inputs=obj.inputs, updates=updates)

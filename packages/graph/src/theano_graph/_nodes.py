@@ -301,7 +301,9 @@ class Apply(Node):
     Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
     """
 
-    __slots__ = ("inputs", "op", "outputs")
+    __slots__ = ("_position", "inputs", "op", "outputs")
+    #: Greater than those of the nodes that this one depends on; says something inside of a function graph only.
+    _position: int
     op: Any
     inputs: list[Any]
     outputs: list[Any]
@@ -481,7 +483,7 @@ def _state_slots(cls: type) -> Iterable[str]:
 
 
 #: Slots that say nothing of a node itself: copies and pickles leave them out.
-_NOT_STATE = ("__weakref__", "__dict__", "_membership")
+_NOT_STATE = ("__weakref__", "__dict__", "_membership", "_position")
 _slots_of: dict[type, list[str]] = {}
 
 

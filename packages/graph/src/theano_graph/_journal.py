@@ -1,0 +1,79 @@
+"""What a change of a function graph has done so far, so that it can be undone when it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._nodes import Apply, Variable
+
+if TYPE_CHECKING:
+    from ._features import Feature
+
+
+@dataclass(frozen=True)
+class Undo:
+    """The reason that callbacks are given when a failed change is taken back.
+
+    A feature that was told of a part of the change is told of its reversal in the same words: of an import by
+    `on_prune`, of a removal by `on_import`, of a changed input by another change.
+
+    Attributes
+    ----------
+    reason : object
+        The reason of the change that failed.
+    """
+
+    reason: object
+
+    def __str__(self) -> str:
+        return f"undo of {self.reason}"
+
+
+@dataclass(slots=True)
+class LeafImported:
+    """A variable without an owner came into the graph."""
+
+    leaf: Variable
+
+
+@dataclass(slots=True)
+class Imported:
+    """A node came into the graph, and some variables without an owner with it."""
+
+    node: Apply
+    leaves: list[Variable]
+    membership: Any
+    told: list[Feature] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Moved:
+    """A client of `old` became one of `new`; it was one of `old` since the moment `since`."""
+
+    user: Apply | Literal["output"]
+    index: int
+    old: Variable
+    new: Variable
+    since: int
+    told: list[Feature] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LeafPruned:
+    """A variable without an owner left the graph."""
+
+    leaf: Variable
+
+
+@dataclass(slots=True)
+class Pruned:
+    """A node left the graph, which it had been in since the moment `since`."""
+
+    node: Apply
+    since: int
+    client_since: list[int] = field(default_factory=list)
+    told: list[Feature] = field(default_factory=list)
+
+
+Step = LeafImported | Imported | Moved | LeafPruned | Pruned
