@@ -14,6 +14,12 @@ from ._database import (
     RewriteDatabase as RewriteDatabase,
     SequenceDatabase as SequenceDatabase,
 )
+from ._destroy import (
+    DestroyHandler as DestroyHandler,
+    Supervisor as Supervisor,
+    destroyed_inputs as destroyed_inputs,
+    fast_inplace_check as fast_inplace_check,
+)
 from ._equilibrium import EquilibriumRewriter as EquilibriumRewriter
 from ._errors import (
     DatabaseError as DatabaseError,
@@ -24,6 +30,8 @@ from ._errors import (
 )
 from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
 from ._graph_rewriter import (
+    ChangeTracker as ChangeTracker,
+    FailureHandler as FailureHandler,
     FunctionGraphRewriter as FunctionGraphRewriter,
     GraphRewriter as GraphRewriter,
     OnError as OnError,
@@ -42,20 +50,29 @@ from ._node_rewriter import (
     node_rewriter as node_rewriter,
 )
 from ._pattern import PatternRewriter as PatternRewriter
+from ._profile import (
+    RewriteDetails as RewriteDetails,
+    RewriteProfile as RewriteProfile,
+    RewriteRound as RewriteRound,
+)
+from ._profile_report import profile_report as profile_report
 from ._query import RewriteQuery as RewriteQuery
 from ._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
-from ._trace import RewriteEvent as RewriteEvent, RewriteProfile as RewriteProfile, RewriteTrace as RewriteTrace
+from ._trace import RewriteEvent as RewriteEvent, RewriteTrace as RewriteTrace
 from ._walk import WalkRewriter as WalkRewriter
 
 register_library(__file__)
 
 __all__ = [
+    "ChangeTracker",
     "ConstantFolding",
     "DatabaseEntry",
     "DatabaseError",
+    "DestroyHandler",
     "EquilibriumDatabase",
     "EquilibriumRewriter",
     "Exactness",
+    "FailureHandler",
     "FunctionGraphRewriter",
     "FunctionNodeRewriter",
     "GraphRewriter",
@@ -68,6 +85,7 @@ __all__ = [
     "Phase",
     "RemoveOp",
     "RewriteCycleError",
+    "RewriteDetails",
     "RewriteDatabase",
     "RewriteError",
     "RewriteEvent",
@@ -75,17 +93,22 @@ __all__ = [
     "RewriteOptions",
     "RewriteProfile",
     "RewriteQuery",
+    "RewriteRound",
     "RewriteTrace",
     "RewriteWarning",
     "RewriterGroup",
     "SequenceDatabase",
     "SequenceRewriter",
     "SubstituteOp",
+    "Supervisor",
     "Tracks",
     "TransformResult",
     "WalkRewriter",
     "constant_folding",
     "constant_scalar",
+    "destroyed_inputs",
+    "fast_inplace_check",
     "is_destroyed",
     "node_rewriter",
+    "profile_report",
 ]

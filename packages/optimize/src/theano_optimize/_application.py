@@ -16,6 +16,7 @@ from theano_graph import Apply, FunctionGraph, Variable, compose, describe
 from ._errors import RewriteError, RewriteWarning
 from ._graph_rewriter import RewriteOptions
 from ._node_rewriter import NodeRewriter, TransformResult
+from ._profile import count_new
 from ._text import expression_text, tree_lines
 
 Pairs = list[tuple[Variable, Variable]]
@@ -51,6 +52,8 @@ class RuleApplication:
         self.fgraph = fgraph
         self.options = options
         self.trace = options.trace
+        self.details = options.details
+        self._timed = options.trace is not None or options.details is not None
         self._seconds = 0.0
 
     def ask(self, rewriter: NodeRewriter, node: Apply) -> tuple[NodeRewriter, Pairs] | None:
@@ -58,7 +61,7 @@ class RuleApplication:
 
         The caller has set the origin for new nodes.
         """
-        start = perf_counter() if self.trace is not None else 0.0
+        start = perf_counter() if self._timed else 0.0
         try:
             rule, result = rewriter.attempt(self.fgraph, node)
         except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
@@ -67,9 +70,12 @@ class RuleApplication:
             else:
                 self._fail(_raised(rewriter, node, error))
             return None
-        if self.trace is not None:
+        if self._timed:
             self._seconds = perf_counter() - start
-            self.trace.asked(rule.name, self._seconds)
+            # A group that answers nothing is charged as a whole.
+            for record in (self.trace, self.details):
+                if record is not None:
+                    record.asked(rule.name, self._seconds)
         if result is None or result is False or is_unchanged(node, result):
             return None
         try:
@@ -88,12 +94,15 @@ class RuleApplication:
         for old, new in pairs:
             if new.name is None and old.name is not None and new.owner is not None:
                 new.name = old.name
+        created = 0 if self.details is None else count_new(self.fgraph, (new for _, new in pairs))
         start = perf_counter()
         try:
             self.fgraph.replace_all(pairs, reason=rule.name)
         except Exception as error:  # noqa: BLE001  # features are written by anybody; raised again below
             self._fail(_raised(rule, node, error, "its replacement was refused:"))
             return False
+        if self.details is not None:
+            self.details.replaced(rule.name, perf_counter() - start, created, len(self.fgraph.apply_nodes))
         if trace is not None:
             after = "\n".join(expression_text(new, trace.depth) for _, new in pairs)
             trace.fired(rule.info, where, before, after, self._seconds + perf_counter() - start)
@@ -101,6 +110,9 @@ class RuleApplication:
 
     def _fail(self, error: RewriteError) -> None:
         """Raise `error`, warn of it or drop it, as the options say."""
+        on_failure = self.options.on_failure
+        if on_failure is not None and on_failure(error):
+            return
         on_error = self.options.on_error
         if on_error == "warn":
             warnings.warn(f"a rewrite was skipped: {error}", RewriteWarning, stacklevel=4)
@@ -213,7 +225,7 @@ def _wrong(rule: NodeRewriter, node: Apply, what: str, mend: str) -> RewriteErro
     text = compose(
         f"rewrite `{rule.name}` {what}", where=_where(node), mend=f"in `{rule.name}`, {mend}; or exclude this rewrite"
     )
-    return RewriteError(text, rewriter=rule.name)
+    return RewriteError(text, rewriter=rule.name, rule=rule, node=node)
 
 
 def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raised") -> RewriteError:
@@ -222,6 +234,6 @@ def _raised(rule: NodeRewriter, node: Apply, error: Exception, how: str = "raise
         where=_where(node),
         mend=f"repair `{rule.name}`, or exclude it; the graph is as it was before this rewrite",
     )
-    made = RewriteError(text, rewriter=rule.name)
+    made = RewriteError(text, rewriter=rule.name, rule=rule, node=node)
     made.__cause__ = error
     return made

@@ -168,7 +168,7 @@ class EquilibriumRewriter(GraphRewriter):
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
         work = Worklist(TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio))
-        for node in fgraph.toposort():
+        for node in options.sorted_nodes(fgraph):
             work.push(node, UNSEEN)
         fgraph.attach_feature(work)
         try:
@@ -180,8 +180,12 @@ class EquilibriumRewriter(GraphRewriter):
     def _run_rounds(self, application: RuleApplication, work: Worklist, profile: RewriteProfile) -> None:
         """Alternate the rules and the clean-up until neither changes anything."""
         for _ in range(MAX_ROUNDS):
-            self._settle(application, work, profile)
-            if not (self._clean(self.cleanup, application, profile) or self._clean(self.final, application, profile)):
+            with application.options.round(application.fgraph, profile):
+                self._settle(application, work, profile)
+                changed = self._clean(self.cleanup, application, profile) or self._clean(
+                    self.final, application, profile
+                )
+            if not changed:
                 return
         names = tuple(r.name for r in (*self.cleanup, *self.final)) + tuple(profile.rules)[-2:]
         raise RewriteCycleError(

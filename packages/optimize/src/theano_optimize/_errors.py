@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import TheanoError
+from theano_graph import Apply, TheanoError
 
 
 class RewriteError(TheanoError):
@@ -12,11 +12,17 @@ class RewriteError(TheanoError):
     ----------
     rewriter : str
         Name of the rule.
+    rule : object
+        The rule itself, where it is known.
+    node : Apply or None
+        What it was asked about.
     """
 
-    def __init__(self, message: str, *, rewriter: str = "") -> None:
+    def __init__(self, message: str, *, rewriter: str = "", rule: object = None, node: Apply | None = None) -> None:
         super().__init__(message)
         self.rewriter = rewriter
+        self.rule = rule
+        self.node = node
 
 
 class RewriteCycleError(RewriteError):

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal, TextIO, TypeAlias
 
-from theano_graph import FunctionGraph, compose
+from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose
 
+from ._callback_times import timed_callbacks
+from ._errors import RewriteError, RewriteWarning
 from ._info import RewriteInfo
-from ._trace import RewriteProfile, RewriteTrace
+from ._profile import RewriteDetails, RewriteProfile
+from ._trace import RewriteTrace
 
 #: What happens when a rule fails: the error is raised; it becomes a :class:`RewriteWarning`, or is dropped, and the
 #: rule is skipped there; or the debugger is entered before the error is raised.
 OnError: TypeAlias = Literal["raise", "warn", "ignore", "pdb"]
 ON_ERROR = ("raise", "warn", "ignore", "pdb")
+
+#: Told of a failure before `on_error` applies; true if it has dealt with it and the rule is to be skipped there.
+FailureHandler: TypeAlias = Callable[[RewriteError], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +37,24 @@ class RewriteOptions:
         What happens when a rule fails.
     trace : RewriteTrace, optional
         Where to record what fires.
+    details : RewriteDetails, optional
+        Where to record times; each rewriter that runs makes one of its own.
+    on_failure : callable, optional
+        Told of each failure of a rule first; where it returns true, nothing else happens.
     """
 
     on_error: OnError = "raise"
     trace: RewriteTrace | None = None
+    details: RewriteDetails | None = None
+    on_failure: FailureHandler | None = None
+
+    def sorted_nodes(self, fgraph: FunctionGraph) -> list[Apply]:
+        """Return the nodes of `fgraph` in topological order, with the time noted where that is wanted."""
+        return fgraph.toposort() if self.details is None else self.details.sorted_nodes(fgraph)
+
+    def round(self, fgraph: FunctionGraph, profile: RewriteProfile) -> contextlib.AbstractContextManager[None]:
+        """Measure what happens inside as one round of an equilibrium, where that is wanted."""
+        return contextlib.nullcontext() if self.details is None else self.details.round(fgraph, profile)
 
 
 DEFAULT_OPTIONS = RewriteOptions()
@@ -100,10 +122,17 @@ class GraphRewriter:
                     f"graph rewriter {self.name} has no `apply`", mend=f"define {type(self).__qualname__}.apply(fgraph)"
                 )
             )
-        return self.apply(fgraph)
+        with ChangeTracker().attached(fgraph) as tracker:
+            result = self.apply(fgraph)
+        return result if isinstance(result, RewriteProfile) else RewriteProfile(self.name, changes=tracker.changes)
 
     def rewrite(
-        self, fgraph: FunctionGraph, *, on_error: OnError = "raise", trace: RewriteTrace | None = None
+        self,
+        fgraph: FunctionGraph,
+        *,
+        on_error: OnError = "raise",
+        trace: RewriteTrace | None = None,
+        details: bool = False,
     ) -> RewriteProfile:
         """Add the requirements and rewrite `fgraph` in place.
 
@@ -115,6 +144,8 @@ class GraphRewriter:
             "pdb" enters the debugger, then raises.
         trace : RewriteTrace, optional
             Where to record what fires.
+        details : bool
+            Whether to measure what each rule takes, which costs time itself; see :func:`profile_report`.
 
         Returns
         -------
@@ -131,7 +162,7 @@ class GraphRewriter:
         """
         if on_error not in ON_ERROR:
             raise ValueError(compose(f"on_error is {on_error!r}", mend=f"pass one of {', '.join(ON_ERROR)}"))
-        return self.run_timed(fgraph, RewriteOptions(on_error, trace))
+        return self.run_timed(fgraph, RewriteOptions(on_error, trace, RewriteDetails() if details else None))
 
     def run_timed(self, fgraph: FunctionGraph, options: RewriteOptions, label: str | None = None) -> RewriteProfile:
         """Add the requirements, run, and return the profile with times and numbers of nodes filled in.
@@ -146,17 +177,22 @@ class GraphRewriter:
         self.add_requirements(fgraph)
         before = len(fgraph.apply_nodes)
         start = perf_counter()
-        if options.trace is None:
+        with contextlib.ExitStack() as around:
+            if options.trace is not None:
+                around.enter_context(options.trace.inside(label or self.name))
+            if options.details is not None:
+                details = RewriteDetails()
+                options = replace(options, details=details)
+                around.enter_context(timed_callbacks(fgraph, details))
             profile = self.run(fgraph, options)
-        else:
-            with options.trace.inside(label or self.name):
-                profile = self.run(fgraph, options)
         if not isinstance(profile, RewriteProfile):
             profile = RewriteProfile(self.name)
         profile.name = label or profile.name
+        profile.kind = type(self).__name__
         profile.seconds = perf_counter() - start
         profile.nodes_before = before
         profile.nodes_after = len(fgraph.apply_nodes)
+        profile.details = options.details
         return profile
 
     def summary_lines(self) -> list[str]:
@@ -172,6 +208,71 @@ class GraphRewriter:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+class ChangeTracker(Feature):
+    """Counts the changes of a graph.
+
+    Attributes
+    ----------
+    changes : int
+        How many inputs of nodes, and outputs of the graph, became another variable.
+    imported : int
+        How many nodes came.
+    """
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.imported = 0
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Count the node."""
+        self.imported += 1
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        """Count the change."""
+        self.changes += 1
+
+    @contextlib.contextmanager
+    def attached(self, fgraph: FunctionGraph) -> Iterator[ChangeTracker]:
+        """Count what happens to `fgraph` inside."""
+        fgraph.attach_feature(self)
+        try:
+            yield self
+        finally:
+            if self in fgraph.features:
+                fgraph.remove_feature(self)
+
+
+class UndoableChanges(Feature):
+    """Remembers changes of a graph so that they can be undone; unlike a history it lends the graph no methods."""
+
+    def __init__(self) -> None:
+        self._history = History()
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        """Remember the change."""
+        self._history.on_change_input(fgraph, node, i, old, new, reason)
+
+    def revert(self, fgraph: FunctionGraph) -> None:
+        """Undo all changes since the feature was attached."""
+        self._history.revert(fgraph, 0)
 
 
 class FunctionGraphRewriter(GraphRewriter):
@@ -246,9 +347,38 @@ class SequenceRewriter(GraphRewriter):
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
-        for label, rewriter in zip(self.labels, self.rewriters, strict=True):
-            profile.add_part(rewriter.run_timed(fgraph, options, label))
+        for index, (label, rewriter) in enumerate(zip(self.labels, self.rewriters, strict=True)):
+            part = self._run_part(fgraph, options, label, rewriter)
+            if part is not None:
+                part.index = index
+                profile.add_part(part)
         return profile
+
+    def _run_part(
+        self, fgraph: FunctionGraph, options: RewriteOptions, label: str, rewriter: GraphRewriter
+    ) -> RewriteProfile | None:
+        """Run one rewriter; None if it failed, errors are not to be raised, and the graph is as it was before."""
+        undo = UndoableChanges()
+        if options.on_error in ("warn", "ignore"):
+            fgraph.attach_feature(undo)
+        try:
+            return rewriter.run_timed(fgraph, options, label)
+        except RewriteError:
+            raise
+        except Exception as error:
+            error.add_note(f"raised by graph rewriter `{label}` of `{self.name}`")
+            if options.on_error == "pdb":
+                breakpoint()
+            if undo not in fgraph.features:
+                raise
+            undo.revert(fgraph)
+            if options.on_error == "warn":
+                text = f"graph rewriter `{label}` was skipped: {type(error).__name__}: {error}"
+                warnings.warn(text, RewriteWarning, stacklevel=2)
+            return None
+        finally:
+            if undo in fgraph.features:
+                fgraph.remove_feature(undo)
 
     def summary_lines(self) -> list[str]:
         lines = [self.name]

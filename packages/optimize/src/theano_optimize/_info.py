@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 class Exactness(enum.Enum):
@@ -70,6 +71,9 @@ class RewriteInfo:
         See :class:`Exactness`.
     reference : str, optional
         Where the identity is stated, when it is not schoolbook.
+    guard : callable, optional
+        The condition under which the rewrite holds: for rules of a function ``guard(fgraph, node)``, for patterns a
+        function of the wildcards. Asked before the rewrite itself.
 
     Examples
     --------
@@ -82,6 +86,32 @@ class RewriteInfo:
     tags: tuple[str, ...] = ()
     exactness: Exactness = Exactness.EXACT
     reference: str | None = None
+    guard: Callable[..., object] | None = None
+
+    @property
+    def guard_text(self) -> str | None:
+        """The guard in words: the first line of its docstring, else its name; None if there is no guard."""
+        if self.guard is None:
+            return None
+        text = (getattr(self.guard, "__doc__", None) or "").strip()
+        return text.splitlines()[0] if text else str(getattr(self.guard, "__name__", self.guard))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is known as plain data, for instance for JSON.
+
+        Examples
+        --------
+        >>> RewriteInfo("log_of_exp", Phase.CANONICALIZE).as_dict()["phase"]
+        'canonicalize'
+        """
+        return {
+            "name": self.name,
+            "phase": None if self.phase is None else self.phase.tag,
+            "tags": list(self.tags),
+            "guard": self.guard_text,
+            "exactness": self.exactness.value,
+            "reference": self.reference,
+        }
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -97,6 +127,7 @@ def make_info(
     tags: Iterable[str] = (),
     exactness: Exactness | str = Exactness.EXACT,
     reference: str | None = None,
+    guard: Callable[..., object] | None = None,
 ) -> RewriteInfo:
     """Build a :class:`RewriteInfo` from what decorators and constructors are given; strings name phases and exactness.
 
@@ -107,4 +138,5 @@ def make_info(
     """
     if isinstance(phase, str):
         phase = Phase[phase.upper()]
-    return RewriteInfo(name, phase, (tags,) if isinstance(tags, str) else tuple(tags), Exactness(exactness), reference)
+    own = (tags,) if isinstance(tags, str) else tuple(tags)
+    return RewriteInfo(name, phase, own, Exactness(exactness), reference, guard)

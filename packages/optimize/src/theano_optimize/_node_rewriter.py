@@ -129,7 +129,7 @@ class FunctionNodeRewriter(NodeRewriter):
     ) -> None:
         super().__init__(info=info, reach=reach)
         self._tracks = tracks
-        self._function = function
+        self._function = function if info.guard is None else _guarded(function, info.guard)
         self.__doc__ = function.__doc__
 
     def tracks(self) -> Tracks:
@@ -146,6 +146,15 @@ class FunctionNodeRewriter(NodeRewriter):
     def __call__(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
         """Return what the function returns."""
         return self._function(fgraph, node)
+
+
+def _guarded(function: TransformFunction, guard: Callable[..., object]) -> TransformFunction:
+    """Return a function that asks `guard` first."""
+
+    def ask(fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        return function(fgraph, node) if guard(fgraph, node) else None
+
+    return ask
 
 
 def check_tracks(tracks: Iterable[object] | None, rule: str) -> Tracks:
@@ -182,6 +191,7 @@ def node_rewriter(
     tags: Iterable[str] = (),
     exactness: Exactness | str = Exactness.EXACT,
     reference: str | None = None,
+    guard: Callable[[FunctionGraph, Apply], object] | None = None,
     reach: int = DEFAULT_REACH,
 ) -> Callable[[TransformFunction], FunctionNodeRewriter]:
     """Make a :class:`NodeRewriter` of a function ``fn(fgraph, node)``.
@@ -195,6 +205,8 @@ def node_rewriter(
         The function's name by default.
     phase, tags, exactness, reference
         See :class:`RewriteInfo`.
+    guard : callable, optional
+        ``guard(fgraph, node)``; where it is false, the function is not called.
     reach : int
         See :class:`NodeRewriter`.
 
@@ -217,7 +229,7 @@ def node_rewriter(
 
     def decorate(function: TransformFunction) -> FunctionNodeRewriter:
         rule: str = name or getattr(function, "__name__", "") or type(function).__name__
-        info = make_info(rule, phase=phase, tags=tags, exactness=exactness, reference=reference)
+        info = make_info(rule, phase=phase, tags=tags, exactness=exactness, reference=reference, guard=guard)
         return FunctionNodeRewriter(function, check_tracks(tracks, rule), info=info, reach=reach)
 
     return decorate

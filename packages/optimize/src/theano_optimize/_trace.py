@@ -6,9 +6,10 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, TextIO
 
 from ._info import RewriteInfo
+from ._profile import RewriteProfile as RewriteProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,17 @@ class RewriteEvent:
     def rewriter(self) -> str:
         """Name of the rule."""
         return self.info.name
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the event as plain data, for instance for JSON: strings, numbers and lists of these."""
+        return {
+            **self.info.as_dict(),
+            "path": list(self.path),
+            "where": self.where,
+            "before": self.before,
+            "after": self.after,
+            "seconds": self.seconds,
+        }
 
     def __str__(self) -> str:
         place = "/".join((*self.path, self.rewriter))
@@ -103,74 +115,13 @@ class RewriteTrace:
         if self.stream is not None:
             print(event, file=self.stream)
 
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Return the events as plain data; see :meth:`RewriteEvent.as_dict`."""
+        return [event.as_dict() for event in self.events]
+
     def counts(self) -> dict[str, int]:
         """Return how many times each rule fired, the most frequent first."""
         return dict(Counter(event.rewriter for event in self.events).most_common())
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.events)) or "no rewrite fired"
-
-
-@dataclass(slots=True)
-class RewriteProfile:
-    """What one run of a graph rewriter did.
-
-    Attributes
-    ----------
-    name : str
-    seconds : float
-        Wall time, parts included.
-    nodes_before, nodes_after : int
-    changes : int
-        Number of replacements, parts included.
-    visits : int
-        How many times a node was looked at.
-    rules : dict
-        For each rule that fired, how many times.
-    parts : list of RewriteProfile
-        Of the rewriters that it ran.
-    """
-
-    name: str
-    seconds: float = 0.0
-    nodes_before: int = 0
-    nodes_after: int = 0
-    changes: int = 0
-    visits: int = 0
-    rules: dict[str, int] = field(default_factory=dict)
-    parts: list[RewriteProfile] = field(default_factory=list)
-
-    def count(self, rule: str) -> None:
-        """Note that `rule` fired."""
-        self.changes += 1
-        self.rules[rule] = self.rules.get(rule, 0) + 1
-
-    def add_part(self, part: RewriteProfile) -> None:
-        """Note the profile of a rewriter that ran inside this one."""
-        self.parts.append(part)
-        self.changes += part.changes
-
-    def total_rules(self) -> dict[str, int]:
-        """Return how many times each rule fired, parts included, the most frequent first."""
-        total: Counter[str] = Counter()
-        stack = [self]
-        while stack:
-            profile = stack.pop()
-            total.update(profile.rules)
-            stack.extend(profile.parts)
-        return dict(total.most_common())
-
-    def lines(self, level: int = 0) -> list[str]:
-        """Return the text of the profile; parts are indented and sorted by time."""
-        indent = "  " * level
-        size = f"{self.nodes_before} -> {self.nodes_after} nodes"
-        lines = [f"{indent}{self.name}: {self.seconds * 1e3:.3f} ms, {size}, {self.changes} changes"]
-        lines += [
-            f"{indent}  {count} x {rule}" for rule, count in sorted(self.rules.items(), key=lambda p: (-p[1], p[0]))
-        ]
-        for part in sorted(self.parts, key=lambda p: -p.seconds):
-            lines += part.lines(level + 1)
-        return lines
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())

@@ -100,7 +100,8 @@ class WalkRewriter(GraphRewriter):
         application = RuleApplication(fgraph, options)
         guard = TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio)
         new = _NewNodes(guard)
-        nodes = deque(fgraph.toposort() if self.order == "in_to_out" else reversed(fgraph.toposort()))
+        order = options.sorted_nodes(fgraph)
+        nodes = deque(order if self.order == "in_to_out" else reversed(order))
         if self.visit_new:
             fgraph.attach_feature(new)
         try:
