@@ -1,10 +1,30 @@
 from __future__ import annotations
 
+import io
 import unittest
+from typing import Any
 
-from support import NUMBER, POSITIVE, halves, join, names, other
+from support import NUMBER, POSITIVE, Join, chain, halves, join, names, other
 
-from theano_graph import FunctionGraph, debugprint
+from theano_graph import FunctionGraph, debugprint, to_html
+
+
+class Inside(Join):
+    """An op that runs a graph."""
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        super().__init__("inside")
+        self.fgraph = fgraph
+
+    def __str__(self) -> str:
+        return "inside"
+
+
+class Alias(Join):
+    """An op with aliases."""
+
+    view_map = {0: (0,)}
+    destroy_map = {0: (1,)}
 
 
 class TestTrees(unittest.TestCase):
@@ -56,3 +76,73 @@ class TestTrees(unittest.TestCase):
             f"{halves}.0 [id A] <Number(positive=False)> ''   0\n |x [id B] <Number(positive=False)>\n"
             f"{halves}.1 [id A] <Number(positive=False)> ''   0\n",
         )
+
+    def test_ids(self) -> None:
+        (x,) = names("x")
+        out = join(x)
+        for ids, wanted in (("int", ["[id 0]", "[id 1]"]), ("id", [f"[id {id(out.owner)}]", f"[id {id(x)}]"])):
+            lines = str(debugprint(out, file="str", ids=ids)).splitlines()  # type: ignore[arg-type]
+            self.assertEqual(lines, [f"join {wanted[0]} ''", f" |x {wanted[1]}"])
+        self.assertEqual(debugprint(out, file="str", ids=""), "join ''\n |x\n")
+        with self.assertRaisesRegex(ValueError, "ids cannot be 'char'"):
+            debugprint(out, ids="char")  # type: ignore[arg-type]
+
+    def test_names_stop(self) -> None:
+        (x,) = names("x")
+        part = other(x)
+        part.name = "part"
+        out = join(part, x)
+        out.name = "out"
+        self.assertEqual(debugprint(join(part, x), file="str", stop_on_name=True).count("\n"), 3)  # type: ignore[union-attr]
+        self.assertEqual(debugprint(out, file="str", stop_on_name=True), "join [id A] 'out'\n")
+
+    def test_files(self) -> None:
+        stream = io.StringIO()
+        (x,) = names("x")
+        self.assertIs(debugprint(x, file=stream), stream)
+        self.assertEqual(stream.getvalue(), "x [id A]\n")
+        with self.assertRaisesRegex(TypeError, "cannot show an object of type int"):
+            debugprint(3)
+
+    def test_aliases(self) -> None:
+        out = Alias()(*names("xy"))
+        options: tuple[tuple[dict[str, Any], str], ...] = (
+            ({}, ""),
+            ({"print_view_map": True}, " v={0: [0]}"),
+            ({"print_destroy_map": True}, " d={0: [1]}"),
+        )
+        for chosen, note in options:
+            first = str(debugprint(out, file="str", **chosen)).splitlines()[0]
+            self.assertEqual(first, f"{out.owner.op} [id A] ''{note}")
+
+    def test_graphs_inside_ops(self) -> None:
+        a, b, x, y = names("abxy")
+        deepest = Inside(FunctionGraph([b], [join(b)]))
+        middle = Inside(FunctionGraph([a, b], [deepest(other(a)), b]))
+        self.assertEqual(
+            debugprint(other(middle(x, y)), file="str"),
+            """\
+other [id A] ''
+ |inside [id B] ''
+   |x [id C]
+   |y [id D]
+
+Inner graphs:
+
+inside [id B]
+ >inside [id E] ''
+ > |other [id F] ''
+ >   |a [id G] -> [id C]
+ >b [id H] -> [id D]
+
+inside [id E]
+ >join [id I] ''
+ > |b [id J] -> [id F]
+""",
+        )
+
+    def test_deep_chains_with_a_limit(self) -> None:
+        (x,) = names("x")
+        deep = chain(x, 100_000)
+        self.assertEqual(str(debugprint(deep, depth=3, file="str", print_clients=True)).count("\n"), 5)
+        self.assertLess(len(to_html(deep)), 200_000)

@@ -102,7 +102,11 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
-from ._printable import PrintableGraph as PrintableGraph, printable_graph as printable_graph
+from ._printable import (
+    PrintableGraph as PrintableGraph,
+    inner_graph as inner_graph,
+    printable_graph as printable_graph,
+)
 from ._rules import (
     PullbackRule as PullbackRule,
     PushforwardRule as PushforwardRule,
@@ -234,6 +238,7 @@ __all__ = [
     "generic",
     "get_test_value",
     "graph_inputs",
+    "inner_graph",
     "io_connection_pattern",
     "is_in_ancestors",
     "is_same_graph",

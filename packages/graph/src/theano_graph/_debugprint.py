@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, MutableMapping
+from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from ._errors import compose
 from ._nodes import Apply, Constant, Variable
-from ._printable import PrintableGraph, letters, printable_graph
+from ._printable import PrintableGraph, inner_graph, letters, printable_graph
 from ._walk import toposort
 
 Ids = Literal["CHAR", "int", "id", ""]
@@ -25,6 +25,8 @@ class TreeOptions:
     stop_on_name: bool = False
     print_storage: bool = False
     print_clients: bool = False
+    print_view_map: bool = False
+    print_destroy_map: bool = False
 
 
 class TreePrinter:
@@ -51,6 +53,8 @@ class TreePrinter:
         for key, text in self.done.items():
             self.used.setdefault(key, text)
         self.clients = _clients(graph) if options.print_clients else {}
+        self.inner: list[tuple[Apply, PrintableGraph]] = []
+        self.outside: dict[Variable, Variable] = {}
 
     def _id(self, thing: Variable | Apply) -> str:
         key = _key(thing)
@@ -78,10 +82,17 @@ class TreePrinter:
             parts.append(f"<{variable.type!r}>")
         if node is None:
             self.done[_key(thing)] = identifier
+            if variable in self.outside:
+                outer = self.outside[variable]
+                parts.append(f"-> {self._id(outer if outer.owner is None else outer.owner) or outer}")
         else:
             parts.append(f"'{variable.name or ''}'")
             if node in self.positions:
                 parts.append(f"  {self.positions[node]}")
+            if self.options.print_view_map and node.op.view_map:
+                parts.append(f"v={_map_text(node.op.view_map)}")
+            if self.options.print_destroy_map and node.op.destroy_map:
+                parts.append(f"d={_map_text(node.op.destroy_map)}")
         if self.options.print_storage and variable in self.graph.storage:
             parts.append(str(self.graph.storage[variable]))
         if len(self.clients.get(variable, ())) > 1:
@@ -96,11 +107,24 @@ class TreePrinter:
         return f"clients:[{', '.join(str(pair) for pair in shown)}]"
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines, without line ends."""
+        """Yield the lines, without line ends: the graph, then the graphs inside its ops, and inside theirs."""
+        yield from self._tree(self.graph, "")
+        if self.inner:
+            yield ""
+            yield "Inner graphs:"
+        # The list grows while it is gone through.
+        for node, graph in self.inner:
+            if len(graph.inputs) == len(node.inputs):
+                self.outside.update(zip(graph.inputs, node.inputs, strict=True))
+            yield ""
+            yield " ".join(filter(None, (str(node.op), self._id(node))))
+            yield from self._tree(graph, " >")
+
+    def _tree(self, graph: PrintableGraph, start: str) -> Iterator[str]:
         depth = self.options.depth
-        for output in self.graph.outputs:
+        for output in graph.outputs:
             # One item is a variable, what stands before its line, what stands before the lines below it, and its level.
-            work: list[tuple[Variable, str, str, int]] = [(output, "", "", 1)]
+            work: list[tuple[Variable, str, str, int]] = [(output, start, start, 1)]
             while work:
                 variable, prefix, below, level = work.pop()
                 yield prefix + self._line(variable)
@@ -108,12 +132,22 @@ class TreePrinter:
                 if node is None or node in self.done or (depth > 0 and level >= depth):
                     continue
                 self.done[node] = self._id(node)
+                self._note_inner(node)
                 if self.options.stop_on_name and variable.name is not None:
                     continue
                 last = len(node.inputs) - 1
                 for i in range(last, -1, -1):
                     following = below + ("  " if i == last else " |")
                     work.append((node.inputs[i], below + " |", following, level + 1))
+
+    def _note_inner(self, node: Apply) -> None:
+        graph = inner_graph(node.op)
+        if graph is not None:
+            self.inner.append((node, graph))
+
+
+def _map_text(positions: Mapping[int, Sequence[int]]) -> str:
+    return str({output: list(inputs) for output, inputs in positions.items()})
 
 
 def _key(thing: Variable | Apply) -> Hashable:
@@ -150,6 +184,9 @@ def debugprint(
     print_storage: bool = False,
     print_clients: bool = False,
     used_ids: IdTable | None = None,
+    *,
+    print_view_map: bool = False,
+    print_destroy_map: bool = False,
 ) -> str | IO[str] | None:
     r"""Print a graph as an indented tree.
 
@@ -176,11 +213,16 @@ def debugprint(
         Show the clients of a computed variable that has several: their ids, and the positions at which they take it.
     used_ids : dict, optional
         Filled with the ids of all that has been mentioned, printed or not (clients, nodes beyond `depth`).
+    print_view_map, print_destroy_map : bool
+        Show which outputs of a node are views of which inputs (``v={0: [0]}``), or overwrite them (``d={0: [0]}``).
 
     Returns
     -------
     str, file or None
-        The text if `file` is "str", else `file`.
+        The text if `file` is "str", else `file`. A line shows a variable: its name, or the op that computes it; its
+        id; its type, if wanted; for a computed one, its name in quotes and the position of the node in the order of
+        execution, if there is one. What is below a node is shown the first time only. The graphs inside ops come
+        after the trees, with ``-> [id]`` at inputs that stand for variables outside.
 
     Raises
     ------
@@ -197,7 +239,9 @@ def debugprint(
     """
     if ids not in ("CHAR", "int", "id", ""):
         raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))
-    options = TreeOptions(depth, print_type, ids, stop_on_name, print_storage, print_clients)
+    options = TreeOptions(
+        depth, print_type, ids, stop_on_name, print_storage, print_clients, print_view_map, print_destroy_map
+    )
     lines = TreePrinter(printable_graph(obj), options, done, used_ids).lines()
     text = "".join(f"{line}\n" for line in lines)
     if file == "str":

@@ -72,6 +72,20 @@ def _of_list(obj: Sequence[Any]) -> PrintableGraph:
     )
 
 
+def inner_graph(op: Any) -> PrintableGraph | None:
+    """Return the graph that an op runs inside, or None.
+
+    An op with such a graph has it as its attribute ``fgraph``; where that has as many inputs as the node, they stand
+    for the node's inputs, in order.
+
+    Parameters
+    ----------
+    op : Op
+    """
+    inside = getattr(op, "fgraph", None)
+    return None if inside is None else printable_graph(inside)
+
+
 def letters(number: int) -> str:
     """Return A for 0, Z for 25, AA for 26, and so on."""
     text = ""
