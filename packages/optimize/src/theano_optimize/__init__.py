@@ -7,12 +7,13 @@ from theano_graph import register_library
 
 from . import _flags as _flags
 from ._aliasing import is_destroyed as is_destroyed
-from ._database import (
-    DatabaseEntry as DatabaseEntry,
+from ._database import DatabaseEntry as DatabaseEntry, RewriteDatabase as RewriteDatabase
+from ._databases import (
     EquilibriumDatabase as EquilibriumDatabase,
     GroupDatabase as GroupDatabase,
-    RewriteDatabase as RewriteDatabase,
+    ProxyDatabase as ProxyDatabase,
     SequenceDatabase as SequenceDatabase,
+    WalkDatabase as WalkDatabase,
 )
 from ._destroy import (
     DestroyHandler as DestroyHandler,
@@ -83,6 +84,7 @@ __all__ = [
     "PatternError",
     "PatternRewriter",
     "Phase",
+    "ProxyDatabase",
     "RemoveOp",
     "RewriteCycleError",
     "RewriteDetails",
@@ -103,6 +105,7 @@ __all__ = [
     "Supervisor",
     "Tracks",
     "TransformResult",
+    "WalkDatabase",
     "WalkRewriter",
     "constant_folding",
     "constant_scalar",
