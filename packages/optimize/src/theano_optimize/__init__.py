@@ -21,6 +21,12 @@ from ._destroy import (
     destroyed_inputs as destroyed_inputs,
     fast_inplace_check as fast_inplace_check,
 )
+from ._destroy import (
+    DestroyHandler as DestroyHandler,
+    Supervisor as Supervisor,
+    destroyed_inputs as destroyed_inputs,
+    fast_inplace_check as fast_inplace_check,
+)
 from ._equilibrium import EquilibriumRewriter as EquilibriumRewriter
 from ._errors import (
     DatabaseError as DatabaseError,

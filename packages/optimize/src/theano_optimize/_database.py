@@ -10,10 +10,8 @@ from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
 from theano_graph import compose
 
-from ._equilibrium import EquilibriumRewriter
 from ._errors import DatabaseError
-from ._graph_rewriter import GraphRewriter, SequenceRewriter
-from ._group import RewriterGroup
+from ._graph_rewriter import GraphRewriter
 from ._info import Phase, RewriteInfo
 from ._node_rewriter import NodeRewriter
 from ._query import RewriteQuery, as_query
@@ -279,106 +277,6 @@ class RewriteDatabase(Generic[BuiltT]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} with {len(self)} entries>"
-
-
-class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
-    """Graph rewriters and databases in the order of their positions; a query builds a :class:`SequenceRewriter`.
-
-    Examples
-    --------
-    >>> from theano_optimize import MergeRewriter, Phase
-    >>> db = SequenceDatabase("demo")
-    >>> db.register("last_merge", MergeRewriter(), "fast_run", position=Phase.FINAL_MERGE)
-    >>> db.register("first_merge", MergeRewriter(), "fast_run", position=Phase.MERGE)
-    >>> list(db)
-    ['first_merge', 'last_merge']
-    """
-
-    def check_item(self, name: str, item: object) -> None:
-        super().check_item(name, item)
-        if isinstance(item, (NodeRewriter, GroupDatabase)):
-            raise DatabaseError(
-                compose(
-                    f"{name!r} rewrites single nodes and cannot be registered in the sequence {self.name}",
-                    mend="wrap it in WalkRewriter or EquilibriumRewriter, or register it in an EquilibriumDatabase",
-                )
-            )
-
-    def _position(self, position: float | Phase | None, item: object) -> float:
-        """Return the position; that of the rewriter's own phase if none is given."""
-        phase = item.info.phase if position is None and isinstance(item, GraphRewriter) else None
-        return super()._position(phase if position is None else position, item)
-
-    def build(self, query: RewriteQuery) -> SequenceRewriter:
-        chosen = {
-            entry.name: rewriter
-            for entry, rewriter in self.selected(query)
-            if entry.position < query.position_cutoff and isinstance(rewriter, GraphRewriter)
-        }
-        return SequenceRewriter(chosen.values(), self.name, labels=chosen)
-
-
-class EquilibriumDatabase(RewriteDatabase[EquilibriumRewriter]):
-    """Node rewriters that are applied until nothing changes; a query builds an :class:`EquilibriumRewriter`.
-
-    Graph rewriters may be registered too: they run when no rule applies any more (``role="cleanup"`` or ``"final"``).
-
-    Parameters
-    ----------
-    name : str
-    max_use_ratio : float
-        See :class:`EquilibriumRewriter`.
-
-    Examples
-    --------
-    >>> from theano_optimize import constant_folding
-    >>> db = EquilibriumDatabase("canonicalize")
-    >>> db.register("constant_folding", constant_folding, "fast_run")
-    >>> db.query("fast_run").node_rewriters
-    (<ConstantFolding constant_folding>,)
-    """
-
-    def __init__(self, name: str | None = None, *, max_use_ratio: float = 16.0) -> None:
-        super().__init__(name)
-        self.max_use_ratio = max_use_ratio
-
-    def build(self, query: RewriteQuery) -> EquilibriumRewriter:
-        rules: list[NodeRewriter] = []
-        after: dict[str, list[GraphRewriter]] = {"cleanup": [], "final": []}
-        for entry, rewriter in self.selected(query):
-            if isinstance(rewriter, NodeRewriter):
-                rules.append(rewriter)
-            else:
-                after["final" if entry.role == "final" else "cleanup"].append(rewriter)
-        return EquilibriumRewriter(
-            rules, self.name, cleanup=after["cleanup"], final=after["final"], max_use_ratio=self.max_use_ratio
-        )
-
-
-class GroupDatabase(RewriteDatabase[RewriterGroup]):
-    """Node rewriters of which the first that matches is used; a query builds a :class:`RewriterGroup`.
-
-    Examples
-    --------
-    >>> from theano_optimize import constant_folding
-    >>> db = GroupDatabase("folding")
-    >>> db.register("constant_folding", constant_folding, "fast_run")
-    >>> db.query("fast_run").name
-    'folding'
-    """
-
-    def check_item(self, name: str, item: object) -> None:
-        super().check_item(name, item)
-        if not isinstance(item, (NodeRewriter, GroupDatabase)):
-            raise DatabaseError(
-                compose(
-                    f"{name!r} rewrites whole graphs and cannot be registered in the group {self.name}",
-                    mend="register node rewriters",
-                )
-            )
-
-    def build(self, query: RewriteQuery) -> RewriterGroup:
-        return RewriterGroup([r for _, r in self.selected(query) if isinstance(r, NodeRewriter)], self.name)
 
 
 def _own_tags(item: Rewriter | RewriteDatabase[Any]) -> tuple[str, ...]:

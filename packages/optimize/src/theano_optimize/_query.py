@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from theano_graph import compose
 
 from ._errors import DatabaseError
+from ._graph_rewriter import GraphRewriter
 from ._info import Exactness, RewriteInfo
 
 
@@ -34,6 +35,10 @@ class RewriteQuery:
         Name of a database inside the database -> the query to use there; this query by default.
     position_cutoff : float
         Entries of a sequence at this position or later are left out.
+    extra : iterable of pairs
+        Graph rewriters that a sequence runs although no database has them, each with its position.
+    name : str, optional
+        What the rewriter that a sequence builds is called; the name of the database by default.
 
     Notes
     -----
@@ -52,6 +57,8 @@ class RewriteQuery:
     exclude: frozenset[str]
     position_cutoff: float
     _subqueries: tuple[tuple[str, RewriteQuery], ...] = field(repr=False)
+    extra: tuple[tuple[GraphRewriter, float], ...] = field(repr=False)
+    name: str | None
 
     def __init__(
         self,
@@ -59,14 +66,18 @@ class RewriteQuery:
         require: Iterable[str] | str | None = (),
         exclude: Iterable[str] | str | None = (),
         subquery: Mapping[str, RewriteQuery] | None = None,
-        *,
         position_cutoff: float = math.inf,
+        extra: Iterable[tuple[GraphRewriter, float]] | None = None,
+        *,
+        name: str | None = None,
     ) -> None:
         object.__setattr__(self, "include", _names(include))
         object.__setattr__(self, "require", _names(require))
         object.__setattr__(self, "exclude", _names(exclude))
         object.__setattr__(self, "position_cutoff", position_cutoff)
         object.__setattr__(self, "_subqueries", tuple(sorted((subquery or {}).items(), key=lambda item: item[0])))
+        object.__setattr__(self, "extra", tuple((rewriter, float(at)) for rewriter, at in extra or ()))
+        object.__setattr__(self, "name", name)
 
     @property
     def subquery(self) -> dict[str, RewriteQuery]:
@@ -100,6 +111,10 @@ class RewriteQuery:
         """Return a query that also excludes entries with one of `tags`."""
         return self._refined("exclude", self.exclude | set(tags))
 
+    def register(self, *rewriters: tuple[GraphRewriter, float]) -> RewriteQuery:
+        """Return a query that also runs some graph rewriters, each at its position in a sequence."""
+        return self._refined("extra", (*self.extra, *rewriters))
+
     def up_to(self, position: float) -> RewriteQuery:
         """Return a query that leaves out entries of a sequence at `position` or later."""
         return self._refined("position_cutoff", position)
@@ -110,6 +125,7 @@ class RewriteQuery:
             "require": self.require,
             "exclude": self.exclude,
             "position_cutoff": self.position_cutoff,
+            "extra": self.extra,
             name: value,
         }
         return RewriteQuery(subquery=self.subquery, **parts)  # type: ignore[arg-type]  # each fits its parameter
