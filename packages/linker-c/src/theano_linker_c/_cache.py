@@ -3,6 +3,7 @@
 ``index/<key>.json`` names, for one kernel, the object file that holds it; ``objects/`` holds
 the files, named by their digests. Both appear under their names only when complete. An object is taken only if its
 digest is right, an index entry only if its own is: whatever else lies there counts as missing and is made again.
+Objects carry two times: the time of change says when they were made, the time of access when they were last taken.
 """
 
 from __future__ import annotations
@@ -10,8 +11,37 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from .compiler import CompileDirectory, digest
+from .compiler import CompileDirectory, digest, remove
+
+#: Objects that are too old to be taken are removed so many seconds later.
+REMOVAL_DELAY = 60 * 60 * 24 * 7
+_TOUCH = 60 * 60
+_TRIM = 60 * 60
+_TRIM_STORES = 100
+_KEPT_SHARE = 0.8
+_KEPT_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CachedObject:
+    """One object file of the cache.
+
+    Attributes
+    ----------
+    name, path : str
+    bytes : int
+    made, used : float
+        Times in seconds since 1970.
+    """
+
+    name: str
+    path: str
+    bytes: int
+    made: float
+    used: float
 
 
 class KernelCache:
@@ -22,49 +52,189 @@ class KernelCache:
     folder : CompileDirectory
     max_age : int
         Seconds after which an object is no longer taken.
+    max_bytes : int
+        Bytes of objects that are kept; above them, those that were not taken for longest go.
     """
 
-    def __init__(self, folder: CompileDirectory, max_age: int) -> None:
+    def __init__(self, folder: CompileDirectory, max_age: int, max_bytes: int) -> None:
         self.folder = folder
         self.max_age = max_age
+        self.max_bytes = max_bytes
+        self._stores = 0
+        self._verified: dict[str, tuple[int, int, int]] = {}
 
     def find(self, key: str) -> str | None:
         """Give the path of a complete object that holds the kernel `key`; None if there is none."""
-        entry = self._entry(key)
-        if entry is None:
+        name = self._entry(key)
+        if name is None:
             return None
-        path = self.folder.file("objects", entry)
+        path = self.folder.file("objects", name)
         try:
-            if time.time() - os.stat(path).st_mtime > self.max_age:
-                return None
+            info = os.stat(path)
         except OSError:
             return None
-        data = self.folder.read("objects", entry)
-        return path if data is not None and _object_name(data) == entry else None
+        now = time.time()
+        if now - info.st_mtime > self.max_age:
+            return None
+        mark = (info.st_ino, info.st_size, info.st_mtime_ns)
+        if self._verified.get(name) != mark:
+            data = self.folder.read("objects", name)
+            if data is None or _object_name(data) != name:
+                return None
+            self._verified[name] = mark
+        if now - info.st_atime > _TOUCH:
+            _touch(path, now, info.st_mtime)
+        return path
 
     def _entry(self, key: str) -> str | None:
         data = self.folder.read("index", key + ".json")
-        if data is None:
-            return None
-        try:
-            entry = json.loads(data)
-            name, mark = entry["object"], entry["mark"]
-        except (ValueError, KeyError, TypeError):
-            return None
-        if not isinstance(name, str) or mark != digest(key, name) or os.path.basename(name) != name:
-            return None
-        return name
+        return None if data is None else _object_of_entry(key, data)
 
-    def store(self, temporary: str, keys: list[str]) -> str:
-        """Take over the finished object at `temporary`, which holds the kernels `keys`; gives its final path."""
+    def store(self, temporary: str, keys: Sequence[str]) -> str:
+        """Take over the finished object at `temporary`, which holds the kernels `keys`; gives its final path.
+
+        Raises
+        ------
+        OSError
+            If the directory is full, read-only or gone.
+        """
         with open(temporary, "rb") as file:
             name = _object_name(file.read())
         path = self.folder.publish(temporary, "objects", name)
         for key in keys:
             entry = {"object": name, "mark": digest(key, name)}
             self.folder.write(json.dumps(entry).encode(), "index", key + ".json")
-        self.folder.sweep()
+        self._stores += 1
+        if self._due():
+            self.clean()
+        else:
+            self.folder.sweep()
         return path
+
+    def _due(self) -> bool:
+        """Tell whether it is time to look for what can go: now and then, since that reads the whole directory."""
+        if self._stores % _TRIM_STORES == 0:
+            return True
+        try:
+            last = os.stat(self.folder.file("cleaned")).st_mtime
+        except OSError:
+            return True
+        return abs(time.time() - last) > _TRIM
+
+    def objects(self) -> list[CachedObject]:
+        """List the object files; those that were not taken for longest come first."""
+        found = []
+        for entry in self.folder.entries("objects"):
+            try:
+                info = entry.stat()
+            except OSError:
+                continue
+            used = max(info.st_atime, info.st_mtime)
+            found.append(CachedObject(entry.name, entry.path, info.st_size, info.st_mtime, used))
+        return sorted(found, key=lambda item: item.used)
+
+    def entries(self) -> dict[str, str]:
+        """Give, for the key of each kernel with a right entry, the name of its object."""
+        found = {}
+        for entry in self.folder.entries("index"):
+            key = entry.name.removesuffix(".json")
+            name = self._entry(key)
+            if name is not None:
+                found[key] = name
+        return found
+
+    def clean(self) -> int:
+        """Remove what is too old, what is above the bound, and what killed processes left; gives the number of objects.
+
+        Other processes may use the cache meanwhile: what they have loaded stays loaded, what they miss they make again.
+        """
+        self.folder.write(b"", "cleaned")
+        self.folder.sweep()
+        oldest = time.time() - self.max_age - REMOVAL_DELAY
+        items = self.objects()
+        gone = [item for item in items if item.made < oldest]
+        kept = [item for item in items if item.made >= oldest]
+        total = sum(item.bytes for item in kept)
+        if total > self.max_bytes:
+            for item in kept:
+                if total <= _KEPT_SHARE * self.max_bytes:
+                    break
+                gone.append(item)
+                total -= item.bytes
+        self._remove(gone)
+        self._prune_failures()
+        return len(gone)
+
+    def clean_damaged(self) -> int:
+        """Remove objects that are not what their names say, and entries that lead nowhere.
+
+        Returns
+        -------
+        int
+            The number of objects.
+        """
+        bad = []
+        for item in self.objects():
+            data = self.folder.read("objects", item.name)
+            if data is None or _object_name(data) != item.name:
+                bad.append(item)
+        self._remove(bad)
+        self._remove_entries()
+        return len(bad)
+
+    def clear(self) -> int:
+        """Remove all kernels and all that is known of compilers; gives the number of objects."""
+        items = self.objects()
+        for folder in ("index", "toolchains", "failed", "sources"):
+            for entry in self.folder.entries(folder):
+                remove(entry.path)
+        self._remove(items)
+        self.folder.sweep()
+        return len(items)
+
+    def _remove(self, items: Sequence[CachedObject]) -> None:
+        for item in items:
+            remove(item.path)
+            remove(self.folder.file("sources", item.name.removesuffix(".so") + ".c"))
+        if items:
+            self._remove_entries()
+
+    def _remove_entries(self) -> None:
+        """Remove index entries that are damaged or whose object is gone."""
+        present = {entry.name for entry in self.folder.entries("objects")}
+        for entry in self.folder.entries("index"):
+            if self._entry(entry.name.removesuffix(".json")) not in present:
+                remove(entry.path)
+
+    def _prune_failures(self) -> None:
+        failures = self.folder.entries("failed")
+        for entry in sorted(failures, key=_time_of)[:-_KEPT_FAILURES]:
+            remove(entry.path)
+
+
+def _time_of(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _object_of_entry(key: str, data: bytes) -> str | None:
+    try:
+        entry = json.loads(data)
+        name, mark = entry["object"], entry["mark"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(name, str) or mark != digest(key, name) or os.path.basename(name) != name:
+        return None
+    return name
+
+
+def _touch(path: str, used: float, made: float) -> None:
+    try:
+        os.utime(path, (used, made))
+    except OSError:
+        return
 
 
 def _object_name(data: bytes) -> str:

@@ -68,6 +68,31 @@ add_flag("cmodule.compilation_warning", "Print the compiler's warnings.", BoolFl
 add_flag("cmodule.debug", "Define the macro DEBUG in compiled code.", BoolFlag(False))
 add_flag(
     "cmodule.age_thresh_use",
-    "Seconds after which compiled code is no longer taken from the cache.",
+    "Seconds after which compiled code is no longer taken from the cache; seven days later it is removed.",
     IntFlag(60 * 60 * 24 * 24),
+)
+add_flag(
+    "cmodule.max_cache_size",
+    "Megabytes of compiled code that are kept on disk; above them, what was not used for longest is removed.",
+    IntFlag(512, lambda value: value > 0),
+)
+add_flag(
+    "cmodule.preload_cache",
+    "Load all compiled code of the cache when the first function is compiled, not each piece when it is needed.",
+    BoolFlag(False),
+)
+add_flag(
+    "nocleanup",
+    "Keep the C source of all compiled code, in the folder 'sources' of the compile directory, and of all failures.",
+    BoolFlag(False),
+)
+add_flag(
+    "compile.wait",
+    "Longest time in seconds between two looks whether another process has compiled what this one needs too.",
+    IntFlag(5, lambda value: value > 0),
+)
+add_flag(
+    "compile.timeout",
+    "Seconds after which another process that compiles the same code is no longer waited for.",
+    IntFlag(lambda: 24 * int(config.compile.wait), lambda value: value > 0),
 )

@@ -11,6 +11,7 @@ import time
 import unittest
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from kernels.kernel_calls import call
@@ -174,11 +175,35 @@ class TestSurroundings(DirectoryTestCase):
         for folder in (self.path, *(os.path.join(self.path, name) for name in ("objects", "index", "tmp"))):
             self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode) & 0o077, 0)
 
-    def test_directory_open_to_others_is_closed(self) -> None:
+    def test_directory_open_to_others_is_refused(self) -> None:
         os.makedirs(self.path)
-        os.chmod(self.path, 0o777)
-        KernelLibrary().build([kernel(sc.exp)], self.options)
-        self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o700)
+        for mode in (0o777, 0o770):
+            os.chmod(self.path, mode)
+            library = KernelLibrary()
+            with self.subTest(mode=mode):
+                with self.assertWarnsRegex(CompilerWarning, r"others can write to it(.|\n)*To mend: .*chmod 700"):
+                    library.build([kernel(sc.exp)], self.options)
+                self.assertTrue(library.toolchain(self.options)[0].temporary)
+                self.assertEqual(os.listdir(self.path), [])
+
+    def test_directory_that_others_could_exchange_is_refused(self) -> None:
+        folder = os.path.join(os.path.dirname(self.path), "open")
+        os.makedirs(folder)
+        for mode, refused in ((0o777, True), (0o1777, False)):
+            os.chmod(folder, mode)
+            with self.subTest(mode=mode), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.assertEqual(CompileDirectory(os.path.join(folder, "mine")).temporary, refused)
+                self.assertEqual(["exchange it" in str(w.message) for w in caught], [True] * refused)
+
+    def test_directory_of_somebody_else_is_refused(self) -> None:
+        os.makedirs(self.path, mode=0o700)
+        with (
+            mock.patch("os.geteuid", return_value=os.geteuid() + 1),
+            self.assertWarnsRegex(CompilerWarning, r"belongs to another user(.|\n)*To mend: "),
+        ):
+            folder = CompileDirectory(self.path)
+        self.assertTrue(folder.temporary)
 
     def test_unusable_directory(self) -> None:
         Path(self.path).write_text("a file where the directory should be")

@@ -1,8 +1,19 @@
 """The compiler driver: finding a C compiler, running it, and the directory of what it made."""
 
-from ._directory import CompileDirectory as CompileDirectory, digest as digest
-from ._driver import CompilerRun as CompilerRun, compile_error as compile_error, run_compiler as run_compiler
+from ._directory import (
+    CompileDirectory as CompileDirectory,
+    digest as digest,
+    make_private as make_private,
+    remove as remove,
+)
+from ._driver import (
+    CompilerRun as CompilerRun,
+    check_room as check_room,
+    compile_error as compile_error,
+    run_compiler as run_compiler,
+)
 from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
+from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
 from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
 from ._toolchain import (
     Toolchain as Toolchain,
@@ -19,10 +30,15 @@ __all__ = [
     "CompilerWarning",
     "Toolchain",
     "available_vector_functions",
+    "build_lock",
     "c_compiler",
+    "check_room",
     "compile_error",
     "digest",
     "find_toolchain",
     "machine_identity",
+    "make_private",
+    "remove",
     "run_compiler",
+    "set_lock_status",
 ]

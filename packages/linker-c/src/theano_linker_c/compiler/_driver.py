@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Sequence
@@ -21,7 +22,9 @@ class CompilerRun:
     message: str
 
 
-def run_compiler(command: str, arguments: Sequence[str], source: str, output: str) -> CompilerRun:
+def run_compiler(
+    command: str, arguments: Sequence[str], source: str, output: str, language: str = "c"
+) -> CompilerRun:
     """Compile C text into a shared object at `output`.
 
     Parameters
@@ -34,10 +37,11 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
         C text.
     output : str
         Path of the object.
+    language : {"c", "c++"}
     """
     libraries = [argument for argument in arguments if argument.startswith("-l")]
     flags = [argument for argument in arguments if not argument.startswith("-l")]
-    line = [command, *flags, "-shared", "-fPIC", "-o", output, "-x", "c", "-", "-x", "none", *libraries]
+    line = [command, *flags, "-shared", "-fPIC", "-o", output, "-x", language, "-", "-x", "none", *libraries]
     # Error texts are read by the user and by us: English, whatever the locale.
     environment = {**os.environ, "LC_ALL": "C"}
     try:
@@ -48,11 +52,36 @@ def run_compiler(command: str, arguments: Sequence[str], source: str, output: st
     return CompilerRun(done.returncode == 0, message or f"exit status {done.returncode}")
 
 
+def check_room(message: str, output: str) -> None:
+    """Look whether a compiler failed because it could not write.
+
+    Parameters
+    ----------
+    message : str
+        What the compiler said.
+    output : str
+        The file that it was to write.
+
+    Raises
+    ------
+    OSError
+        With the reason; FileNotFoundError if the directory of `output` is gone.
+    """
+    if not os.path.isdir(os.path.dirname(output)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), output)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        if os.strerror(number) in message:
+            raise OSError(number, os.strerror(number), output)
+
+
 def compile_error(
     command: str, arguments: Sequence[str], source: str, message: str, folder: CompileDirectory
 ) -> CompileError:
     """Keep `source` in `folder` and make the error that says what happened and where the source is."""
-    kept = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
+    try:
+        kept = folder.write(source.encode(), "failed", digest(source, *arguments)[:16] + ".c")
+    except OSError as error:
+        kept = f"could not be kept ({error.strerror})"
     shown = "\n".join(message.splitlines()[:20])
     return CompileError(
         compose(

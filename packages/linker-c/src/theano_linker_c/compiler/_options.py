@@ -34,6 +34,14 @@ class CompilerOptions:
         Whether to show the compiler's warnings.
     max_age : int
         Seconds after which a compiled object is no longer used.
+    max_bytes : int
+        Bytes of compiled objects that are kept.
+    keep_sources : bool
+        Whether the C text of compiled objects is kept.
+    preload : bool
+        Whether all compiled objects are loaded at once.
+    wait, timeout : int
+        Seconds between two looks, and in all, while another process compiles the same code.
     """
 
     command: str
@@ -43,6 +51,11 @@ class CompilerOptions:
     debug: bool = False
     warnings: bool = False
     max_age: int = 60 * 60 * 24 * 24
+    max_bytes: int = 512 << 20
+    keep_sources: bool = False
+    preload: bool = False
+    wait: int = 5
+    timeout: int = 120
 
     @classmethod
     def from_config(cls) -> CompilerOptions:
@@ -55,6 +68,11 @@ class CompilerOptions:
             debug=bool(config.cmodule.debug),
             warnings=bool(config.cmodule.compilation_warning),
             max_age=int(config.cmodule.age_thresh_use),
+            max_bytes=int(config.cmodule.max_cache_size) << 20,
+            keep_sources=bool(config.nocleanup),
+            preload=bool(config.cmodule.preload_cache),
+            wait=int(config.compile.wait),
+            timeout=int(config.compile.timeout),
         )
 
 

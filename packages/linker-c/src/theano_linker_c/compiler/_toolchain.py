@@ -6,8 +6,8 @@ user's arguments and the processor, so that a later process learns all it needs 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import errno
 import json
 import os
 import platform
@@ -17,8 +17,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ._directory import CompileDirectory, digest
-from ._driver import compile_error, run_compiler
+from ._directory import CompileDirectory, digest, remove
+from ._driver import check_room, compile_error, run_compiler
 from ._options import CompilerOptions
 
 #: Arguments that generated code relies on: integers wrap, NaN and inf are exact, no rounding differs from Python.
@@ -168,19 +168,29 @@ def _try(path: str, arguments: Sequence[str], vectors: bool, folder: CompileDire
     try:
         run = run_compiler(path, arguments, _probe_source(vectors), output)
         if not run.ok:
+            check_room(run.message, output)
             return _Trial(None, run.message)
+        return _look(output)
+    finally:
+        remove(output)
+
+
+def _look(output: str) -> _Trial:
+    try:
         library = ctypes.CDLL(output)
+    except OSError as error:
+        if "failed to map segment" in str(error):
+            raise OSError(errno.ENOEXEC, "nothing in it can be run (it is mounted with noexec)", output) from error
+        return _Trial(None, str(error))
+    try:
         values = (ctypes.c_double * 32)(*([0.5] * 32))
         library.theano_probe(ctypes.c_int64(32), values)
         if any(abs(value - 1.6487212707001282) > 1e-14 for value in values):
             return _Trial(None, "the probe computes wrong values")
         version = bytes((ctypes.c_char * 256).in_dll(library, "theano_version"))
         return _Trial(version.rstrip(b"\0").decode("utf-8", "replace"))
-    except (OSError, ValueError, AttributeError) as error:
+    except (ValueError, AttributeError) as error:
         return _Trial(None, str(error))
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(output)
 
 
 def _probe_source(vectors: bool) -> str:

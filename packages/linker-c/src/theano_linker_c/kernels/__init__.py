@@ -12,6 +12,7 @@ from ._build import (
     build as build,
     kernel_source as kernel_source,
     library as library,
+    with_room as with_room,
 )
 from ._descriptions import (
     EXPENSIVE as EXPENSIVE,
@@ -49,4 +50,5 @@ __all__ = [
     "native_kernel",
     "reduction_seed",
     "with_element",
+    "with_room",
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from theano_graph import compose
 
@@ -17,9 +19,12 @@ from ..compiler import (
     CompilerOptions,
     CompilerWarning,
     Toolchain,
+    build_lock,
+    check_room,
     compile_error,
     digest,
     find_toolchain,
+    remove,
     run_compiler,
 )
 from ..scalar import NoNativeForm
@@ -28,6 +33,9 @@ from ._descriptions import ElementwiseKernel, Kernel, MatrixProduct, ReductionKe
 from ._elementwise import elementwise_source
 from ._reduction import reduction_source
 from ._source import KernelSource, file_text
+
+_T = TypeVar("_T")
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +78,20 @@ class KernelLibrary:
         self._lock = threading.RLock()
         self._loaded: dict[str, LoadedKernel] = {}
         self._toolchains: dict[CompilerOptions, tuple[CompileDirectory, Toolchain | None]] = {}
+        self._caches: dict[CompilerOptions, KernelCache] = {}
         #: Number of compiler runs for kernels since the library was made (probing not counted).
         self.compiler_runs = 0
+
+    def renew_lock(self) -> None:
+        """Start with a free lock, in a child after a fork: no thread there will let go of the old one."""
+        self._lock = threading.RLock()
 
     def clear(self) -> None:
         """Forget what is loaded and what is known of compilers."""
         with self._lock:
             self._loaded.clear()
             self._toolchains.clear()
+            self._caches.clear()
 
     def toolchain(self, options: CompilerOptions) -> tuple[CompileDirectory, Toolchain | None]:
         """Give the compile directory and the toolchain for `options`; warn once where there is no compiler."""
@@ -85,10 +99,13 @@ class KernelLibrary:
             known = self._toolchains.get(options)
             if known is None:
                 folder = CompileDirectory(options.directory)
-                known = (folder, find_toolchain(options, folder))
+                known = (folder, with_room(folder, lambda: find_toolchain(options, folder)))
                 self._toolchains[options] = known
+                self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
                 if known[1] is None:
                     _warn_no_compiler(options)
+                elif options.preload:
+                    _preload(self._caches[options])
             return known
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
@@ -112,14 +129,20 @@ class KernelLibrary:
         if toolchain is None:
             return {}
         wanted = {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
-        cache = KernelCache(folder, options.max_age)
-        missing: dict[str, _Wanted] = {}
-        for item in wanted.values():
-            if item.key not in self._loaded and not self._load_cached(cache, item):
-                missing[item.key] = item
+        cache = self._caches[options]
+        missing = self._missing(wanted.values(), cache)
         if missing:
-            self._compile(list(missing.values()), toolchain, cache, options)
+            with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
+                if waited:
+                    missing = self._missing(missing.values(), cache)
+                if missing:
+                    found = list(missing.values())
+                    with_room(folder, lambda: self._compile(found, toolchain, cache, options))
         return {source: self._loaded[item.key] for source, item in wanted.items()}
+
+    def _missing(self, items: Iterable[_Wanted], cache: KernelCache) -> dict[str, _Wanted]:
+        """Load what is on disk; gives the rest."""
+        return {i.key: i for i in items if i.key not in self._loaded and not self._load_cached(cache, i)}
 
     def _load_cached(self, cache: KernelCache, item: _Wanted) -> bool:
         path = cache.find(item.key)
@@ -137,16 +160,44 @@ class KernelLibrary:
     ) -> None:
         text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions)
         output = cache.folder.temporary_file(".so")
-        run = run_compiler(toolchain.command, toolchain.arguments, text, output)
-        self.compiler_runs += 1
-        if not run.ok:
-            os.unlink(output)
-            raise compile_error(toolchain.command, toolchain.arguments, text, run.message, cache.folder)
-        if options.warnings and "warning:" in run.message:
-            warnings.warn(f"compiling kernels: {run.message}", CompilerWarning, stacklevel=6)
-        path = cache.store(output, [item.key for item in items])
-        for item in items:
-            self._loaded[item.key] = _load(path, item)
+        try:
+            run = run_compiler(toolchain.command, toolchain.arguments, text, output)
+            self.compiler_runs += 1
+            if not run.ok:
+                check_room(run.message, output)
+                raise compile_error(toolchain.command, toolchain.arguments, text, run.message, cache.folder)
+            if options.warnings and "warning:" in run.message:
+                warnings.warn(f"compiling kernels: {run.message}", CompilerWarning, stacklevel=8)
+            # Loaded before it is published: from then on other processes may remove it at any time.
+            loaded = {item.key: _load(output, item) for item in items}
+            name = os.path.basename(cache.store(output, list(loaded)))
+            if options.keep_sources:
+                cache.folder.write(text.encode(), "sources", name.removesuffix(".so") + ".c")
+        finally:
+            remove(output)
+        self._loaded.update(loaded)
+
+
+def with_room(folder: CompileDirectory, action: Callable[[], _T]) -> _T:
+    """Do something that writes to `folder`; where that fails, leave it for a temporary directory and try again."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return action()
+        except FileNotFoundError:
+            continue  # somebody has just emptied the directory; its parts are made again
+        except OSError as error:
+            if folder.temporary:
+                raise
+            folder.leave(error.strerror or str(error))
+    return action()
+
+
+def _preload(cache: KernelCache) -> None:
+    for key in cache.entries():
+        path = cache.find(key)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(path)
 
 
 def _key(source: KernelSource, toolchain: Toolchain) -> str:
@@ -197,6 +248,8 @@ def blas_kernel(kernel: MatrixProduct) -> LoadedKernel | None:
 
 #: The kernels of this process.
 library = KernelLibrary()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=library.renew_lock)
 
 
 def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[LoadedKernel | None]:

@@ -19,6 +19,7 @@ from theano_graph import (
 from theano_linker_c import Container as Container
 
 from . import (
+    compilelock as compilelock,
     fg as fg,
     graph as graph,
     link as link,
