@@ -16,13 +16,9 @@ from ._databases import (
     WalkDatabase as WalkDatabase,
 )
 from ._destroy import (
+    AddDestroyHandler as AddDestroyHandler,
     DestroyHandler as DestroyHandler,
-    Supervisor as Supervisor,
-    destroyed_inputs as destroyed_inputs,
-    fast_inplace_check as fast_inplace_check,
-)
-from ._destroy import (
-    DestroyHandler as DestroyHandler,
+    InplaceRewriter as InplaceRewriter,
     Supervisor as Supervisor,
     destroyed_inputs as destroyed_inputs,
     fast_inplace_check as fast_inplace_check,
@@ -35,6 +31,7 @@ from ._errors import (
     RewriteError as RewriteError,
     RewriteWarning as RewriteWarning,
 )
+from ._expressions import pattern_of as pattern_of
 from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
 from ._graph_rewriter import (
     ChangeTracker as ChangeTracker,
@@ -72,6 +69,7 @@ register_library(__file__)
 
 __all__ = [
     "ChangeTracker",
+    "AddDestroyHandler",
     "ConstantFolding",
     "DatabaseEntry",
     "DatabaseError",
@@ -84,6 +82,7 @@ __all__ = [
     "FunctionNodeRewriter",
     "GraphRewriter",
     "GroupDatabase",
+    "InplaceRewriter",
     "MergeRewriter",
     "NodeRewriter",
     "OnError",
@@ -119,5 +118,6 @@ __all__ = [
     "fast_inplace_check",
     "is_destroyed",
     "node_rewriter",
+    "pattern_of",
     "profile_report",
 ]

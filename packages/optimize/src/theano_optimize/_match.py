@@ -21,6 +21,9 @@ from ._errors import PatternError
 #: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
 MAX_PERMUTED = 6
 
+#: So many identities on top of each other are seen through.
+MAX_IDENTITIES = 100
+
 
 @singledispatch
 def constant_scalar(type_: Type, data: Any) -> Any:
@@ -161,6 +164,39 @@ class Guarded(Pattern):
         return self.pattern.wildcards()
 
     def __str__(self) -> str:
+        return f"{self.pattern} subject to {getattr(self.constraint, '__name__', self.constraint)}"
+
+
+@dataclass(frozen=True)
+class SeenThrough(Pattern):
+    """Fits where another pattern fits, or fits what is behind an identity."""
+
+    pattern: Pattern
+    #: Gives what is behind a variable, or None if it is no identity.
+    behind: Callable[[Variable], Variable | None]
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # one more, for the identity
+        return self.pattern.depth + 1
+
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable) or self.behind(variable) is not None
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        for _ in range(MAX_IDENTITIES):
+            found = False
+            for extended in self.pattern.matches(variable, match):
+                found = True
+                yield extended
+            behind = None if found else self.behind(variable)
+            if behind is None:
+                return
+            variable = behind
+
+    def wildcards(self) -> Iterator[str]:
+        return self.pattern.wildcards()
+
+    def __str__(self) -> str:
         return str(self.pattern)
 
 
@@ -254,8 +290,18 @@ def same_value(a: Variable, b: Variable) -> bool:
     return a is b or (isinstance(a, Constant) and isinstance(b, Constant) and bool(a.signature() == b.signature()))
 
 
-def compile_pattern(pattern: object) -> Pattern:
+SeeThrough = Callable[[Variable], Variable | None]
+
+
+def compile_pattern(pattern: object, see_through: SeeThrough | None = None) -> Pattern:
     """Turn the written form of a pattern into its compiled form.
+
+    Parameters
+    ----------
+    pattern : object
+        See :class:`PatternRewriter`.
+    see_through : callable, optional
+        Gives what is behind an identity; parts below the root also fit there.
 
     Raises
     ------
@@ -267,9 +313,9 @@ def compile_pattern(pattern: object) -> Pattern:
     if isinstance(pattern, str):
         return Wildcard(pattern)
     if isinstance(pattern, tuple):
-        return _compile_application(pattern)
+        return _compile_application(pattern, see_through)
     if isinstance(pattern, dict):
-        return _compile_guarded(pattern)
+        return _compile_guarded(pattern, see_through)
     if isinstance(pattern, Variable):
         return Exactly(pattern)
     if isinstance(pattern, numbers.Number):
@@ -283,12 +329,19 @@ def compile_pattern(pattern: object) -> Pattern:
     )
 
 
-def _compile_application(pattern: tuple[object, ...]) -> Application:
+def _compile_part(pattern: object, see_through: SeeThrough | None) -> Pattern:
+    part = compile_pattern(pattern, see_through)
+    if see_through is None or isinstance(part, Wildcard | Exactly):
+        return part
+    return SeenThrough(part, see_through)
+
+
+def _compile_application(pattern: tuple[object, ...], see_through: SeeThrough | None) -> Application:
     if not pattern:
         raise PatternError(compose("a pattern has an empty tuple in it", mend="write (op, part, ...)"))
     op = pattern[0]
     if isinstance(op, Op) or (isinstance(op, type) and issubclass(op, Op)):
-        return Application(op, tuple(compile_pattern(part) for part in pattern[1:]))
+        return Application(op, tuple(_compile_part(part, see_through) for part in pattern[1:]))
     raise PatternError(
         compose(
             f"a tuple in a pattern starts with {op!r}, which is no op",
@@ -297,7 +350,7 @@ def _compile_application(pattern: tuple[object, ...]) -> Application:
     )
 
 
-def _compile_guarded(pattern: dict[Any, Any]) -> Guarded:
+def _compile_guarded(pattern: dict[Any, Any], see_through: SeeThrough | None) -> Guarded:
     if set(pattern) != {"pattern", "constraint"} or not callable(pattern["constraint"]):
         raise PatternError(
             compose(
@@ -305,4 +358,4 @@ def _compile_guarded(pattern: dict[Any, Any]) -> Guarded:
                 mend='write {"pattern": part, "constraint": function of the variable}',
             )
         )
-    return Guarded(compile_pattern(pattern["pattern"]), pattern["constraint"])
+    return Guarded(compile_pattern(pattern["pattern"], see_through), pattern["constraint"])
