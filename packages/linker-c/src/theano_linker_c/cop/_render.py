@@ -1,0 +1,255 @@
+"""From the parts of nodes to the text of one file, in C or in C++.
+
+A thunk is a structure that begins with ``theano_thunk`` (see thunk.h). In C its functions are plain ones; in C++ they
+are members of the structure, so that code reaches the members that `c_support_code_struct` declares by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from ._parts import NAME, Block, Parts
+
+_RUN_ARGUMENTS = "PyObject *const *theano_inputs, PyObject **theano_outputs"
+
+
+@cache
+def prelude() -> str:
+    """Return the text of thunk.h."""
+    return files(__package__ or "").joinpath("thunk.h").read_text(encoding="utf-8")
+
+
+def nested(blocks: Sequence[Block]) -> str:
+    """Return blocks in each other; each is left through its label, which failing code jumps to."""
+    declare = "".join(block.declare + "\n" for block in blocks)
+    head = "".join(f"{{\n{block.enter}\n" for block in blocks)
+    # A label needs a statement, which the code after it may not be.
+    tail = "".join(f"{block.label}:;\n{block.leave}\n}}\n" for block in reversed(blocks))
+    return declare + head + tail
+
+
+def thunk_text(parts: Parts, cpp: bool) -> str:
+    """Return structure and functions of one thunk, without the code that it shares with others."""
+    description = f"/* {_op_name(parts)} */\n"
+    own = "\n".join(parts.support_apply)
+    return description + own + "\n" + (_thunk_cpp(parts) if cpp else _thunk_c(parts))
+
+
+def _op_name(parts: Parts) -> str:
+    """Return the name of the op's class: its text may hold an address, which would make each text another one."""
+    return type(parts.node.op).__name__
+
+
+def _run_body(parts: Parts, cpp: bool) -> str:
+    inputs, outputs = list(dict.fromkeys(parts.inputs)), parts.outputs
+    begin = ["int theano_failed = 0;"]
+    for name in inputs:
+        begin.append(f"PyObject *py_{name} = theano_inputs[{parts.inputs.index(name)}];")
+        begin.append(f"Py_INCREF(py_{name});")
+    for k, name in enumerate(outputs):
+        begin.append(f"PyObject *py_{name} = theano_outputs[{k}] == NULL ? Py_NewRef(Py_None) : theano_outputs[{k}];")
+        begin.append(f"theano_outputs[{k}] = NULL;")
+    blocks = list(parts.blocks)
+    if parts.params is not None:
+        begin.append(_params_object())
+    op = blocks[-1]
+    enter = f"{op.enter}\nif (PyErr_Occurred())\n    theano_failed = 1;"
+    blocks[-1] = Block(op.label, op.declare, enter, op.leave)
+    code = _guarded(blocks) if cpp else nested(blocks)
+    end = ["if (PyErr_Occurred())", "    theano_failed = 1;", "if (theano_failed) {"]
+    end.append(f'    theano_unexplained_failure("{_op_name(parts)}");')
+    end += [f"    Py_XDECREF(py_{name});" for name in outputs]
+    end.append("} else {")
+    end += [f"    theano_outputs[{k}] = py_{name};" for k, name in enumerate(outputs)]
+    end.append("}")
+    end += [f"Py_DECREF(py_{name});" for name in inputs]
+    end.append("return theano_failed ? -1 : 0;")
+    return "\n".join(begin) + "\n" + code + "\n".join(end) + "\n"
+
+
+def _params_object() -> str:
+    return f"PyObject *py_params_{NAME} = theano_params;"
+
+
+def _guarded(blocks: Sequence[Block]) -> str:
+    """Return nested blocks whose innermost one, the op's, lets no C++ exception out."""
+    op = blocks[-1]
+    enter = f"try {{\n{op.enter}\n{op.label}:;\n{op.leave}\n}}"
+    handlers = """catch (const std::exception &theano_exception) {
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, theano_exception.what());
+    theano_failed = 1;
+} catch (...) {
+    theano_unexplained_failure("C++ code");
+    theano_failed = 1;
+}"""
+    return nested([*blocks[:-1], Block("theano_label_end", op.declare, enter + " " + handlers, "")])
+
+
+def _init_body(parts: Parts) -> str:
+    """Return the code that runs once for each thunk."""
+    if not parts.init_struct:
+        return "return 0;\n"
+    blocks = [Block("theano_label_init", "", parts.init_struct, "")]
+    begin = "int theano_failed = 0;\n"
+    if parts.params is not None:
+        begin += _params_object() + "\n"
+        blocks.insert(0, parts.params)
+    end = "if (PyErr_Occurred())\n    theano_failed = 1;\n"
+    end += f'if (theano_failed)\n    theano_unexplained_failure("{_op_name(parts)}");\n'
+    return begin + nested(blocks) + end + "return theano_failed ? -1 : 0;\n"
+
+
+def _thunk_c(parts: Parts) -> str:
+    thunk = f"theano_thunk_{NAME}"
+    params = "PyObject *theano_params = theano_self->theano_params;\n(void)theano_params;\n"
+    return f"""
+typedef theano_thunk {thunk};
+static int {thunk}_run(theano_thunk *theano_self, {_RUN_ARGUMENTS}) {{
+{params}{_run_body(parts, cpp=False)}}}
+static int {thunk}_init(theano_thunk *theano_self) {{
+{params}{_init_body(parts)}}}
+static void {thunk}_free(theano_thunk *theano_self) {{
+{parts.cleanup_struct}
+    Py_XDECREF(theano_self->theano_params);
+    PyMem_Free(theano_self);
+}}
+{_maker(parts, "PyMem_Calloc(1, sizeof(theano_thunk))", "_init(theano_self)", "PyMem_Free(theano_self)")}"""
+
+
+def _thunk_cpp(parts: Parts) -> str:
+    thunk = f"theano_thunk_{NAME}"
+    return f"""
+struct {thunk} : public theano_thunk {{
+{parts.support_struct}
+    int theano_run_members({_RUN_ARGUMENTS}) {{
+{_run_body(parts, cpp=True)}}}
+    int theano_init_members() {{
+{_init_body(parts)}}}
+    void theano_free_members() {{
+{parts.cleanup_struct}
+    }}
+}};
+static int {thunk}_run(theano_thunk *theano_self, {_RUN_ARGUMENTS}) {{
+    return static_cast<{thunk} *>(theano_self)->theano_run_members(theano_inputs, theano_outputs);
+}}
+static int {thunk}_init(theano_thunk *theano_self) {{
+    return static_cast<{thunk} *>(theano_self)->theano_init_members();
+}}
+static void {thunk}_free(theano_thunk *theano_self) {{
+    {thunk} *theano_own = static_cast<{thunk} *>(theano_self);
+    theano_own->theano_free_members();
+    Py_XDECREF(theano_own->theano_params);
+    delete theano_own;
+}}
+{_maker(parts, f"new {thunk}()", "_init(theano_self)", f"delete static_cast<{thunk} *>(theano_self)")}"""
+
+
+def _maker(parts: Parts, new: str, init: str, delete: str) -> str:
+    """Return the function that makes a thunk: a capsule that frees it."""
+    thunk = f"theano_thunk_{NAME}"
+    return f"""THEANO_EXPORT PyObject *theano_make_{NAME}(PyObject *theano_params) {{
+    if (theano_ready_unit() < 0)
+        return NULL;
+    theano_thunk *theano_self = (theano_thunk *){new};
+    if (theano_self == NULL)
+        return PyErr_NoMemory();
+    theano_self->theano_run = {thunk}_run;
+    theano_self->theano_free = {thunk}_free;
+    theano_self->theano_params = theano_params == Py_None ? NULL : Py_NewRef(theano_params);
+    theano_self->theano_n_inputs = {len(parts.inputs)};
+    theano_self->theano_n_outputs = {len(parts.outputs)};
+    if ({thunk}{init} < 0) {{
+        Py_XDECREF(theano_self->theano_params);
+        {delete};
+        return NULL;
+    }}
+    PyObject *theano_capsule = PyCapsule_New(theano_self, THEANO_THUNK_NAME, theano_free_thunk);
+    if (theano_capsule == NULL)
+        {thunk}_free(theano_self);
+    return theano_capsule;
+}}
+"""
+
+
+_UNIT_BEGIN = """
+#ifdef __cplusplus
+#define THEANO_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define THEANO_EXPORT __attribute__((visibility("default")))
+#endif
+static int theano_ready_unit(void);
+"""
+
+
+def unit_text(named: Sequence[tuple[Parts, str]], cpp: bool) -> str:
+    """Return a file with the thunks of several nodes.
+
+    Parameters
+    ----------
+    named : sequence of (Parts, str)
+        Each with the name that stands for its node in names of functions.
+    cpp : bool
+        Whether the file is C++.
+    """
+    headers = dict.fromkeys(h for parts, _ in named for h in parts.arguments.headers)
+    pieces = [prelude(), *(f"#include {_header(h)}" for h in headers), _UNIT_BEGIN]
+    shared: dict[str, None] = {}
+    for parts, name in named:
+        fresh = [text for text in parts.support if text not in shared]
+        shared.update(dict.fromkeys(fresh))
+        pieces += [text.replace(NAME, name) for text in fresh]
+        pieces.append(thunk_text(parts, cpp).replace(NAME, name))
+    statements = dict.fromkeys(text.replace(NAME, name) for parts, name in named for text in parts.init)
+    pieces.append(_unit_init(list(statements)))
+    return "\n".join(pieces)
+
+
+def _header(name: str) -> str:
+    return name if name[:1] in '<"' else f'"{name}"'
+
+
+def _unit_init(statements: Sequence[str]) -> str:
+    """Return the code that runs when the file's machine code is loaded: once, before the first thunk is made."""
+    body = "\n".join(statements)
+    return f"""
+static PyObject *theano_init_unit(void) {{
+    import_array();
+    {{
+{body}
+    }}
+    return Py_None;
+}}
+static int theano_ready_unit(void) {{
+    static int is_ready = 0;
+    if (!is_ready)
+        is_ready = theano_init_unit() != NULL && !PyErr_Occurred();
+    if (!is_ready)
+        theano_unexplained_failure("c_init_code");
+    return is_ready ? 0 : -1;
+}}
+THEANO_EXPORT PyObject *theano_call_thunk(PyObject *capsule, PyObject *inputs) {{
+    theano_thunk *thunk = (theano_thunk *)PyCapsule_GetPointer(capsule, THEANO_THUNK_NAME);
+    PyObject **outputs, *result;
+    if (thunk == NULL)
+        return NULL;
+    if (!PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != thunk->theano_n_inputs)
+        return PyErr_Format(PyExc_TypeError, "a tuple of %d values is needed", thunk->theano_n_inputs);
+    outputs = (PyObject **)PyMem_Calloc((size_t)thunk->theano_n_outputs + 1, sizeof(PyObject *));
+    if (outputs == NULL)
+        return PyErr_NoMemory();
+    result = NULL;
+    if (thunk->theano_run(thunk, ((PyTupleObject *)inputs)->ob_item, outputs) == 0)
+        result = PyTuple_New(thunk->theano_n_outputs);
+    for (int k = 0; k < thunk->theano_n_outputs; k++) {{
+        if (result != NULL)
+            PyTuple_SET_ITEM(result, k, outputs[k]);
+        else
+            Py_XDECREF(outputs[k]);
+    }}
+    PyMem_Free(outputs);
+    return result;
+}}
+"""

@@ -1,0 +1,118 @@
+"""Thunks: nodes whose C code is compiled and ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from theano_graph import Apply, MissingRuleError, compose
+
+from .._perform import has_own_thunk, params_of
+from ..compiler import CompilerOptions
+from ._ask import NoCCode
+from ._parts import Parts, has_c_code, has_perform, parts_of
+from ._units import LoadedCode, library
+
+
+@dataclass(frozen=True, slots=True)
+class CThunk:
+    """The C code of one node, with a state of its own.
+
+    Parameters
+    ----------
+    capsule : object
+        What machines in C run: it holds a ``theano_thunk`` (thunk.h). The state is freed with it.
+    code : LoadedCode
+    """
+
+    capsule: Any
+    code: LoadedCode
+
+    def __call__(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the code on a value for each input; gives a value for each output."""
+        return self.code.call(self.capsule, tuple(values))
+
+
+class NoCompilerError(MissingRuleError, RuntimeError):
+    """An op has C code only, and nothing can compile it."""
+
+
+def offers_c_code(node: Apply) -> bool:
+    """Tell whether a node may be run by its op's own C code."""
+    return has_c_code(node) and not has_own_thunk(node)
+
+
+def needs_c_code(node: Apply) -> bool:
+    """Tell whether nothing but its op's own C code can run a node."""
+    return offers_c_code(node) and not has_perform(node.op)
+
+
+def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> list[CThunk | None]:
+    """Return a thunk for each node, with as few runs of the compiler as possible.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+        Nodes of one function.
+    options : CompilerOptions, optional
+        Compiler and directory; from the configuration by default.
+
+    Returns
+    -------
+    list of CThunk or None
+        None where the op has no C code for the node, or nothing can compile it, and `perform` is to be run.
+
+    Raises
+    ------
+    CompileError
+        If the compiler refuses an op's code; the text names the op and the file that holds the code.
+    NoCompilerError
+        If the op has no `perform` either.
+    """
+    found: list[CThunk | None] = [None] * len(nodes)
+    if not any(map(offers_c_code, nodes)):
+        return found
+    options = CompilerOptions.from_config() if options is None else options
+    wanted: list[tuple[int, Parts, Any]] = []
+    for i, node in enumerate(nodes):
+        if offers_c_code(node):
+            params = next(iter(params_of(node)), None)
+            parts = _parts(node, params, options)
+            if parts is not None:
+                wanted.append((i, parts, params))
+    loaded = library.load([parts for _, parts, _ in wanted], options) if wanted else []
+    if loaded is None:
+        for _, parts, _ in wanted:
+            _require_perform(parts.node, None, options)
+        return found
+    for (i, _, params), code in zip(wanted, loaded, strict=True):
+        found[i] = CThunk(code.make(params), code)
+    return found
+
+
+def c_thunk(node: Apply, options: CompilerOptions | None = None) -> CThunk | None:
+    """Return the thunk of one node; see :func:`c_thunks`."""
+    return c_thunks([node], options)[0]
+
+
+def _parts(node: Apply, params: Any, options: CompilerOptions) -> Parts | None:
+    try:
+        return parts_of(node, params, options.command)
+    except NoCCode as reason:
+        _require_perform(node, reason, options)
+        return None
+
+
+def _require_perform(node: Apply, reason: NoCCode | None, options: CompilerOptions) -> None:
+    if has_perform(node.op):
+        return
+    op_class = type(node.op).__qualname__
+    where = [] if node.origin is None else [f"{node.op} applied at {node.origin}"]
+    if reason is not None:
+        what, mend = f"op {node.op} cannot be run: {reason}", f"complete the C code, or define {op_class}.perform"
+    else:
+        command = options.command or "none is set"
+        what = f"op {node.op} has C code only, and there is no C compiler with Python's headers ({command})"
+        mend = f"install gcc or clang, set THEANO_FLAGS=cxx=<path of a compiler>, or define {op_class}.perform"
+    raise NoCompilerError(compose(what, where=where, mend=mend)) from reason

@@ -1,0 +1,271 @@
+"""From the parts of nodes to machine code: what is neither loaded nor on disk is compiled, together where that is safe.
+
+Thunks may share a file only if nothing of one can change the meaning of another: the same arguments, no preprocessor
+directive that outlives its thunk, and code for the global scope either the same or named after the node.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from theano_graph import compose
+
+from .._cache import KernelCache
+from ..compiler import (
+    CompileDirectory,
+    CompilerOptions,
+    CompilerWarning,
+    Toolchain,
+    build_lock,
+    check_room,
+    digest,
+    remove,
+)
+from ..kernels import library as kernels_library, with_room
+from ._compile import abi_identity, compile_unit, python_include, refused
+from ._parts import NAME, Parts, warns_of_missing_version
+from ._render import prelude, thunk_text, unit_text
+
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """Machine code of one node.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(params)`` gives a thunk: a capsule.
+    call : callable
+        ``call(thunk, tuple of inputs)`` runs it and gives a tuple of outputs.
+    """
+
+    make: Callable[[Any], Any]
+    call: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one run of the compiler makes."""
+
+    items: tuple[tuple[Parts, str], ...]
+    cpp: bool
+
+    @property
+    def parts(self) -> list[Parts]:
+        """The code of each node."""
+        return [parts for parts, _ in self.items]
+
+
+def key_of(parts: Parts, toolchain: Toolchain) -> str:
+    """Name the code of a node by all that its machine code depends on."""
+    shared = "\n".join((*parts.support, *parts.init))
+    wanted = repr((parts.arguments, parts.version, parts.inputs, parts.outputs))
+    return digest(prelude(), shared, thunk_text(parts, cpp=True), wanted, toolchain.identity, abi_identity())
+
+
+def units_of(items: Sequence[tuple[Parts, str]]) -> list[Unit]:
+    """Divide thunks among as few files as is safe; those kept on disk and those not never share one."""
+    groups: dict[Any, list[tuple[Parts, str]]] = {}
+    for parts, key in items:
+        groups.setdefault(_group(parts, key), []).append((parts, key))
+    return [Unit(tuple(found), any(parts.wants_cpp for parts, _ in found)) for found in groups.values()]
+
+
+def _group(parts: Parts, key: str) -> Any:
+    own_scope = "\n".join((*parts.support_apply, *parts.init))
+    alone = not _leaves_no_macros(parts) or (bool(parts.support_apply) and NAME not in own_scope)
+    settings = (parts.arguments, bool(parts.version), parts.wants_cpp)
+    return (settings, key) if alone else (settings, parts.support if _defines(parts) else ())
+
+
+def _defines(parts: Parts) -> bool:
+    return bool(parts.support or parts.init)
+
+
+def _leaves_no_macros(parts: Parts) -> bool:
+    """Tell whether all macros that the code defines are undefined by it again, and no other directive stands in it."""
+    blocks = [text for block in parts.blocks for text in (block.declare, block.enter, block.leave)]
+    structs = (parts.support_struct, parts.init_struct, parts.cleanup_struct)
+    text = "\n".join((*parts.support, *parts.support_apply, *structs, *blocks, *parts.init))
+    open_macros: set[str] = set()
+    for kind, name in _DIRECTIVE.findall(text):
+        if kind == "define":
+            open_macros.add(name)
+        elif kind == "undef":
+            open_macros.discard(name)
+        elif kind not in ("include", "pragma"):
+            return False
+    return not open_macros
+
+
+class ThunkLibrary:
+    """Machine code of ops in this process.
+
+    Attributes
+    ----------
+    compiler_runs : int
+        Runs of the compiler since the library was made.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._loaded: dict[str, LoadedCode] = {}
+        self.compiler_runs = 0
+
+    def renew_lock(self) -> None:
+        """Start with a free lock, in a child after a fork."""
+        self._lock = threading.RLock()
+
+    def clear(self) -> None:
+        """Forget what is loaded; thunks that exist go on working."""
+        with self._lock:
+            self._loaded.clear()
+
+    def toolchain(self, options: CompilerOptions) -> tuple[CompileDirectory, Toolchain] | None:
+        """Return the compile directory and the toolchain, or None where code of ops cannot be compiled."""
+        folder, toolchain = kernels_library.toolchain(options)
+        if toolchain is None:
+            return None
+        if python_include() is None:
+            _warn_no_headers()
+            return None
+        return folder, toolchain
+
+    def load(self, wanted: Sequence[Parts], options: CompilerOptions) -> list[LoadedCode] | None:
+        """Return the machine code of each of `wanted`; None where nothing can be compiled.
+
+        Raises
+        ------
+        CompileError
+            If the compiler refuses an op's code.
+        """
+        found = self.toolchain(options)
+        if found is None:
+            return None
+        folder, toolchain = found
+        cache = KernelCache(folder, options.max_age, options.max_bytes)
+        with self._lock:
+            keys = [key_of(parts, toolchain) for parts in wanted]
+            missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
+            if missing:
+                with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
+                    if waited:
+                        missing = self._missing(missing.items(), cache)
+                    for unit in units_of([(parts, key) for key, parts in missing.items()]):
+                        self._build(unit, toolchain, cache, options)
+            return [self._loaded[key] for key in keys]
+
+    def _missing(self, items: Iterable[tuple[str, Parts]], cache: KernelCache) -> dict[str, Parts]:
+        """Load what is on disk; gives the rest."""
+        return {
+            key: parts
+            for key, parts in items
+            if key not in self._loaded and not (parts.version and self._load_cached(key, cache))
+        }
+
+    def _load_cached(self, key: str, cache: KernelCache) -> bool:
+        path = cache.find(key)
+        if path is None:
+            return False
+        try:
+            self._loaded[key] = _open(path, key)
+        except (OSError, AttributeError):
+            return False
+        return True
+
+    def _build(self, unit: Unit, toolchain: Toolchain, cache: KernelCache, options: CompilerOptions) -> None:
+        """Compile a unit: as C, then as C++, and then its thunks one by one, so that one error names one op."""
+        for parts in unit.parts:
+            if warns_of_missing_version(parts):
+                _warn_no_version(parts)
+        messages: list[tuple[str, str]] = []
+        text = ""
+        for cpp in (True,) if unit.cpp else (False, True):
+            text = unit_text(unit.items, cpp)
+            message = with_room(cache.folder, lambda: self._try(unit, text, cpp, toolchain, cache, options))
+            if message is None:
+                return
+            messages.append(("C++" if cpp else "C", message))
+        if len(unit.items) == 1:
+            raise refused([parts.node for parts in unit.parts], text, messages, cache.folder)
+        for item in unit.items:
+            self._build(Unit((item,), item[0].wants_cpp), toolchain, cache, options)
+
+    def _try(
+        self,
+        unit: Unit,
+        text: str,
+        cpp: bool,
+        toolchain: Toolchain,
+        cache: KernelCache,
+        options: CompilerOptions,
+    ) -> str | None:
+        """Compile and load a file; gives the compiler's message if it refused."""
+        output = cache.folder.temporary_file(".so")
+        arguments = unit.items[0][0].arguments
+        try:
+            run = compile_unit(text, toolchain, arguments, options, output, cpp)
+            self.compiler_runs += 1
+            if not run.ok:
+                check_room(run.message, output)
+                return run.message
+            if options.warnings and "warning:" in run.message:
+                warnings.warn(f"compiling code of ops: {run.message}", CompilerWarning, stacklevel=8)
+            try:
+                loaded = {key: _open(output, key) for _, key in unit.items}
+            except OSError as error:
+                return f"error: {error}"
+            if unit.items[0][0].version:
+                name = os.path.basename(cache.store(output, list(loaded)))
+                if options.keep_sources:
+                    cache.folder.write(text.encode(), "sources", name.removesuffix(".so") + ".c")
+        finally:
+            remove(output)
+        self._loaded.update(loaded)
+        return None
+
+
+def _open(path: str, key: str) -> LoadedCode:
+    loaded = ctypes.PyDLL(path)
+    make, call = getattr(loaded, "theano_make_" + key), loaded.theano_call_thunk
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object]
+    call.restype, call.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.py_object]
+    return LoadedCode(make, call)
+
+
+def _warn_no_version(parts: Parts) -> None:
+    op = parts.node.op
+    warnings.warn(
+        compose(
+            f"the C code of {op} is compiled in every process: it has no version",
+            mend=f"define {type(op).__qualname__}.c_code_cache_version, and that of the types of its variables",
+        ),
+        CompilerWarning,
+        stacklevel=8,
+    )
+
+
+def _warn_no_headers() -> None:
+    warnings.warn(
+        compose(
+            "Python's headers are not installed, so C code of ops cannot be compiled: their Python code is run",
+            mend="install the development files of Python (python3-dev)",
+        ),
+        CompilerWarning,
+        stacklevel=8,
+    )
+
+
+#: The code of ops in this process.
+library = ThunkLibrary()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=library.renew_lock)
