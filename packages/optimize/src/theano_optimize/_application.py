@@ -7,11 +7,11 @@ after an error the graph is as it was.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, describe
+from theano_graph import Apply, FunctionGraph, InconsistencyError, ReplaceValidate, Variable, compose, describe
 
 from ._errors import RewriteError, RewriteWarning
 from ._graph_rewriter import RewriteOptions
@@ -55,6 +55,13 @@ class RuleApplication:
         self.details = options.details
         self._timed = options.trace is not None or options.details is not None
         self._seconds = 0.0
+        #: Whether a feature checks the graph, so that replacements may be refused.
+        self.validates = any(hasattr(feature, "validate") for feature in fgraph.features)
+        if self.validates and not hasattr(fgraph, "replace_all_validate"):
+            fgraph.attach_feature(ReplaceValidate())
+        self._replace_all: Callable[..., object] = getattr(
+            fgraph, "replace_all_validate" if self.validates else "replace_all"
+        )
 
     def ask(self, rewriter: NodeRewriter, node: Apply) -> tuple[NodeRewriter, Pairs] | None:
         """Return the rule that answered and the checked replacements that it offers, or None for no change.
@@ -86,7 +93,11 @@ class RuleApplication:
         return (rule, pairs) if pairs else None
 
     def replace(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> bool:
-        """Carry out what :meth:`ask` returned. False if a feature of the graph refused it and errors are warnings."""
+        """Carry out what :meth:`ask` returned.
+
+        False, with the graph as it was, if a feature finds the result inconsistent (an in-place form where something
+        is still needed), or raised an error and errors are warnings.
+        """
         trace = self.trace
         if trace is not None:
             before = "\n".join(expression_text(old, trace.depth) for old, _ in pairs)
@@ -97,7 +108,11 @@ class RuleApplication:
         created = 0 if self.details is None else count_new(self.fgraph, (new for _, new in pairs))
         start = perf_counter()
         try:
-            self.fgraph.replace_all(pairs, reason=rule.name)
+            self._replace_all(pairs, reason=rule.name)
+        except InconsistencyError as error:
+            if not self.validates:
+                self._fail(_raised(rule, node, error, "its replacement was refused:"))
+            return False
         except Exception as error:  # noqa: BLE001  # features are written by anybody; raised again below
             self._fail(_raised(rule, node, error, "its replacement was refused:"))
             return False

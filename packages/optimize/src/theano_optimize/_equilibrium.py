@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 from theano_graph import Apply, Feature, FunctionGraph, Variable, compose, origin_from
 
@@ -36,6 +36,18 @@ class Worklist(Feature):
         self._queue: deque[Apply] = deque()
         self._distance: dict[Apply, int] = {}
         self._freed: dict[Variable, None] = {}
+        self._held: list[tuple[Callable[..., None], tuple[Any, ...]]] | None = None
+
+    def hold(self) -> None:
+        """Keep what happens from now on to oneself until :meth:`release`: the replacement may be refused."""
+        self._held = []
+
+    def release(self, happened: bool) -> None:
+        """Take note of what was kept back, or forget it because the graph is as it was."""
+        held, self._held = self._held or [], None
+        if happened:
+            for note, arguments in held:
+                note(*arguments)
 
     def push(self, node: Apply, distance: int) -> None:
         """Put a node on the list; a node that is there keeps its place and the smaller distance."""
@@ -71,10 +83,16 @@ class Worklist(Feature):
         return bool(self._distance)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        if self._held is not None:
+            self._held.append((self.on_import, (fgraph, node, reason)))
+            return
         self.guard.made(node)
         self.push(node, 0)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        if self._held is not None:
+            self._held.append((self.on_prune, (fgraph, node, reason)))
+            return
         self.guard.gone(node)
         self._distance.pop(node, None)
         for variable in node.outputs:
@@ -92,6 +110,9 @@ class Worklist(Feature):
         new: Variable,
         reason: object,
     ) -> None:
+        if self._held is not None:
+            self._held.append((self.on_change_input, (fgraph, node, i, old, new, reason)))
+            return
         if not isinstance(node, str):
             self.push(node, 0)
         if old.owner is not None:
@@ -233,7 +254,11 @@ class EquilibriumRewriter(GraphRewriter):
                     continue
                 rule, pairs = answer
                 work.guard.before(rule.name, node)
+                if application.validates:
+                    work.hold()
                 changed = application.replace(rule, node, pairs)
+                if application.validates:
+                    work.release(changed)
                 work.guard.after()
                 if changed:
                     profile.count(rule.name)

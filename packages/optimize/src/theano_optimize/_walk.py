@@ -109,10 +109,11 @@ class WalkRewriter(GraphRewriter):
                 node = nodes.popleft()
                 # Earlier replacements may have removed it.
                 if node in fgraph.apply_nodes:
-                    self._visit(application, guard, profile, node)
-                    if new.nodes:
+                    changed = self._visit(application, guard, profile, node)
+                    # After a replacement that was refused, what came and went is not new.
+                    if new.nodes and changed:
                         nodes.extendleft(new.nodes if self.order == "out_to_in" else reversed(new.nodes))
-                        new.nodes.clear()
+                    new.nodes.clear()
         finally:
             if self.visit_new:
                 fgraph.remove_feature(new)
@@ -120,11 +121,11 @@ class WalkRewriter(GraphRewriter):
 
     def _visit(
         self, application: RuleApplication, guard: TerminationGuard, profile: RewriteProfile, node: Apply
-    ) -> None:
+    ) -> bool:
         profile.visits += 1
         rules = self._index.for_op(node.op)
         if not rules:
-            return
+            return False
         with origin_from(node):
             for rewriter in rules:
                 answer = application.ask(rewriter, node)
@@ -137,7 +138,8 @@ class WalkRewriter(GraphRewriter):
                 guard.after()
                 if changed:
                     profile.count(rule.name)
-                    return
+                    return True
+        return False
 
     def summary_lines(self) -> list[str]:
         title = f"{self.name} ({self.order})"

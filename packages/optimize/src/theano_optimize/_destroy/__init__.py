@@ -8,9 +8,12 @@ from ._handler import (
     require_handler as require_handler,
 )
 from ._maps import destroyed_inputs as destroyed_inputs
+from ._rewriters import AddDestroyHandler as AddDestroyHandler, InplaceRewriter as InplaceRewriter
 
 __all__ = [
+    "AddDestroyHandler",
     "DestroyHandler",
+    "InplaceRewriter",
     "Supervisor",
     "destroyed_inputs",
     "fast_inplace_check",

@@ -182,14 +182,17 @@ class DestroyHandler(Feature):
         versions = self._known(fgraph)[0]
         return any(versions.destroyers_of(versions.root_of(v)) for v in variables)
 
-    def may_be_overwritten(self, fgraph: FunctionGraph, variable: Variable) -> bool:
-        """Tell whether a node could overwrite `variable` as far as that node's own place and inputs allow.
+    def may_be_overwritten(self, fgraph: FunctionGraph, variable: Variable, node: Apply | None = None) -> bool:
+        """Tell whether a new node could overwrite `variable` as far as its own place and inputs allow.
 
-        Costs a few look-ups. False for what belongs to others and for what is overwritten already.
+        Costs a few look-ups. False for what belongs to others, and for what another node than `node`, which the new
+        one is to replace, overwrites already.
         """
         versions = self._known(fgraph)[0]
         root = versions.root_of(variable)
-        return not versions.destroyers_of(root) and self._owner(fgraph, versions, root) is None
+        return (
+            not any(d is not node for d in versions.destroyers_of(root)) and self._owner(fgraph, versions, root) is None
+        )
 
     # ---- checks
 
