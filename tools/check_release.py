@@ -25,7 +25,7 @@ from build_wheels import build
 
 KINDS = ("added", "changed", "fixed", "deprecated", "removed", "performance")
 FRAGMENT = re.compile(rf"(\d+|\+[a-z0-9-]+)\.({'|'.join(KINDS)})(\.\d+)?\.md")
-WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".so", ".pyd", ".typed"}
+WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
 
 
 def source_version(item: Layer) -> str:

@@ -47,6 +47,11 @@ def printable_graph(obj: Any) -> PrintableGraph:
     )
 
 
+@printable_graph.register(PrintableGraph)
+def _of_itself(obj: PrintableGraph) -> PrintableGraph:
+    return obj
+
+
 @printable_graph.register(Variable)
 def _of_variable(obj: Variable) -> PrintableGraph:
     return PrintableGraph([obj])

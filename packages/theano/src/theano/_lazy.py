@@ -36,3 +36,11 @@ def _draw_with_pydot(library: Any, text: str, kind: str) -> bytes:
 
 def _draw_with_graphviz(library: Any, text: str, kind: str) -> bytes:
     return bytes(library.Source(text).pipe(format=kind))
+
+
+def pydot_library() -> Any | None:
+    """Return the module pydot, or None where it is not installed."""
+    try:
+        return importlib.import_module("pydot")
+    except ImportError:
+        return None

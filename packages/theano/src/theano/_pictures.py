@@ -17,18 +17,9 @@ from theano_graph import (
     to_dot,
 )
 
+from ._colours import APPLY_COLOURS
 from ._lazy import picture_drawers
 
-_COLOURS: Mapping[str, str] = {
-    "GpuFromHost": "red",
-    "HostFromGpu": "red",
-    "Scan": "yellow",
-    "Shape": "brown",
-    "IfElse": "magenta",
-    "Elemwise": "#FFAABB",
-    "Subtensor": "#BF80FF",
-    "Alloc": "#FFAA22",
-}
 _EXTENSIONS = frozenset({"dot", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "svg"})
 _LEFT, _RIGHT, _BOTH = "blue", "red", "purple"
 
@@ -116,7 +107,7 @@ def pydotprint(
             compact=compact,
             with_ids=with_ids,
             high_contrast=high_contrast,
-            colours=_COLOURS if colorCodes is None else colorCodes,
+            colours=APPLY_COLOURS if colorCodes is None else colorCodes,
             borders=borders,
             max_label_size=max_label_size,
             names_only=var_with_name_simple,

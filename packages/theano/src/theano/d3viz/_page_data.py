@@ -1,0 +1,115 @@
+"""What the page knows of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from theano_graph import Apply, DiagramEdge, DiagramShape, Op, Variable, inner_graph, printable_graph
+
+from .formatting import PyDotFormatter
+
+_MOST_LINES = 6
+
+
+def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
+    """Return what the page shows, in terms of JSON.
+
+    Parameters
+    ----------
+    fct : Variable, Apply, FunctionGraph, compiled function, or list of these
+    formatter : PyDotFormatter
+        Says which variables are shown, and colours.
+
+    Returns
+    -------
+    dict
+        ``graphs``: the graph, then each graph inside an op once. ``longest``: the longest time of a node in seconds,
+        None without a profile.
+    """
+    times = node_times(fct)
+    profile = _Profile(times, sum(times.values()))
+    graphs: list[dict[str, Any]] = []
+    waiting = [printable_graph(fct)]
+    numbers: dict[Op, int] = {}
+    # The list grows while it is gone through.
+    for graph in waiting:
+        drawn = formatter.diagram(graph)
+        nodes = []
+        for shape in drawn.shapes:
+            op = shape.thing.op if isinstance(shape.thing, Apply) else None
+            if op is not None and op not in numbers:
+                inside = inner_graph(op)
+                if inside is not None:
+                    numbers[op] = len(waiting)
+                    waiting.append(inside)
+            number = None if op is None else numbers.get(op)
+            nodes.append(_node(shape, formatter.fill_of(shape), number, profile))
+        keys = {shape.thing: shape.key for shape in drawn.shapes}
+        shapes = {shape.key: shape for shape in drawn.shapes}
+        graphs.append(
+            {
+                "nodes": nodes,
+                "edges": [_edge(edge, shapes) for edge in drawn.edges],
+                "inputs": [keys.get(variable) for variable in graph.inputs],
+                "outputs": [keys.get(variable) for variable in graph.outputs],
+            }
+        )
+    return {"graphs": graphs, "longest": max(times.values()) if times else None}
+
+
+@dataclass(frozen=True)
+class _Profile:
+    times: Mapping[Apply, float]
+    total: float
+
+
+def node_times(fct: Any) -> dict[Apply, float]:
+    """Return the seconds that each node of a profiled function has taken; empty without a profile."""
+    table = getattr(getattr(fct, "profile", None), "apply_time", None) or {}
+    return {key[-1] if isinstance(key, tuple) else key: float(seconds) for key, seconds in table.items()}
+
+
+def _node(shape: DiagramShape, fill: str, inner: int | None, profile: _Profile) -> dict[str, Any]:
+    time = profile.times.get(shape.thing) if isinstance(shape.thing, Apply) else None
+    return {
+        "id": shape.key,
+        "label": shape.label,
+        "kind": shape.kind,
+        "fill": fill,
+        "inner": inner,
+        "time": time,
+        "about": _about(shape.thing, shape.kind, time, profile.total),
+    }
+
+
+def _about(thing: Variable | Apply, kind: str, time: float | None, total: float) -> list[list[str]]:
+    """Return what is told of a shape under the pointer, as pairs of texts."""
+    if isinstance(thing, Variable):
+        lines = [["Variable", str(thing)], ["Kind", kind], ["Type", repr(thing.type)]]
+    else:
+        lines = [["Op", str(thing.op)]]
+        lines += [[f"Input {i}", repr(x.type)] for i, x in enumerate(thing.inputs[:_MOST_LINES])]
+        lines += [[f"Output {i}", repr(x.type)] for i, x in enumerate(thing.outputs[:_MOST_LINES])]
+    if time is not None:
+        lines.append(["Time", f"{time:.3g} s ({time / total if total else 0:.1%} of all nodes)"])
+    if thing.origin is not None:
+        lines.append(["Made at", "\n".join(f"{name}:{line} {text}" for name, line, _, text in thing.origin.entries())])
+    return lines
+
+
+def _edge(edge: DiagramEdge, shapes: dict[str, DiagramShape]) -> dict[str, Any]:
+    thing = shapes[edge.source].thing
+    if isinstance(thing, Apply):
+        thing = thing.outputs[edge.output or 0]
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "label": edge.label,
+        "colour": edge.colour,
+        "dashed": edge.dashed,
+        "input": edge.input,
+        "output": edge.output,
+        "about": [["Variable", str(thing)], ["Type", repr(thing.type)]],
+    }

@@ -1,0 +1,117 @@
+"""Pages that show graphs in a browser, and texts for Graphviz."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ._page_data import page_data
+from .formatting import PyDotFormatter as PyDotFormatter
+
+__all__ = ["PyDotFormatter", "d3viz", "d3write", "replace_patterns", "safe_json"]
+
+
+def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
+    """Write a page that shows a graph; open it in a browser.
+
+    The graph and each node can be dragged, the wheel zooms. What is under the pointer is described: type, the line of
+    the program that made it, and its time if the function was profiled. A click on a node offers to edit its label. A
+    double click opens and closes the graph inside an op that has one.
+
+    Parameters
+    ----------
+    fct : Variable, Apply, FunctionGraph, compiled function, or list of these
+    outfile : path
+    copy_deps : bool
+        Taken for compatibility: the page holds all that it needs, so there is nothing to copy beside it.
+    *args, **kwargs
+        For :class:`~theano.d3viz.formatting.PyDotFormatter`.
+
+    Raises
+    ------
+    TypeError
+        If `fct` is nothing that can be shown.
+
+    Examples
+    --------
+    >>> import os, tempfile, theano.tensor as T
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     d3viz(T.exp(T.scalar("x")), os.path.join(folder, "graph.html"))
+    """
+    path = Path(outfile)
+    files = resources.files(__package__)
+    parts = {
+        "__TITLE__": html.escape(path.stem),
+        "__STYLE__": files.joinpath("viewer.css").read_text(encoding="utf-8"),
+        "__SCRIPT__": "".join(files.joinpath(name).read_text(encoding="utf-8") for name in ("layout.js", "viewer.js")),
+        "__DATA__": safe_json(page_data(fct, PyDotFormatter(*args, **kwargs))),
+    }
+    page = files.joinpath("viewer.html").read_text(encoding="utf-8")
+    # In one pass, so that nothing in the graph is taken for one of the names.
+    page = re.sub("|".join(parts), lambda found: parts[found[0]], page)
+    path.write_text(page, encoding="utf-8")
+
+
+def d3write(fct: Any, path: str | Path, *args: Any, **kwargs: Any) -> None:
+    """Write a graph in the language of Graphviz.
+
+    Parameters
+    ----------
+    fct : Variable, Apply, FunctionGraph, compiled function, or list of these
+    path : path
+    *args, **kwargs
+        For :class:`~theano.d3viz.formatting.PyDotFormatter`.
+
+    Raises
+    ------
+    TypeError
+        If `fct` is nothing that can be shown.
+    """
+    Path(path).write_text(PyDotFormatter(*args, **kwargs).dot_text(fct), encoding="utf-8")
+
+
+def replace_patterns(x: str, replace: Mapping[str, str]) -> str:
+    """Return a text in which what regular expressions match is replaced.
+
+    Parameters
+    ----------
+    x : str
+    replace : mapping
+        Regular expression -> text in place of what it matches, taken as it is. They are applied in order.
+
+    Examples
+    --------
+    >>> replace_patterns("a1b22", {"[0-9]+": "#", "b": "c"})
+    'a#c#'
+    """
+    for pattern, text in replace.items():
+        x = re.sub(pattern, lambda _, text=text: text, x)  # type: ignore[misc]
+    return x
+
+
+def safe_json(obj: Any) -> str:
+    r"""Return an object as JSON that can stand inside HTML, also inside a script.
+
+    Parameters
+    ----------
+    obj : object
+
+    Raises
+    ------
+    TypeError
+        If JSON has no form for `obj`.
+
+    Examples
+    --------
+    >>> safe_json(["<b>"])
+    '["\\u003cb\\u003e"]'
+    """
+    text = json.dumps(obj)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

@@ -1,0 +1,188 @@
+"""Pages that show graphs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from unittest import mock
+
+import theano
+import theano.d3viz as d3v
+import theano.tensor as T
+from theano.d3viz.d3viz import d3viz, d3write, replace_patterns, safe_json
+from theano_graph import Apply, FunctionGraph, Op, Variable
+
+
+class Inside(Op):
+    """An op that runs a graph."""
+
+    __props__: ClassVar[tuple[str, ...]] = ("fgraph",)
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.fgraph = fgraph
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [out.type.make_variable() for out in self.fgraph.outputs])
+
+    def __str__(self) -> str:
+        return "Inside"
+
+
+class Dot:
+    """As much of pydot as the formatter uses."""
+
+    class Node(SimpleNamespace):
+        def __init__(self, name: str, **attributes: str) -> None:
+            super().__init__(name=name, **attributes)
+
+    class Edge(SimpleNamespace):
+        def __init__(self, source: str, target: str, **attributes: str) -> None:
+            super().__init__(source=source, target=target, **attributes)
+
+    class Dot:
+        def __init__(self, graph_type: str) -> None:
+            self.kind = graph_type
+            self.nodes: list[Any] = []
+            self.edges: list[Any] = []
+
+        def add_node(self, node: Any) -> None:
+            self.nodes.append(node)
+
+        def add_edge(self, edge: Any) -> None:
+            self.edges.append(edge)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def page(self, fct: Any, **options: Any) -> tuple[str, dict[str, Any]]:
+        """Return the text of a page and its data."""
+        path = self.folder / "graph.html"
+        d3v.d3viz(fct, str(path), **options)
+        text = path.read_text(encoding="utf-8")
+        found = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+        assert found is not None, "the page has data"
+        data: dict[str, Any] = json.loads(found[1])
+        return text, data
+
+
+class TestPages(InFolder):
+    def test_the_page_needs_nothing_else(self) -> None:
+        x = T.dmatrix("x")
+        text, _ = self.page(theano.function([x], T.tanh(T.dot(x, x) + theano.shared(1.0, "w"))))
+        self.assertEqual(re.findall(r"(?:src|href)=|@import|https?://(?!www\.w3\.org/2000/svg)", text), [])
+        for name in ("__DATA__", "__SCRIPT__", "__STYLE__", "__TITLE__"):
+            self.assertNotIn(name, text)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["graph.html"])
+
+    def test_nodes_and_edges(self) -> None:
+        x = T.dvector("x")
+        _, data = self.page(T.exp(x) * 2.0)
+        (graph,) = data["graphs"]
+        kinds = [node["kind"] for node in graph["nodes"]]
+        self.assertEqual((kinds.count("input"), kinds.count("output"), data["longest"]), (1, 1, None))
+        ids = {node["id"] for node in graph["nodes"]}
+        self.assertTrue(all(edge["source"] in ids and edge["target"] in ids for edge in graph["edges"]))
+        about = dict(next(node for node in graph["nodes"] if node["kind"] == "input")["about"])
+        self.assertEqual((about["Variable"], about["Kind"]), ("x", "input"))
+        self.assertIn("test_theano_d3viz.py", about["Made at"])
+
+    def test_functions_and_compactness(self) -> None:
+        x = T.dvector("x")
+        f = theano.function([x], T.exp(T.dot(x, x)))
+        small, large = (len(self.page(f, compact=c)[1]["graphs"][0]["nodes"]) for c in (True, False))
+        self.assertLess(small, large)
+
+    def test_names_cannot_break_out(self) -> None:
+        evil = "</script><script>alert(1)</script>__DATA__"
+        text, data = self.page(T.exp(T.dvector(evil)))
+        self.assertNotIn("alert(1)</script>", text)
+        self.assertIn(evil, [dict(node["about"]).get("Variable") for node in data["graphs"][0]["nodes"]])
+
+    def test_graphs_inside_ops_are_there_once(self) -> None:
+        a, b, x, y = T.dscalars("a", "b", "x", "y")
+        op = Inside(FunctionGraph([a, b], [a - b]))
+        outer = Inside(FunctionGraph([x], [T.exp(op(x, x))]))
+        _, data = self.page(op(x, y) + op(y, x) + outer(y))
+        graphs = data["graphs"]
+        self.assertEqual(len(graphs), 3)
+        inner = [node["inner"] for node in graphs[0]["nodes"] if node["label"] == "Inside"]
+        self.assertEqual(sorted(inner), [1, 1, 2])
+        self.assertEqual([len(graph["inputs"]) for graph in graphs], [0, 2, 1])
+        labels = {node["id"]: node["label"] for node in graphs[1]["nodes"]}
+        self.assertEqual([labels[key][0] for key in graphs[1]["inputs"]], ["a", "b"])
+        self.assertEqual([node["inner"] for node in graphs[2]["nodes"] if node["label"] == "Inside"], [1])
+
+    def test_times(self) -> None:
+        x = T.dvector("x")
+        f = theano.function([x], T.exp(T.dot(x, x)), mode="FAST_COMPILE")
+        nodes = f.maker.fgraph.toposort()
+        for keys in (nodes, [("graph", node) for node in nodes]):
+            times = dict(zip(keys, range(1, len(keys) + 1), strict=True))
+            with mock.patch.object(type(f), "profile", SimpleNamespace(apply_time=times), create=True):
+                _, data = self.page(f)
+            shown = [node["time"] for node in data["graphs"][0]["nodes"] if node["time"] is not None]
+            self.assertEqual(sorted(shown), [float(t) for t in times.values()])
+            self.assertEqual(data["longest"], len(keys))
+            about = [dict(node["about"]).get("Time", "") for node in data["graphs"][0]["nodes"]]
+            self.assertIn(f"1 s ({1 / sum(times.values()):.1%} of all nodes)", about)
+
+    def test_what_cannot_be_shown(self) -> None:
+        with self.assertRaisesRegex(TypeError, "cannot show an object of type int"):
+            d3viz(3, self.folder / "graph.html")
+
+
+class TestFormatter(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.out: Variable = T.exp(T.dvector("x") * theano.shared(2.0, "two"))
+
+    def test_text_needs_no_library(self) -> None:
+        path = self.folder / "graph.dot"
+        with mock.patch.dict(sys.modules, {"pydot": None}):
+            d3write(self.out, path, compact=False)
+            with self.assertRaisesRegex(RuntimeError, "pydot is not installed"):
+                d3v.formatting.PyDotFormatter()(self.out)
+        text = path.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("digraph {\n") and text.endswith("}\n"))
+        for part in ("limegreen", "cyan", "dodgerblue", "shape=ellipse", "shape=box"):
+            self.assertIn(part, text)
+
+    def test_pydot(self) -> None:
+        with mock.patch.dict(sys.modules, {"pydot": Dot}):
+            formatter = d3v.formatting.PyDotFormatter()
+            made = formatter(self.out)
+            again = formatter(T.dscalar("z"), made)
+        self.assertIs(again, made)
+        shapes = formatter.diagram(self.out).shapes
+        self.assertEqual(len(made.nodes), len(shapes) + 1)
+        self.assertTrue(all(edge.source and edge.target for edge in made.edges))
+
+    def test_tables_can_be_changed(self) -> None:
+        formatter = d3v.formatting.PyDotFormatter()
+        formatter.apply_colors["Elemwise"] = "#123456"
+        formatter.node_colors["input"] = "#654321"
+        formatter.shapes["apply"] = "hexagon"
+        text = formatter.dot_text(self.out)
+        for part in ("#123456", "#654321", "shape=hexagon"):
+            self.assertIn(part, text)
+        self.assertNotIn("#123456", d3v.formatting.PyDotFormatter().dot_text(self.out))
+
+
+class TestTexts(unittest.TestCase):
+    def test_json(self) -> None:
+        text = safe_json({"a": "</script>&"})
+        self.assertEqual(json.loads(text), {"a": "</script>&"})
+        self.assertNotRegex(text, "[<>&]")
+
+    def test_patterns(self) -> None:
+        self.assertEqual(replace_patterns("x = %% y %%", {"%% y %%": r"\1", "x": "z"}), r"z = \1")
