@@ -58,6 +58,17 @@ add_flag(
     StrFlag("compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s"),
     fixed=True,
 )
+add_flag(
+    "openmp",
+    "Let several threads share long kernels; how many is said by the environment variable OMP_NUM_THREADS.",
+    BoolFlag(True),
+)
+add_flag(
+    "openmp_elemwise_minsize",
+    "Number of elements from which a cheap elementwise operation, such as an addition, is shared between threads; "
+    "operations that cost more are shared from proportionally fewer elements on.",
+    IntFlag(200000, lambda value: value >= 0),
+)
 add_flag("compiledir", "Directory of the compiled kernels.", StrFlag(default_compile_directory), fixed=True)
 add_flag(
     "cmodule.remove_gxx_opt",

@@ -9,4 +9,3 @@ add_flag(
     "Warn when C code of an op cannot be kept on disk, since the op or a type has no c_code_cache_version.",
     BoolFlag(False),
 )
-add_flag("openmp", "Whether ops that can use OpenMP in their own C code do so.", BoolFlag(False))

@@ -7,7 +7,10 @@ from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 
+from ._perform import OwnThunk, has_own_thunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
+from ._schedule import Branch, lazy_form, make_schedule
+from .cop import CThunk, c_thunks, needs_c_code, offers_c_code
 from .kernels import CompilerOptions, Kernel, LoadedKernel, Reorder, build, native_kernel
 
 
@@ -20,6 +23,7 @@ def lower(
     n_outputs: int | None = None,
     accepts: Sequence[Accepts] | None = None,
     native: bool = True,
+    lazy: bool = True,
     options: CompilerOptions | None = None,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
@@ -40,6 +44,8 @@ def lower(
         for float64 without dimensions.
     native : bool
         False leaves all nodes to their Python code.
+    lazy : bool
+        Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
     options : CompilerOptions, optional
 
     Returns
@@ -50,9 +56,24 @@ def lower(
     order = fgraph.toposort()
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
-    kernels = [_kernel_of(node) if native else None for node in order]
+    thunks = [OwnThunk(node, None if native else "py") if has_own_thunk(node) else None for node in order]
+    branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
+    asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
+    if lazy and asking:
+        schedule, release = make_schedule(fgraph, order, registers, asking)
+    else:
+        schedule, release = None, _releases(fgraph, order, registers)
+    kernels = [
+        _kernel_of(node) if native and thunks[i] is None and branches[i] is None else None
+        for i, node in enumerate(order)
+    ]
     loaded = _build(kernels, options)
-    release = _releases(fgraph, order, registers)
+    free = [
+        i
+        for i, kernel in enumerate(kernels)
+        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, Reorder)
+    ]
+    own_code = _own_code(order, free, native, options)
     instructions = tuple(
         Instruction(
             node,
@@ -61,6 +82,9 @@ def lower(
             release[i],
             kernel if loaded[i] is not None or isinstance(kernel, Reorder) else None,
             loaded[i],
+            thunks[i],
+            branches[i],
+            own_code.get(i),
         )
         for i, (node, kernel) in enumerate(zip(order, kernels, strict=True))
     )
@@ -77,7 +101,22 @@ def lower(
         constants=constants,
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
+        schedule=schedule,
     )
+
+
+def _own_code(
+    order: Sequence[Apply], free: Sequence[int], native: bool, options: CompilerOptions | None
+) -> dict[int, CThunk]:
+    """Return the C code that ops bring along; without native code, that of ops which cannot be run otherwise."""
+    wanted = [i for i in free if (offers_c_code(order[i]) if native else needs_c_code(order[i]))]
+    found = c_thunks([order[i] for i in wanted], options)
+    return {i: thunk for i, thunk in zip(wanted, found, strict=True) if thunk is not None}
+
+
+def _branch_of(node: Apply) -> Branch | None:
+    rule = lazy_form.get(node.op)
+    return None if rule is None else rule(node)
 
 
 def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int]:

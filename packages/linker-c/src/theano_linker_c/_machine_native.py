@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache
 from types import MappingProxyType
@@ -14,9 +15,10 @@ import numpy as np
 from theano_graph import Apply
 
 from ._machine_python import PythonMachine
-from ._perform import has_own_thunk, params_of, perform_runner, thunk_runner
+from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
+from ._thunks import MachineView, python_runner
 from .kernels import ElementwiseKernel, LoadedKernel, MatrixProduct, ReductionKernel, Reorder
 from .ops import DeepCopyOp
 
@@ -46,6 +48,9 @@ class Code(IntEnum):
     COPY = 4
     PERFORM = 5
     CALL = 6
+    LAZY = 7
+    BRANCH = 8
+    THUNK = 9
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -119,9 +124,12 @@ def native_machine(
     """Return the machine in C."""
 
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
-        return annotate(misfit(program, index, values) if error is None else error, program, index, values)
+        raised = misfit(program.instructions[index].node, values) if error is None else error
+        view.note(index, values)
+        return annotate(raised, program, index, values)
 
-    machine: Machine = _runtime.Machine(
+    view = MachineView(program, runner_of)
+    machine = _runtime.Machine(
         n_registers=program.n_registers,
         inputs=tuple(_input_check(given) for given in program.inputs),
         cells=program.cells,
@@ -137,7 +145,70 @@ def native_machine(
         buffer_limit=buffer_limit,
         thread_scale=thread_scale,
     )
+    if program.schedule is not None:
+        machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
+    machine.view = view
     return machine
+
+
+def runner_of(instruction: Instruction, native: bool = True) -> Runner:
+    """Return a function from input values to output values: the kernel where there is one and it is wanted."""
+    kernel = native_runner(instruction) if native else None
+    return python_runner(instruction) if kernel is None else kernel
+
+
+def native_runner(instruction: Instruction) -> Runner | None:
+    """Return a function from input values to output values that runs native code on its own, in fresh memory.
+
+    None where the instruction has no kernel, nor C code of its op.
+    """
+    if instruction.c_thunk is not None:
+        return instruction.c_thunk
+    if instruction.kernel is None or not HAS_RUNTIME:
+        return None
+    node = instruction.node
+    given = dict.fromkeys(instruction.inputs)
+    numbers = {register: i for i, register in enumerate((*given, *instruction.outputs))}
+    alone = replace(instruction, release=())
+
+    def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
+        return misfit(node, values) if error is None else error
+
+    code, _, _, _, payload = _encode(alone)
+    machine = _runtime.Machine(
+        n_registers=len(numbers),
+        inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
+        cells=(),
+        constants=(),
+        instructions=(
+            (
+                code,
+                tuple(numbers[r] for r in instruction.inputs),
+                tuple(numbers[r] for r in instruction.outputs),
+                (),
+                payload,
+            ),
+        ),
+        outputs=tuple(numbers[r] for r in instruction.outputs),
+        updates=(),
+        single=False,
+        on_irregular=_unused,
+        on_input=_as_it_is,
+        on_error=on_error,
+        finish=None,
+        buffer_limit=0,
+        thread_scale=1.0,
+    )
+    first = [instruction.inputs.index(register) for register in given]
+    return lambda values: machine.run([values[i] for i in first])
+
+
+def _as_it_is(index: int, value: Any) -> Any:
+    return value
+
+
+def _unused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise TypeError("the machine of one instruction is run, not called")
 
 
 def _number(dtype: str) -> int:
@@ -159,7 +230,7 @@ def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, 
 
 
 def _payload(instruction: Instruction) -> tuple[Code, Any]:
-    loaded, node = instruction.loaded, instruction.node
+    loaded = instruction.loaded
     match instruction.kernel:
         case Reorder(order, drop):
             axes = tuple(-1 if axis is None else axis for axis in order)
@@ -170,12 +241,19 @@ def _payload(instruction: Instruction) -> tuple[Code, Any]:
             return Code.REDUCTION, _reduction(kernel, loaded)
         case MatrixProduct(kind, dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address)
-    return _python_payload(node)
+    return _python_payload(instruction)
 
 
-def _python_payload(node: Apply) -> tuple[Code, Any]:
-    if has_own_thunk(node):
-        return Code.CALL, thunk_runner(node)
+def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
+    node, branch, thunk = instruction.node, instruction.branch, instruction.thunk
+    if instruction.c_thunk is not None:
+        specs = [array_spec_of(v) for v in node.outputs]
+        types = tuple(-1 if spec is None else _number(spec.dtype) for spec in specs)
+        return Code.THUNK, (instruction.c_thunk.capsule, types, tuple(0 if s is None else len(s.shape) for s in specs))
+    if branch is not None:
+        return Code.BRANCH, (branch.condition, branch.chosen, branch.otherwise)
+    if thunk is not None:
+        return (Code.LAZY, thunk.attempt) if thunk.lazy else (Code.CALL, thunk)
     if type(node.op) is DeepCopyOp:
         run = perform_runner(node)
         return Code.COPY, lambda value: run([value])[0]

@@ -9,9 +9,11 @@ import numpy as np
 
 from theano_graph import Variable
 
-from ._perform import as_value, has_own_thunk, perform_runner, thunk_runner
-from ._program import Hooks, Program, ProgramInput, array_spec_of
+from ._perform import as_value
+from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
+from ._schedule import Schedule
+from ._thunks import MachineView, python_runner
 
 
 class PythonMachine:
@@ -32,9 +34,8 @@ class PythonMachine:
         self.program = program
         self.hooks = hooks
         self.position_of_error = -1
-        self._runners = [
-            thunk_runner(i.node) if has_own_thunk(i.node) else perform_runner(i.node) for i in program.instructions
-        ]
+        self.view = MachineView(program, python_runner)
+        self._runners = [python_runner(x) for x in program.instructions]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments and return what the function returns."""
@@ -43,7 +44,8 @@ class PythonMachine:
             values = self.hooks.on_irregular(args, kwargs)
             if type(values) is not tuple:
                 return values
-        registers = self._execute(values)
+        registers = self._fill(values)
+        self._run(registers)
         outputs = [registers[r] for r in self.program.outputs]
         result: Any = outputs[0] if self.hooks.single and len(outputs) == 1 else outputs
         if self.hooks.finish is not None:
@@ -55,14 +57,23 @@ class PythonMachine:
         """Run the program on one value an input and return all outputs as a list."""
         if len(values) != len(self.program.inputs):
             raise TypeError(f"run() needs {len(self.program.inputs)} values, got {len(values)}")
-        registers = self._execute(values)
+        registers = self._fill(values)
+        self._run(registers)
         self._store(registers)
         return [registers[r] for r in self.program.outputs]
 
     def clear(self) -> None:
-        """Let go of memory kept for the next call; this machine keeps none."""
+        """Let go of memory kept for the next call; this machine keeps the operands of a failure only."""
+        self.view.clear()
 
-    def _execute(self, values: Sequence[Any]) -> list[Any]:
+    def __getattr__(self, name: str) -> Any:
+        # `view` itself is asked for here only while the object is being made.
+        if name == "view":
+            raise AttributeError(name)
+        return getattr(self.view, name)
+
+    def _fill(self, values: Sequence[Any]) -> list[Any]:
+        """Return the registers at the beginning of a call."""
         program = self.program
         registers: list[Any] = [None] * program.n_registers
         for i, (given, value) in enumerate(zip(program.inputs, values, strict=True)):
@@ -71,19 +82,45 @@ class PythonMachine:
             registers[register] = cell[0]
         for register, value in program.constants:
             registers[register] = value
+        return registers
+
+    def _run(self, registers: list[Any]) -> None:
+        """Run all instructions that a call needs."""
+        program = self.program
+        if program.schedule is not None:
+            LazyRun(program, program.schedule, registers, self._step).run()
+            return
         for i, instruction in enumerate(program.instructions):
-            operands = [registers[r] for r in instruction.inputs]
-            try:
-                results = self._runners[i](operands)
-            except BaseException as error:
-                self.position_of_error = i
-                annotate(error, program, i, operands)
-                raise
-            for register, value in zip(instruction.outputs, results, strict=True):
-                registers[register] = as_value(value)
+            self._step(i, registers)
             for register in instruction.release:
                 registers[register] = None
-        return registers
+
+    def _step(self, index: int, registers: list[Any], known: list[bool] | None = None) -> list[int] | None:
+        """Run one instruction; return None, or the inputs that it asks for when not all are known."""
+        instruction = self.program.instructions[index]
+        operands = [registers[r] for r in instruction.inputs]
+        try:
+            results = self._results(index, instruction, operands, known)
+        except BaseException as error:
+            self.position_of_error = index
+            self.view.note(index, operands)
+            annotate(error, self.program, index, operands)
+            raise
+        if isinstance(results, list) and known is not None:
+            return results
+        for register, value in zip(instruction.outputs, results, strict=True):
+            registers[register] = as_value(value)
+        return None
+
+    def _results(
+        self, index: int, instruction: Instruction, operands: list[Any], known: list[bool] | None
+    ) -> Sequence[Any]:
+        if known is None:
+            return self._runners[index](operands)
+        if instruction.branch is not None:
+            return instruction.branch.attempt(operands, known)
+        assert instruction.thunk is not None, "only these two kinds of instructions are lazy"
+        return instruction.thunk.attempt(operands, known)
 
     def _accept(self, index: int, given: ProgramInput, value: Any) -> Any:
         spec = array_spec_of(given.variable)
@@ -94,6 +131,73 @@ class PythonMachine:
     def _store(self, registers: Sequence[Any]) -> None:
         for register, cell in self.program.updates:
             cell[0] = registers[register]
+
+
+class LazyRun:
+    """One call of a program in which instructions ask for their inputs.
+
+    Parameters
+    ----------
+    program : Program
+    schedule : Schedule
+    registers : list
+        The values; what dies is replaced by None.
+    step : callable
+        ``(instruction number, registers, flags)`` runs one instruction. For a lazy one, the flags say which inputs are
+        known, and it returns the list of those that it wants, or None when it is done.
+    """
+
+    def __init__(self, program: Program, schedule: Schedule, registers: list[Any], step: Any) -> None:
+        self._program = program
+        self._schedule = schedule
+        self._registers = registers
+        self._step = step
+        self._done = [False] * len(program.instructions)
+        self._left = list(schedule.readers)
+        self._producer = {r: i for i, x in enumerate(program.instructions) for r in x.outputs}
+
+    def run(self) -> None:
+        """Run what the outputs need."""
+        for root in self._schedule.roots:
+            stack = [root]
+            while stack:
+                stack.extend(self._advance(stack))
+
+    def _advance(self, stack: list[int]) -> Sequence[int]:
+        """Run the instruction on top of the stack and take it off, or return what has to run before it."""
+        i = stack[-1]
+        missing = [] if self._done[i] else [j for j in self._schedule.needs[i] if not self._done[j]]
+        if self._done[i] or missing:
+            if not missing:
+                stack.pop()
+            return missing
+        instruction = self._program.instructions[i]
+        asked = self._step(i, self._registers, self._known(instruction) if instruction.lazy else None)
+        if asked is None:
+            self._done[i] = True
+            stack.pop()
+            self._release(instruction)
+            return []
+        missing = [self._producer[r] for r in (instruction.inputs[k] for k in asked) if not self._is_known(r)]
+        if not missing:
+            raise RuntimeError("a lazy operation asks for inputs that have been computed already")
+        return missing
+
+    def _is_known(self, register: int) -> bool:
+        producer = self._producer.get(register)
+        return producer is None or self._done[producer]
+
+    def _known(self, instruction: Instruction) -> list[bool]:
+        return [self._is_known(register) for register in instruction.inputs]
+
+    def _release(self, instruction: Instruction) -> None:
+        for register in instruction.release:
+            self._registers[register] = None
+        for register in instruction.inputs:
+            if self._schedule.readers[register]:
+                self._left[register] -= 1
+                if not self._left[register]:
+                    self._registers[register] = None
 
 
 def fits(variable: Variable, value: Any) -> bool:

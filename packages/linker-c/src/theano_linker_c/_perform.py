@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op
+from theano_graph import Apply, Op, compose
 
 Runner = Callable[[list[Any]], Sequence[Any]]
+Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
 
 
 def has_own_thunk(node: Apply) -> bool:
@@ -18,27 +21,84 @@ def has_own_thunk(node: Apply) -> bool:
     return own is not None and getattr(own, "__func__", own) is not getattr(Op, "make_thunk", None)
 
 
-def thunk_runner(node: Apply) -> Runner:
-    """Return a function from input values to output values that runs the thunk which the op makes."""
-    variables = (*node.inputs, *node.outputs)
-    storage: dict[Any, list[Any]] = {variable: [None] for variable in variables}
-    computed: dict[Any, list[bool]] = {variable: [False] for variable in variables}
+def call_make_thunk(
+    node: Apply,
+    storage: dict[Any, list[Any]],
+    computed: dict[Any, list[Any]],
+    no_recycling: list[Any],
+    impl: str | None = None,
+) -> Any:
+    """Call the op's `make_thunk`, with `impl` where it takes that."""
     make_thunk: Any = node.op.make_thunk
-    thunk = make_thunk(node, storage, computed, [])
+    arguments = (node, storage, computed, no_recycling)
+    try:
+        inspect.signature(make_thunk).bind(*arguments, impl)
+    except TypeError:
+        return make_thunk(*arguments)
+    return make_thunk(*arguments, impl)
 
-    def run(values: list[Any]) -> list[Any]:
-        for variable, value in zip(node.inputs, values, strict=True):
-            storage[variable][0], computed[variable][0] = value, True
-        for variable in node.outputs:
-            storage[variable][0], computed[variable][0] = None, False
-        try:
-            thunk()
-            return [storage[variable][0] for variable in node.outputs]
-        finally:
-            for variable in variables:
-                storage[variable][0] = None
 
-    return run
+class OwnThunk:
+    """The thunk that an op made for a node, with the storage it works on.
+
+    Calls from several threads wait for each other, since the storage is one.
+
+    Parameters
+    ----------
+    node : Apply
+    impl : str or None
+        Which implementation the op is asked for; "py" where native code is not wanted.
+
+    Attributes
+    ----------
+    lazy : bool
+        Whether the thunk asks for its inputs.
+    """
+
+    def __init__(self, node: Apply, impl: str | None = None) -> None:
+        variables = dict.fromkeys((*node.inputs, *node.outputs))
+        self._node = node
+        self._storage: dict[Any, list[Any]] = {variable: [None] for variable in variables}
+        self._computed: dict[Any, list[Any]] = {variable: [False] for variable in variables}
+        self._thunk = call_make_thunk(node, self._storage, self._computed, [], impl)
+        self._lock = threading.RLock()
+        self._running = False
+        self.lazy = bool(getattr(self._thunk, "lazy", False))
+
+    def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the outputs for values of all inputs."""
+        answer = self.attempt(values, [True] * len(values))
+        if isinstance(answer, list):
+            raise RuntimeError("a lazy operation asks for inputs that have been computed already")
+        return answer
+
+    def attempt(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+        """Return the outputs as a tuple, or the list of the inputs that the thunk asks for."""
+        with self._lock:
+            if self._running:
+                raise RuntimeError(
+                    compose(
+                        f"{self._node.op}: its thunk was called again while it was running",
+                        mend="let the operation not call the function that it is part of.",
+                    )
+                )
+            self._running = True
+            try:
+                return self._run(values, known)
+            finally:
+                self._running = False
+                for cell in self._storage.values():
+                    cell[0] = None
+
+    def _run(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+        for variable, value, there in zip(self._node.inputs, values, known, strict=True):
+            self._storage[variable][0], self._computed[variable][0] = value, bool(there)
+        for variable in self._node.outputs:
+            self._computed[variable][0] = False
+        wanted = self._thunk()
+        if self.lazy and wanted:
+            return [int(i) for i in wanted]
+        return tuple(self._storage[variable][0] for variable in self._node.outputs)
 
 
 def params_of(node: Apply) -> tuple[Any, ...]:

@@ -8,6 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from theano_graph import Apply, Variable
 
+from ._perform import OwnThunk
+from ._schedule import Branch, Schedule
+from .cop import CThunk
 from .kernels import Kernel, LoadedKernel
 
 
@@ -47,6 +50,12 @@ class Instruction:
         Native form; None runs the op's own Python code.
     loaded : LoadedKernel or None
         Machine code of the kernel, where it needs any.
+    thunk : OwnThunk or None
+        What the op's own `make_thunk` made.
+    branch : Branch or None
+        The form in which a machine chooses between inputs itself.
+    c_thunk : CThunk or None
+        The op's own C code, compiled.
     """
 
     node: Apply
@@ -55,6 +64,19 @@ class Instruction:
     release: tuple[int, ...]
     kernel: Kernel | None = None
     loaded: LoadedKernel | None = None
+    thunk: OwnThunk | None = None
+    branch: Branch | None = None
+    c_thunk: CThunk | None = None
+
+    @property
+    def lazy(self) -> bool:
+        """Whether the instruction can ask for its inputs."""
+        return self.branch is not None or (self.thunk is not None and self.thunk.lazy)
+
+    @property
+    def native(self) -> bool:
+        """Whether it runs without Python code of the op."""
+        return self.kernel is not None or self.c_thunk is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +124,8 @@ class Program:
     outputs : tuple of int
     updates : tuple of (int, list)
         Registers that are stored in one-element lists when everything has succeeded.
+    schedule : Schedule or None
+        Of a program with instructions that ask for their inputs; without one, all instructions run in their order.
     """
 
     instructions: tuple[Instruction, ...]
@@ -111,6 +135,7 @@ class Program:
     constants: tuple[tuple[int, Any], ...]
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, list[Any]], ...]
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable, describe
+from theano_graph import Apply, Variable, describe
 
 from ._program import Program
 
@@ -49,9 +49,8 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     return error
 
 
-def misfit(program: Program, index: int, values: Sequence[Any]) -> BaseException:
+def misfit(node: Apply, values: Sequence[Any]) -> BaseException:
     """Return the error for operands that a native kernel refused: the one that the op's own Python code raises."""
-    node = program.instructions[index].node
     try:
         node.op.perform(node, list(values), [[None] for _ in node.outputs])
     except Exception as error:  # noqa: BLE001  (whatever the op says is handed on)

@@ -7,7 +7,6 @@ layers register their rewrites in :data:`optdb`; a mode finds them the next time
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 from theano_graph import FunctionGraph, TheanoError, compose, config
@@ -23,6 +22,7 @@ from theano_optimize import (
 )
 
 from . import _flags_modes as _flags_modes
+from .linkers import Linker as Linker
 
 __all__ = [
     "FAST_COMPILE",
@@ -47,31 +47,6 @@ class ModeError(TheanoError, ValueError):
     """There is no mode, linker or optimizer of the given name, or a name is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Linker:
-    """What runs an optimized graph.
-
-    Parameters
-    ----------
-    name : str
-        Name of the linker.
-    native : bool
-        True: the C runtime with native kernels, where they can be built. False: the Python machine.
-    allow_gc : bool or None
-        Whether intermediate results are freed; None follows the flag `allow_gc`.
-    native_only : bool
-        True: an op without native form is an error.
-    """
-
-    name: str
-    native: bool = True
-    allow_gc: bool | None = None
-    native_only: bool = False
-
-    def __str__(self) -> str:
-        return self.name
-
-
 predefined_linkers: dict[str, Linker] = {}
 """The linkers that may be given by name."""
 
@@ -93,14 +68,20 @@ def _add(table: dict[Any, Any], name: str, item: Any, kind: str) -> None:
     table[name] = item
 
 
-for _name in ("cvm", "c|py", "clpy"):
-    register_linker(_name, Linker(_name))
-for _name in ("cvm_nogc", "c|py_nogc", "clpy_nogc"):
-    register_linker(_name, Linker(_name, allow_gc=False))
-for _name in ("vm", "py"):
-    register_linker(_name, Linker(_name, native=False))
-register_linker("vm_nogc", Linker("vm_nogc", native=False, allow_gc=False))
-register_linker("c", Linker("c", allow_gc=False, native_only=True))
+# "cvm" and "vm" evaluate lazily; with the others, operations such as ifelse get all of their inputs.
+for _name, _made in {
+    "cvm": Linker("cvm"),
+    "cvm_nogc": Linker("cvm_nogc", allow_gc=False),
+    "vm": Linker("vm", native=False),
+    "vm_nogc": Linker("vm_nogc", native=False, allow_gc=False),
+    "c|py": Linker("c|py", lazy=False),
+    "clpy": Linker("clpy", lazy=False),
+    "c|py_nogc": Linker("c|py_nogc", allow_gc=False, lazy=False),
+    "clpy_nogc": Linker("clpy_nogc", allow_gc=False, lazy=False),
+    "c": Linker("c", allow_gc=False, native_only=True, lazy=False),
+    "py": Linker("py", native=False, lazy=False),
+}.items():
+    register_linker(_name, _made)
 
 optdb = SequenceDatabase("optdb")
 """All rewrites, in the order of their phases. Its databases `canonicalize`, `stabilize`, `specialize` and
@@ -117,6 +98,7 @@ optdb.register("stabilize", EquilibriumDatabase("stabilize"), *_MOST, "Stabiliza
 optdb.register("specialize", EquilibriumDatabase("specialize"), *_MOST, position=Phase.SPECIALIZE)
 optdb.register("uncanonicalize", EquilibriumDatabase("uncanonicalize"), *_MOST, position=Phase.UNCANONICALIZE)
 optdb.register("merge2", MergeRewriter(), *_ALL, "merge", position=Phase.FUSE)
+optdb.register("add_destroy_handler", AddDestroyHandler(), "fast_run", "inplace", position=Phase.ADD_DESTROY)
 optdb.register("merge3", MergeRewriter(), *_ALL, "merge", position=Phase.FINAL_MERGE)
 
 _EMPTY = RewriteQuery([])

@@ -19,20 +19,27 @@ from ._program import (
     array_spec_of as array_spec_of,
 )
 from ._run_errors import annotate as annotate
+from ._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from ._thunks import MachineView as MachineView, Thunk as Thunk
 
 __all__ = [
     "HAS_RUNTIME",
     "Accepts",
     "ArraySpec",
+    "Branch",
     "HasArraySpec",
     "Hooks",
     "Instruction",
     "Machine",
+    "MachineView",
     "Program",
     "ProgramInput",
     "PythonMachine",
+    "Schedule",
+    "Thunk",
     "annotate",
     "array_spec_of",
+    "lazy_form",
     "lower",
     "make_machine",
     "native_machine",

@@ -183,6 +183,7 @@ class TestReferences(unittest.TestCase):
             native(value, value)
         with self.assertRaises(ValueError):
             native(value, np.ones(4))
+        native.clear()  # a failure keeps its operands to be looked at
         self.assertEqual(sys.getrefcount(value), before)
 
     def test_memory_stays_level(self) -> None:

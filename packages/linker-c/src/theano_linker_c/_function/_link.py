@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,12 @@ from theano_graph import FunctionGraph, compose, config
 from .._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
-from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower, make_machine
+from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower
 from ._collect import Signature
 from ._io import In
+
+#: Elements from which it was measured to pay that threads share an addition; the default of the flag.
+_MEASURED_SIZE = 200000
 
 
 @dataclass(frozen=True)
@@ -108,18 +111,22 @@ def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> M
         n_outputs=wiring.n_outputs,
         accepts=wiring.accepts,
         native=linker.native and HAS_RUNTIME,
+        lazy=linker.lazy,
     )
     if linker.native_only:
         _check_native(program, linker, where)
-    allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc
-    limit = {} if allow_gc else {"buffer_limit": sys.maxsize}
-    return make_machine(program, wiring.hooks, native=linker.native, **limit)
+    return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+
+
+def _thread_scale() -> float:
+    """Return by how much the flags raise the amount of work from which threads are used."""
+    return float(config.openmp_elemwise_minsize) / _MEASURED_SIZE if config.openmp else math.inf
 
 
 def _check_native(program: Program, linker: Linker, where: str) -> None:
     for instruction in program.instructions:
         node = instruction.node
-        if instruction.kernel is None and not isinstance(node.op, DeepCopyOp):
+        if not instruction.native and not isinstance(node.op, DeepCopyOp):
             made = f" made at {node.origin}" if node.origin is not None else ""
             raise ModeError(
                 compose(

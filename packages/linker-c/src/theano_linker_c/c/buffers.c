@@ -167,6 +167,26 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value) {
     Py_DECREF(value);
 }
 
+/* Take out the array that an earlier call left in a register, for code that looks itself whether its shape fits: when
+ * nobody else sees it, and dtype and number of dimensions are still right. A new reference, or NULL. */
+PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim) {
+    PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
+    if (array == NULL || Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim ||
+        !is_plain(array))
+        return NULL;
+    Py_INCREF(array);
+    buffer_drop(m, reg);
+    return (PyObject *)array;
+}
+
+/* Keep the array in a register for the next call, when it is one that `buffer_recall` may give back. */
+void buffer_offer(Machine *m, Frame *f, int reg) {
+    PyObject *value = f->registers[reg];
+    if (m->buffer_limit > 0 && Py_REFCNT(value) == 1 && PyArray_CheckExact(value) &&
+        is_plain((PyArrayObject *)value) && buffer_keep(m, reg, (PyArrayObject *)value))
+        f->home[reg] = reg;
+}
+
 void buffers_clear(Machine *m) {
     if (m->buffers != NULL)
         for (int reg = 0; reg < m->n_registers; reg++)

@@ -51,8 +51,11 @@ static void machine_dealloc(PyObject *self) {
 }
 
 static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
+    Machine *m = (Machine *)self;
     (void)unused;
-    buffers_clear((Machine *)self);
+    buffers_clear(m);
+    if (m->view != NULL && m->view != Py_None)
+        return PyObject_CallMethod(m->view, "clear", NULL);
     Py_RETURN_NONE;
 }
 

@@ -35,7 +35,8 @@ enum {
     CODE_CALL = 6,
     CODE_LAZY = 7,
     CODE_BRANCH = 8,
-    CODE_COUNT = 9
+    CODE_THUNK = 9,
+    CODE_COUNT = 10
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -115,6 +116,8 @@ PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int nd
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_take_over(Machine *m, Frame *f, int from, int to);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
+PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
+void buffer_offer(Machine *m, Frame *f, int reg);
 void buffers_clear(Machine *m);
 void offer_inputs(const Machine *m, Frame *f);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
@@ -141,6 +144,7 @@ int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
+int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);

@@ -1,0 +1,136 @@
+"""Lazy programs: what each instruction needs before it runs, when some instructions ask for their inputs themselves.
+
+An op says that it is lazy in one of two ways. A rule in :data:`lazy_form` describes it as a :class:`Branch`, which both
+machines run themselves; or the thunk that its `make_thunk` returns has the attribute ``lazy = True``, and answers each
+call with the list of the inputs that it wants next, or with nothing when its outputs are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, RuleTable, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A node whose outputs are one of two groups of its inputs, as another input says.
+
+    The op's `view_map` has to say that output k may be a view of ``chosen[k]`` and of ``otherwise[k]``.
+
+    Attributes
+    ----------
+    condition : int
+        Number of the input that decides; anything that has a truth value.
+    chosen : tuple of int
+        For each output, the input that it is where the condition is true.
+    otherwise : tuple of int
+        The same where it is false.
+    """
+
+    condition: int
+    chosen: tuple[int, ...]
+    otherwise: tuple[int, ...]
+
+    def attempt(self, values: Sequence[Any], known: Sequence[bool]) -> list[int] | tuple[Any, ...]:
+        """Return the outputs as a tuple, or the list of the inputs that are needed for them and not known."""
+        if not known[self.condition]:
+            return [self.condition]
+        wanted = self.chosen if values[self.condition] else self.otherwise
+        missing = [i for i in wanted if not known[i]]
+        return missing or tuple(values[i] for i in wanted)
+
+
+lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
+"""Op class -> its form as a :class:`Branch`, or None for a node that is to run with all of its inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """In which order a lazy program may run, and when its registers die.
+
+    Attributes
+    ----------
+    roots : tuple of int
+        Instructions that every call needs, in order.
+    needs : tuple of tuple of int
+        For each instruction, earlier ones that have to run before it. What a lazy instruction asks for is not here.
+    readers : tuple of int
+        For each register, how many times instructions read it; 0 where nothing is to be counted, because the register
+        is kept or one instruction alone lets go of it.
+    """
+
+    roots: tuple[int, ...]
+    needs: tuple[tuple[int, ...], ...]
+    readers: tuple[int, ...]
+
+
+def make_schedule(
+    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int], lazy: Mapping[int, Branch | None]
+) -> tuple[Schedule, list[tuple[int, ...]]]:
+    """Return the schedule of a program, and which registers each instruction lets go of.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    order : sequence of Apply
+        The nodes, one an instruction.
+    registers : mapping of Variable to int
+    lazy : mapping of int to Branch or None
+        The lazy instructions; None for those that run by a thunk.
+    """
+    position = {node: i for i, node in enumerate(order)}
+    before = fgraph.orderings()
+    needs = []
+    for i, node in enumerate(order):
+        wanted = {position[other] for other in before.get(node, ()) if other in position}
+        wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
+        needs.append(tuple(sorted(wanted)))
+    readers, release = _deaths(fgraph, order, registers)
+    return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers), release
+
+
+def _strict_inputs(node: Apply, index: int, lazy: Mapping[int, Branch | None]) -> Sequence[Variable]:
+    if index not in lazy:
+        return node.inputs
+    branch = lazy[index]
+    return [] if branch is None else [node.inputs[branch.condition]]
+
+
+def _always_needed(
+    fgraph: FunctionGraph, position: Mapping[Apply, int], needs: Sequence[Sequence[int]]
+) -> tuple[int, ...]:
+    stack = [position[v.owner] for v in fgraph.outputs if v.owner in position]
+    found: set[int] = set()
+    while stack:
+        i = stack.pop()
+        if i not in found:
+            found.add(i)
+            stack.extend(needs[i])
+    return tuple(sorted(found))
+
+
+def _deaths(
+    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    kept = set(fgraph.outputs)
+    edges: dict[Variable, list[int]] = {v: [] for v in registers}
+    made: dict[Variable, int] = {}
+    for i, node in enumerate(order):
+        made.update((v, i) for v in node.outputs)
+        for v in node.inputs:
+            edges[v].append(i)
+    readers, release = [0] * len(registers), [list[int]() for _ in order]
+    for v, register in registers.items():
+        if v in kept or isinstance(v, Constant):
+            continue
+        distinct = set(edges[v])
+        if len(distinct) > 1:
+            readers[register] = len(edges[v])
+        elif distinct:
+            release[distinct.pop()].append(register)
+        elif v in made:
+            release[made[v]].append(register)
+    return tuple(readers), [tuple(found) for found in release]

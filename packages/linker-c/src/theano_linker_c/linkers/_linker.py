@@ -1,0 +1,88 @@
+"""What a linker is: the choice of the machine that runs a program."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from dataclasses import dataclass
+from typing import Any, Self
+
+from theano_graph import FunctionGraph, config
+
+from .. import _flags_modes as _flags_modes
+from ..program import Hooks, Machine, Program, make_machine
+from ._accepted import AcceptedGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Linker:
+    """What runs an optimized graph.
+
+    Parameters
+    ----------
+    name : str
+        Name of the linker.
+    native : bool
+        True: the C runtime with native kernels, where they can be built. False: the Python machine.
+    allow_gc : bool or None
+        Whether intermediate results are freed; None follows the flag `allow_gc`.
+    native_only : bool
+        True: an op without native form is an error.
+    lazy : bool
+        Whether operations that ask for their inputs (as `ifelse` does) may leave inputs uncomputed.
+
+    Examples
+    --------
+    >>> from theano_linker_c import Linker
+    >>> Linker("mine", native=False).clone(allow_gc=False).allow_gc
+    False
+    """
+
+    name: str
+    native: bool = True
+    allow_gc: bool | None = None
+    native_only: bool = False
+    lazy: bool = True
+
+    @property
+    def frees(self) -> bool:
+        """Whether intermediate results are freed, the flag `allow_gc` being asked where the linker does not say."""
+        return bool(config.allow_gc) if self.allow_gc is None else self.allow_gc
+
+    def machine(
+        self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0
+    ) -> Machine:
+        """Return a machine for a program.
+
+        Parameters
+        ----------
+        program : Program
+        hooks : Hooks
+        fgraph : FunctionGraph
+            The graph that the program was made of.
+        thread_scale : float
+            How much more work than usual an instruction must have before several threads share it; infinity: never.
+        """
+        limit = {} if self.frees else {"buffer_limit": sys.maxsize}
+        return make_machine(program, hooks, native=self.native, thread_scale=thread_scale, **limit)
+
+    def clone(self, allow_gc: bool | None = None) -> Self:
+        """Return a linker like this one that frees, or does not free, intermediate results."""
+        twin = copy.copy(self)
+        if allow_gc is not None:
+            object.__setattr__(twin, "allow_gc", allow_gc)
+        return twin
+
+    def accept(self, fgraph: FunctionGraph, no_recycling: Any = ()) -> AcceptedGraph:
+        """Return `fgraph` together with this linker, ready to make a thunk.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        no_recycling : sequence of Variable
+            Outputs whose memory is not to be used again by the next call; true of all outputs here.
+        """
+        return AcceptedGraph(self, fgraph)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,114 @@
+"""A machine that hands every node, as a thunk, to somebody who runs it: for looking at values as they are computed."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano_graph import compose
+
+from .._machine_native import runner_of
+from .._perform import Runner, as_value
+from .._program import Hooks, Instruction, Program
+from .._thunks import MachineView, Thunk, python_runner
+from ..program import PythonMachine
+
+Around = Callable[..., None]
+
+
+class StepMachine(PythonMachine):
+    """Runs a program node by node through thunks. Native kernels run one at a time, each in memory of its own.
+
+    Parameters
+    ----------
+    program : Program
+    hooks : Hooks
+    around : callable
+        ``around(i, node, *thunks)`` is called for each node that runs; it has to call the thunks itself.
+    natives : sequence of bool
+        For each thunk that a node has, whether it runs the native kernel where there is one. The first gives the
+        results; the others compute the same on storage of their own.
+    allow_gc : bool
+        Whether storage is emptied when nothing reads it any more, and at the end of a call.
+    on_call : callable, optional
+        Called with the cells of all inputs before the first node runs.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        hooks: Hooks,
+        around: Around,
+        natives: Sequence[bool] = (True,),
+        *,
+        allow_gc: bool = True,
+        on_call: Callable[[MachineView], None] | None = None,
+    ) -> None:
+        super().__init__(program, hooks)
+        self._around = around
+        self._allow_gc = allow_gc
+        self._on_call = on_call
+        self._views = [
+            MachineView(program, _native if native else python_runner, [[None] for _ in range(program.n_registers)])
+            for native in natives
+        ]
+        self.view = self._views[0]
+        self._groups: list[tuple[Thunk, ...]] = list(zip(*(view.thunks for view in self._views), strict=True))
+        self._lock = threading.Lock()
+
+    def _run(self, registers: list[Any]) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                compose(
+                    "the function is being called already, and each of its values has one place while it is watched",
+                    mend="call it from one thread at a time, or compile it in another mode.",
+                )
+            )
+        try:
+            self._begin(registers)
+            super()._run(registers)
+        finally:
+            self._lock.release()
+        if self._allow_gc:
+            self._empty()
+
+    def _begin(self, registers: list[Any]) -> None:
+        self._empty()
+        for number, view in enumerate(self._views):
+            for cell, value in zip(view.cells, registers, strict=True):
+                # What one thunk overwrites, the others have to see as it was.
+                cell[0] = value if number == 0 else copy.deepcopy(value)
+        if self._on_call is not None:
+            self._on_call(self.view)
+
+    def _empty(self) -> None:
+        for view in self._views:
+            view.clear()
+
+    def _results(
+        self, index: int, instruction: Instruction, operands: list[Any], known: list[bool] | None
+    ) -> Sequence[Any]:
+        if known is not None:
+            asked = super()._results(index, instruction, operands, known)
+            if isinstance(asked, list):
+                return asked
+        thunks = self._groups[index]
+        self._around(index, instruction.node, *thunks)
+        for thunk in thunks:
+            for cell in thunk.outputs:
+                cell[0] = as_value(cell[0])
+        results = tuple(cell[0] for cell in thunks[0].outputs)
+        if self._allow_gc:
+            self._let_go(instruction.release)
+        return results
+
+    def _let_go(self, registers: Sequence[int]) -> None:
+        for view in self._views:
+            for register in registers:
+                view.cells[register][0] = None
+
+
+def _native(instruction: Instruction) -> Runner:
+    return runner_of(instruction)
