@@ -53,6 +53,14 @@ from ._node_rewriter import (
     TransformResult as TransformResult,
     node_rewriter as node_rewriter,
 )
+from ._origins import (
+    AddOriginGuard as AddOriginGuard,
+    OriginGuard as OriginGuard,
+    OriginPolicy as OriginPolicy,
+    chosen_nodes as chosen_nodes,
+    copy_origin as copy_origin,
+    without_origin as without_origin,
+)
 from ._pattern import PatternRewriter as PatternRewriter
 from ._profile import (
     RewriteDetails as RewriteDetails,
@@ -61,6 +69,7 @@ from ._profile import (
 )
 from ._profile_report import profile_report as profile_report
 from ._query import RewriteQuery as RewriteQuery
+from ._single import rewrite_node as rewrite_node
 from ._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
 from ._trace import RewriteEvent as RewriteEvent, RewriteTrace as RewriteTrace
 from ._walk import WalkRewriter as WalkRewriter
@@ -68,6 +77,7 @@ from ._walk import WalkRewriter as WalkRewriter
 register_library(__file__)
 
 __all__ = [
+    "AddOriginGuard",
     "ChangeTracker",
     "AddDestroyHandler",
     "ConstantFolding",
@@ -86,6 +96,8 @@ __all__ = [
     "MergeRewriter",
     "NodeRewriter",
     "OnError",
+    "OriginGuard",
+    "OriginPolicy",
     "PatternError",
     "PatternRewriter",
     "Phase",
@@ -112,12 +124,16 @@ __all__ = [
     "TransformResult",
     "WalkDatabase",
     "WalkRewriter",
+    "chosen_nodes",
     "constant_folding",
     "constant_scalar",
+    "copy_origin",
     "destroyed_inputs",
     "fast_inplace_check",
     "is_destroyed",
     "node_rewriter",
     "pattern_of",
     "profile_report",
+    "rewrite_node",
+    "without_origin",
 ]

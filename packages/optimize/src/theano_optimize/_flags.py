@@ -28,3 +28,9 @@ add_flag(
     StrFlag(""),
     fixed=True,
 )
+add_flag(
+    "check_stack_trace",
+    "What happens to a node made by rewriting that does not say where it comes from: nothing is checked, it is marked "
+    "with the rewrite (log), also with a warning (warn), or it is an error (raise).",
+    EnumFlag("off", "log", "warn", "raise"),
+)
