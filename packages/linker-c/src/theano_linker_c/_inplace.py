@@ -1,63 +1,22 @@
 """Nodes that overwrite an input: run after all other readers, and never on memory that is not theirs.
 
-A variable and its views form one *version* of a piece of memory; the output of a node that overwrites it starts the
-next. A version may be overwritten once, after all its readers have run, and only if it is not an output itself and not
-memory of the caller, of a constant or of a shared variable. Where one of these fails, the node gets a copy.
+What is legal is decided by the :class:`~theano_optimize.DestroyHandler`; where it refuses a node, the node gets a copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable
 
-from theano_graph import Apply, Constant, CycleError, Feature, FunctionGraph, Variable, view_roots
+from theano_graph import Apply, FunctionGraph
+from theano_optimize import DestroyHandler, Supervisor, destroyed_inputs
 
 from .ops import deep_copy_op
 
 
-class ReadersFirst(Feature):
-    """Orders the readers of a piece of memory before the node that overwrites it."""
-
-    def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
-        """Return, for each node that overwrites an input, the other readers of that input and its views."""
-        found: dict[Apply, list[Apply]] = {}
-        for node in destroyers(fgraph):
-            before: dict[Apply, None] = {}
-            for index in destroyed_inputs(node):
-                for variable in _version(fgraph, node.inputs[index]):
-                    before.update((c, None) for c, _ in fgraph.clients(variable) if isinstance(c, Apply))
-            before.pop(node, None)
-            found[node] = list(before)
-        return found
-
-
-def destroyers(fgraph: FunctionGraph) -> list[Apply]:
-    """Return the nodes of `fgraph` that overwrite an input, in the order in which they came in."""
-    return [node for node in fgraph.apply_nodes if node.op.destroy_map]
-
-
-def destroyed_inputs(node: Apply) -> list[int]:
-    """Return the numbers of the inputs that `node` overwrites."""
-    return sorted({i for inputs in node.op.destroy_map.values() for i in inputs})
-
-
-def _views_of(fgraph: FunctionGraph, variable: Variable) -> Iterator[Variable]:
-    for client, i in fgraph.clients(variable):
-        if isinstance(client, Apply) and client.op.view_map:
-            for output, sources in client.op.view_map.items():
-                if i in sources:
-                    yield client.outputs[output]
-
-
-def _version(fgraph: FunctionGraph, variable: Variable) -> list[Variable]:
-    """Return the variables that hold the same version of the same memory as `variable`."""
-    found: dict[Variable, None] = {}
-    stack = list(view_roots(variable))
-    while stack:
-        v = stack.pop()
-        if v not in found:
-            found[v] = None
-            stack.extend(_views_of(fgraph, v))
-    return list(found)
+def supervise(fgraph: FunctionGraph, mutable: Collection[int]) -> None:
+    """Have rewriting keep its hands off all inputs but those with the numbers in `mutable`."""
+    if not any(isinstance(f, Supervisor) for f in fgraph.features):
+        fgraph.attach_feature(Supervisor(v for i, v in enumerate(fgraph.inputs) if i not in mutable))
 
 
 def protect_overwritten(fgraph: FunctionGraph, mutable: Collection[int]) -> None:
@@ -70,44 +29,27 @@ def protect_overwritten(fgraph: FunctionGraph, mutable: Collection[int]) -> None
     mutable : collection of int
         Numbers of the inputs of `fgraph` that may be overwritten.
     """
-    nodes = destroyers(fgraph)
+    nodes = [node for node in fgraph.apply_nodes if node.op.destroy_map]
     if not nodes:
         return
-    if not any(isinstance(f, ReadersFirst) for f in fgraph.features):
-        fgraph.attach_feature(ReadersFirst())
-    fixed = {v for i, v in enumerate(fgraph.inputs) if i not in mutable}
+    supervise(fgraph, mutable)
+    handler = _handler(fgraph)
     for node in nodes:
-        for index in destroyed_inputs(node):
-            if _may_not_overwrite(fgraph, node, index, fixed):
-                _copy_input(fgraph, node, index)
-    _break_cycles(fgraph)
+        while refused := handler.refused_inputs(fgraph, node):
+            _copy_inputs(fgraph, node, refused[:1])
+    for node in nodes:
+        if handler.conflict(fgraph, node) is not None:
+            _copy_inputs(fgraph, node, destroyed_inputs(node))
 
 
-def _may_not_overwrite(fgraph: FunctionGraph, node: Apply, index: int, fixed: set[Variable]) -> bool:
-    version = _version(fgraph, node.inputs[index])
-    for variable in version:
-        if variable in fixed or isinstance(variable, Constant):
-            return True
-        for client, i in fgraph.clients(variable):
-            if not isinstance(client, Apply):
-                return True
-            if (client is not node or i != index) and client.op.destroy_map and i in destroyed_inputs(client):
-                return True
-            if client is node and i != index:
-                return True
-    return False
+def _handler(fgraph: FunctionGraph) -> DestroyHandler:
+    found = next((f for f in fgraph.features if isinstance(f, DestroyHandler)), None)
+    if found is None:
+        found = DestroyHandler()
+        fgraph.attach_feature(found)
+    return found
 
 
-def _copy_input(fgraph: FunctionGraph, node: Apply, index: int) -> None:
-    fgraph.change_input(node, index, deep_copy_op(node.inputs[index]), reason="protect_overwritten")
-
-
-def _break_cycles(fgraph: FunctionGraph) -> None:
-    """Give copies to nodes that would have to run before what they depend on, until an order exists."""
-    for node in destroyers(fgraph):
-        try:
-            fgraph.toposort()
-            return
-        except CycleError:
-            for index in destroyed_inputs(node):
-                _copy_input(fgraph, node, index)
+def _copy_inputs(fgraph: FunctionGraph, node: Apply, indices: Iterable[int]) -> None:
+    for index in indices:
+        fgraph.change_input(node, index, deep_copy_op(node.inputs[index]), reason="protect_overwritten")

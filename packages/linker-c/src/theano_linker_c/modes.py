@@ -11,6 +11,7 @@ from typing import Any
 
 from theano_graph import FunctionGraph, TheanoError, compose, config
 from theano_optimize import (
+    AddDestroyHandler,
     EquilibriumDatabase,
     GraphRewriter,
     MergeRewriter,

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from theano_graph import Apply, FunctionGraph, Variable
 
-
-def inputs_of_map(index_map: Mapping[int, Sequence[int]], index: int | None = None) -> set[int]:
-    """Return the input numbers in a view or destroy map, for one output or for all."""
-    return {i for output, inputs in index_map.items() if index is None or output == index for i in inputs}
+from ._destroy._maps import destroyed_inputs
 
 
 def is_destroyed(fgraph: FunctionGraph, variable: Variable) -> bool:
@@ -28,11 +23,11 @@ def is_destroyed(fgraph: FunctionGraph, variable: Variable) -> bool:
         for client, i in fgraph.clients(stack.pop()):
             if not isinstance(client, Apply):
                 continue
-            if i in inputs_of_map(client.op.destroy_map):
+            if i in destroyed_inputs(client):
                 return True
             if client.op.view_map:
                 for output in client.outputs:
-                    if output not in seen and i in inputs_of_map(client.op.view_map, output.index):
+                    if output not in seen and i in client.op.view_map.get(output.index, ()):
                         seen.add(output)
                         stack.append(output)
     return False

@@ -224,6 +224,22 @@ class DestroyHandler(Feature):
             del sequencer.unchecked[node]
         sequencer.settled()
 
+    def refused_inputs(self, fgraph: FunctionGraph, node: Apply) -> list[int]:
+        """Return the numbers of the inputs that `node` must not overwrite wherever it runs; empty if there are none.
+
+        Another node that overwrites the same, an owner, or another input in the same memory are reasons; that other
+        readers cannot run first is none, see :meth:`conflict`.
+        """
+        versions = self._known(fgraph)[0]
+        refused = []
+        for i in destroyed_inputs(node):
+            root = versions.root_of(node.inputs[i])
+            try:
+                self._check_version(fgraph, versions, root)
+            except InconsistencyError:
+                refused.append(i)
+        return refused
+
     def conflict(self, fgraph: FunctionGraph, node: Apply) -> InconsistencyError | None:
         """Return why `node` must not overwrite what it overwrites, or None where it may."""
         versions, sequencer = self._known(fgraph)
