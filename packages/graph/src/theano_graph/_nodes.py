@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
 from ._errors import GraphError, compose
-from ._origin import Origin, current_origin
+from ._node_state import deep_copy, in_order, new_node, slot_values, with_same_slots
+from ._origin import Origin, current_origin, with_origin
 from ._pickling import Ancestors, is_covered
 from ._type import Type
 
@@ -94,9 +95,15 @@ class Node:
         return []
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        ancestors = None if is_covered(self) else Ancestors(lambda: _in_order(self))
-        state = {slot: getattr(self, slot) for slot in _state_slots(type(self)) if hasattr(self, slot)}
-        return (_new_node, (type(self),), (ancestors, state, getattr(self, "__dict__", None)))
+        ancestors = None if is_covered(self) else Ancestors(lambda: in_order(self))
+        state = dict(slot_values(self))
+        return (new_node, (type(self),), (ancestors, state, getattr(self, "__dict__", None)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        for node in in_order(self, memo):
+            if id(node) not in memo:
+                deep_copy(node, memo)
+        return memo[id(self)]
 
     def __setstate__(self, saved: tuple[Any, dict[str, Any], dict[str, Any] | None]) -> None:
         _, state, attributes = saved
@@ -172,7 +179,7 @@ class Variable(Node):
 
     def clone(self) -> Any:
         """Return a variable like this one, without an owner; name and tag are copied."""
-        new = self.type.variable_class(self.type, name=self.name)
+        new = with_origin(lambda: self.type.variable_class(self.type, name=self.name), self.origin)
         _copy_marks(self, new)
         return new
 
@@ -261,11 +268,7 @@ class Constant(AtomicVariable):
 
     def clone(self) -> Any:
         """Return a constant that shares the data of this one."""
-        new = type(self).__new__(type(self))
-        for slot in _state_slots(type(self)):
-            if hasattr(self, slot):
-                setattr(new, slot, getattr(self, slot))
-        new._tag = None if self._tag is None else self._tag.copy()
+        new = with_same_slots(self)
         if _construction_observers:
             new.notify_construction_observers()
         return new
@@ -404,12 +407,12 @@ class Apply(Node):
 
     def clone(self) -> Apply:
         """Return a node with the same op and inputs, and new outputs; tags and names are copied."""
-        outputs = [output.clone() for output in self.outputs]
-        new = type(self)(self.op, self.inputs, outputs)
-        new.origin = self.origin
-        _copy_marks(self, new)
-        for old, output in zip(self.outputs, outputs, strict=True):
-            output.origin = old.origin
+        new = with_same_slots(self)
+        new.inputs = list(self.inputs)
+        new.outputs = [output.clone() for output in self.outputs]
+        for i, output in enumerate(new.outputs):
+            output.owner = new
+            output.index = i
         return new
 
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
@@ -469,42 +472,6 @@ class Apply(Node):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _state_slots(cls: type) -> Iterable[str]:
-    slots = _slots_of.get(cls)
-    if slots is None:
-        slots = []
-        for base in cls.__mro__:
-            own = base.__dict__.get("__slots__", ())
-            slots.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
-        _slots_of[cls] = slots
-    return slots
-
-
-#: Slots that say nothing of a node itself: copies and pickles leave them out.
-_NOT_STATE = ("__weakref__", "__dict__", "_membership", "_position")
-_slots_of: dict[type, list[str]] = {}
-
-
-def _new_node(cls: type[Node]) -> Node:
-    return cls.__new__(cls)
-
-
-def _in_order(node: Node) -> list[Node]:
-    """Return the ancestors of a node and the node, inputs first."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(node, False)]
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            order.append(current)
-        elif current not in seen:
-            seen.add(current)
-            stack.append((current, True))
-            stack.extend((parent, False) for parent in reversed(current.get_parents()) if parent not in seen)
-    return order
 
 
 def _copy_marks(source: Node, target: Node) -> None:

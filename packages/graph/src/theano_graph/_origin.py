@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+MadeT = TypeVar("MadeT")
 
 
 class _FrameLimit:
@@ -192,7 +194,35 @@ def current_origin(limit: int | None = None) -> Origin | None:
             if len(raw) == limit:
                 break
         frame = frame.f_back
-    return Origin(tuple(raw)) if raw else None
+    return _shared(tuple(raw)) if raw else None
+
+
+#: The last origin by its innermost frame. Nodes made by one line share one object: a loop makes thousands of them.
+_latest: dict[tuple[int, int], Origin] = {}
+_LATEST_LIMIT = 4096
+
+
+def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
+    """Return an origin of these frames, the present one where the line has made nodes before in the same way."""
+    code, offset = raw[0]
+    # Code objects hash by all their contents; their identity is enough, since an origin keeps them alive.
+    key = (id(code), offset)
+    known = _latest.get(key)
+    if known is not None and known._raw == raw:
+        return known
+    if len(_latest) >= _LATEST_LIMIT:
+        _latest.clear()
+    origin = _latest[key] = Origin(raw)
+    return origin
+
+
+def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
+    """Return what `make` makes, with the given origin instead of the present one; quicker than a context manager."""
+    token = _inherited.set(origin)
+    try:
+        return make()
+    finally:
+        _inherited.reset(token)
 
 
 @contextlib.contextmanager

@@ -124,35 +124,40 @@ def toposort(
 def _postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
     order: list[NodeT] = []
     done: set[NodeT] = set()
-    open_nodes: set[NodeT] = set()
-    stack: list[tuple[NodeT, Iterator[NodeT]]] = []
-    for root in roots:
-        if root in done:
-            continue
-        stack.append((root, iter(dependencies(root))))
-        open_nodes.add(root)
-        while stack:
-            node, pending = stack[-1]
-            for dependency in pending:
-                if dependency in done:
-                    continue
-                if dependency in open_nodes:
-                    raise CycleError(
-                        compose(
-                            f"the graph has a cycle through {_label(dependency)}",
-                            where=[_label(n) for n, _ in stack[-5:]],
-                            mend="undo the replacement or the ordering that made a node depend on itself",
-                        )
-                    )
-                stack.append((dependency, iter(dependencies(dependency))))
-                open_nodes.add(dependency)
-                break
-            else:
-                stack.pop()
-                open_nodes.discard(node)
-                done.add(node)
-                order.append(node)
+    path: dict[NodeT, None] = {}
+    # Holds nothing but nodes: one entry to open a node, which stays until what was put above it is done, to close it.
+    stack = list(roots)
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+        elif node in path:
+            stack.pop()
+            del path[node]
+            done.add(node)
+            order.append(node)
+        else:
+            path[node] = None
+            for dependency in reversed(dependencies(node)):
+                if dependency in path:
+                    raise _cycle(list(path), dependency)
+                if dependency not in done:
+                    stack.append(dependency)
     return order
+
+
+def _cycle(path: list[NodeT], closing: NodeT) -> CycleError:
+    names = [_label(node) for node in path[path.index(closing) :]]
+    if len(names) > 8:
+        names[4:-4] = [f"... {len(names) - 8} more ..."]
+    return CycleError(
+        compose(
+            f"the graph has a cycle through {_label(closing)}",
+            where=names,
+            mend="undo the change or the ordering that made a node depend on itself",
+        )
+    )
 
 
 def _label(node: object) -> str:
