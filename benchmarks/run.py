@@ -21,7 +21,15 @@ from typing import NoReturn
 
 from harness import OURS, QUICK, Options, Row, peer, show_seconds, version
 
-BENCHMARKS = ("call_overhead", "elementwise", "logistic_step", "compile_time", "import_time", "graph_layer")
+BENCHMARKS = (
+    "call_overhead",
+    "elementwise",
+    "reductions",
+    "logistic_step",
+    "compile_time",
+    "import_time",
+    "graph_layer",
+)
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 
 

@@ -19,7 +19,7 @@ from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, python_runner
-from .kernels import ElementwiseKernel, LoadedKernel, MatrixProduct, ReductionKernel, Reorder
+from .kernels import ElementwiseKernel, ExtremumPosition, LoadedKernel, MatrixProduct, ReductionKernel, Reorder
 from .ops import DeepCopyOp
 
 try:
@@ -51,6 +51,7 @@ class Code(IntEnum):
     LAZY = 7
     BRANCH = 8
     THUNK = 9
+    POSITION = 10
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -239,6 +240,10 @@ def _payload(instruction: Instruction) -> tuple[Code, Any]:
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
         case ReductionKernel() as kernel if loaded is not None:
             return Code.REDUCTION, _reduction(kernel, loaded)
+        case ExtremumPosition(dtype, ndim, axes) as kernel if loaded is not None:
+            folded = (tuple(d in axes for d in range(ndim)),)
+            addresses = loaded.address, loaded.outer_address
+            return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
         case MatrixProduct(kind, dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address)
     return _python_payload(instruction)

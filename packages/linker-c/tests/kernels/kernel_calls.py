@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.compiler import CompilerOptions
-from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary, LoadedKernel, ReductionKernel
+from theano_linker_c.kernels import ElementwiseKernel, ExtremumPosition, KernelLibrary, LoadedKernel, ReductionKernel
 
 Array = np.ndarray[Any, Any]
 
@@ -20,7 +20,7 @@ OPTIONS = CompilerOptions(command="gcc", directory=_folder.name)
 LIBRARY = KernelLibrary()
 
 
-def load(kernel: ElementwiseKernel | ReductionKernel) -> LoadedKernel:
+def load(kernel: ElementwiseKernel | ReductionKernel | ExtremumPosition) -> LoadedKernel:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
     return loaded
@@ -37,6 +37,18 @@ def call(address: int, length: int, arrays: Sequence[Array], accumulator: Array 
     function(length, ctypes.addressof(data), ctypes.addressof(strides), *last)
 
 
+def call_rows(address: int, arrays: Sequence[Array], accumulator: Array) -> None:
+    """Fold the rows of matrices into `accumulator`, by the function of a reduction that takes all of them."""
+    operands = [*arrays, accumulator]
+    count, (rows, length) = len(operands), arrays[0].shape
+    data = (ctypes.c_void_p * count)(*(a.ctypes.data for a in operands))
+    strides = (ctypes.c_int64 * count)(*(a.strides[-1] for a in operands))
+    steps = (ctypes.c_int64 * count)(*(a.strides[0] if a.ndim > 1 else 0 for a in operands))
+    numbers, pointers = ctypes.c_int64, ctypes.c_void_p
+    function = ctypes.CFUNCTYPE(None, numbers, pointers, pointers, numbers, pointers)(address)
+    function(length, ctypes.addressof(data), ctypes.addressof(strides), rows, ctypes.addressof(steps))
+
+
 def layouts(values: Array) -> Iterator[tuple[str, Array]]:
     """Give `values` (1-d) in memory of each kind of stride."""
     yield "contiguous", values.copy()
@@ -44,6 +56,16 @@ def layouts(values: Array) -> Iterator[tuple[str, Array]]:
     wide[:, 1] = values
     yield "strided", wide[:, 1]
     yield "reversed", values[::-1].copy()[::-1]
+
+
+def matrices(values: Array) -> Iterator[tuple[str, Array]]:
+    """Give `values` (2-d) in memory of each order."""
+    yield "C order", values.copy()
+    yield "Fortran order", np.asfortranarray(values)
+    wide = np.zeros((2 * len(values), 2 * values.shape[1]), values.dtype)
+    wide[::2, 1::2] = values
+    yield "every other", wide[::2, 1::2]
+    yield "rows reversed", values[::-1].copy()[::-1]
 
 
 def empty_like_layout(name: str, length: int, dtype: str) -> Array:

@@ -12,7 +12,7 @@ from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ReductionKernel, reduction_seed
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 
-from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts, load
+from .kernel_calls import LIBRARY, OPTIONS, Array, call, call_rows, layouts, load, matrices
 
 NUMPY: tuple[tuple[ScalarOp, Any], ...] = (
     (sc.add, np.add),
@@ -134,26 +134,53 @@ class TestInner(unittest.TestCase):
 class TestOuter(unittest.TestCase):
     def test_rows_into_accumulators(self) -> None:
         rng = np.random.default_rng(5)
-        rows = rng.normal(size=(3, 700))
-        rows[1, 5] = np.nan
-        for op, ufunc in NUMPY:
-            kernel = flat(op, "float64", "float64")
-            for name, _ in layouts(rows[0]):
-                acc = dict(layouts(np.full(700, float(kernel.seed))))[name]
-                for row in rows:
-                    call(load(kernel).outer_address, 700, [dict(layouts(row))[name], acc])
-                with self.subTest(op=str(op), strides=name):
-                    np.testing.assert_allclose(acc, ufunc.reduce(rows, axis=0), rtol=1e-13)
+        for count in (0, 1, 3, 4, 11):
+            rows = rng.normal(size=(count, 700))
+            rows[count // 2 :, 5] = np.nan
+            for op, ufunc in NUMPY:
+                kernel = flat(op, "float64", "float64")
+                for name, acc in layouts(np.full(700, float(kernel.seed))):
+                    for order, matrix in matrices(rows):
+                        result = dict(layouts(acc))[name]
+                        call_rows(load(kernel).outer_address, [matrix], result)
+                        with self.subTest(op=str(op), accumulators=name, rows=order, count=count):
+                            expected = ufunc.reduce(rows, axis=0, initial=kernel.seed)
+                            np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-13)
 
     def test_fused_element_in_a_wider_accumulator(self) -> None:
         x = ScalarType("float32")()
-        kernel = flat(sc.add, "float32", "float64", Composite([x], [sc.exp(x)]))
-        row = np.linspace(-1, 1, 600, dtype=np.float32)
-        for name, array in layouts(row):
-            acc = dict(layouts(np.zeros(600)))[name]
-            call(load(kernel).outer_address, 600, [array, acc])
-            with self.subTest(strides=name):
-                np.testing.assert_allclose(acc, np.exp(row), rtol=1e-6)
+        rows = np.linspace(-1, 1, 3000, dtype=np.float32).reshape(5, 600)
+        for element, reference in ((sc.exp(x), np.exp), (x * x + x, lambda v: v * v + v)):
+            kernel = flat(sc.add, "float32", "float64", Composite([x], [element]))
+            for order, matrix in matrices(rows):
+                acc = np.zeros(600)
+                call_rows(load(kernel).outer_address, [matrix], acc)
+                with self.subTest(element=str(element), rows=order):
+                    np.testing.assert_allclose(acc, reference(rows).sum(axis=0, dtype="float64"), rtol=1e-6)
+
+    def test_an_input_that_stretches_along_the_row_is_loaded_once(self) -> None:
+        x, y = ScalarType("float64")(), ScalarType("float64")()
+        kernel = ReductionKernel(
+            sc.add,
+            Composite([x, y], [sc.exp(x - y)]),
+            ("float64", "float64"),
+            ((False, False), (False, True)),
+            2,
+            (1,),
+            "float64",
+            "float64",
+            0,
+        )
+        for length in (1, 7, 3000):
+            row, shift = np.linspace(-1, 1, length), np.array(0.5)
+            for name, array in layouts(row):
+                total = np.zeros(1)
+                call(load(kernel).address, length, [array, shift], total)
+                with self.subTest(length=length, strides=name):
+                    np.testing.assert_allclose(total, np.exp(row - 0.5).sum(), rtol=1e-12)
+            full = np.zeros(1)
+            call(load(kernel).address, length, [row, np.full(length, 0.5)], full)
+            np.testing.assert_allclose(full, np.exp(row - 0.5).sum(), rtol=1e-12)
 
 
 class TestSeeds(unittest.TestCase):

@@ -4,10 +4,12 @@
 /* Elements in a chunk of a long reduction at least, and chunks at most. */
 #define CHUNK 32768
 #define MOST_CHUNKS 64
+/* Accumulators side by side that are worth a unit of their own. */
+#define COLUMNS 256
 
 typedef struct {
     fold_fn inner;
-    elementwise_fn outer;
+    fold_rows_fn outer;
     int ndim, n_inputs, acc_type, output_type, keepdims, has_identity, acc_size;
     int *types;
     signed char *broadcast, *folded; /* [n_inputs][ndim], [ndim] */
@@ -36,16 +38,20 @@ static int gather_shape(const Reduction *r, Frame *f, const Instruction *in, PyA
 
 static void fill_seed(PyArrayObject *acc, const Reduction *r) {
     char *data = PyArray_BYTES(acc);
-    npy_intp count = PyArray_SIZE(acc);
-    for (npy_intp i = 0; i < count; i++)
-        memcpy(data + i * r->acc_size, r->seed, r->acc_size);
+    size_t total = (size_t)PyArray_NBYTES(acc), done = (size_t)r->acc_size;
+    if (total == 0)
+        return;
+    memcpy(data, r->seed, done);
+    for (; done < total; done *= 2) /* what is filled fills as much again */
+        memcpy(data + done, data, done < total - done ? done : total - done);
 }
 
 typedef struct {
     const Reduction *r;
     const Nest *nest; /* inputs, then the accumulator; axes: [kept..., folded..., inner] */
     int n_kept, inner_is_folded;
-    /* One folded axis may be cut in chunks, each with accumulators of its own, `acc_bytes` apart. */
+    /* One axis may be cut in chunks: a folded one, each chunk with accumulators of its own, `acc_bytes` apart, or the
+     * kept one along which kernels run. */
     int chunk_axis;
     npy_intp chunks, chunk, acc_bytes;
 } Fold;
@@ -59,6 +65,8 @@ static void fold_units(void *context, int64_t begin, int64_t end) {
     char *data[nops + 1];
     memcpy(length, nest->shape, sizeof(npy_intp) * nest->ndim);
     const int64_t *inner = (const int64_t *)(nest->strides + (npy_intp)last * nops);
+    /* Where kernels run along a kept axis, the last folded axis is theirs too: its steps lead from row to row. */
+    int rows_axis = !fold->inner_is_folded && last > fold->n_kept ? last - 1 : -1;
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t rest = unit / fold->chunks;
         npy_intp start = unit % fold->chunks * fold->chunk;
@@ -81,8 +89,9 @@ static void fold_units(void *context, int64_t begin, int64_t end) {
             if (fold->inner_is_folded)
                 fold->r->inner(length[last], data, inner, data[nops - 1]);
             else
-                fold->r->outer(length[last], data, inner);
-            int d = last - 1;
+                fold->r->outer(length[last], data, inner, rows_axis < 0 ? 1 : length[rows_axis],
+                               rows_axis < 0 ? inner : (const int64_t *)(nest->strides + (npy_intp)rows_axis * nops));
+            int d = (rows_axis < 0 ? last : rows_axis) - 1;
             for (; d >= fold->n_kept; d--) {
                 const npy_intp *strides = nest->strides + d * nops;
                 int more = ++index[d] < length[d];
@@ -149,6 +158,15 @@ static int fold_nest(const Machine *m, const Reduction *r, const Nest *nest, int
     for (int d = 0; d < n_kept; d++)
         units *= nest->shape[d];
     npy_intp each = nest_size(nest) / units;
+    npy_intp along = nest->shape[nest->ndim - 1];
+    if (units < 8 && each >= 2 * CHUNK && !inner_is_folded && along >= 2 * COLUMNS) {
+        /* Stretches of the accumulators are independent of each other. */
+        npy_intp wanted = along / COLUMNS < MOST_CHUNKS ? along / COLUMNS : MOST_CHUNKS;
+        fold.chunk_axis = nest->ndim - 1;
+        fold.chunk = (along + wanted - 1) / wanted;
+        fold.chunks = (along + fold.chunk - 1) / fold.chunk;
+        return fold_all(m, &fold, units * fold.chunks);
+    }
     int has_folded = n_kept < nest->ndim - 1 || inner_is_folded;
     if (units < 8 && each >= 2 * CHUNK && has_folded && r->join != Py_None && PyArray_NDIM(acc) < NPY_MAXDIMS) {
         npy_intp length = nest->shape[n_kept], wanted = each / CHUNK;
@@ -290,7 +308,7 @@ int reduction_prepare(Machine *m, Instruction *in, PyObject *payload) {
                           &r->keepdims, &r->cost, &r->join))
         return -1;
     r->inner = (fold_fn)(uintptr_t)inner;
-    r->outer = (elementwise_fn)(uintptr_t)outer;
+    r->outer = (fold_rows_fn)(uintptr_t)outer;
     r->n_inputs = in->n_inputs;
     r->acc_size = (int)size;
     if (size > (Py_ssize_t)sizeof r->seed || r->ndim < 0 || r->ndim > NPY_MAXDIMS) {

@@ -36,10 +36,12 @@ enum {
     CODE_LAZY = 7,
     CODE_BRANCH = 8,
     CODE_THUNK = 9,
-    CODE_COUNT = 10
+    CODE_POSITION = 10,
+    CODE_COUNT = 11
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
+typedef void (*fold_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
 typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
 /* `home` of a register with an array of the caller that may be overwritten. */
@@ -137,6 +139,7 @@ npy_intp nest_size(const Nest *nest);
 /* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
+int position_prepare(Machine *m, Instruction *in, PyObject *payload);
 int product_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reorder_prepare(Machine *m, Instruction *in, PyObject *payload);
 int copy_prepare(Machine *m, Instruction *in, PyObject *payload);

@@ -53,7 +53,7 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
 static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, reorder_prepare,
                                                copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
-                                               branch_prepare,      thunk_prepare};
+                                               branch_prepare,      thunk_prepare,     position_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;

@@ -17,6 +17,7 @@ from ._build import (
 from ._descriptions import (
     EXPENSIVE as EXPENSIVE,
     ElementwiseKernel as ElementwiseKernel,
+    ExtremumPosition as ExtremumPosition,
     Kernel as Kernel,
     MatrixProduct as MatrixProduct,
     ReductionKernel as ReductionKernel,
@@ -34,6 +35,7 @@ __all__ = [
     "CompilerOptions",
     "CompilerWarning",
     "ElementwiseKernel",
+    "ExtremumPosition",
     "Kernel",
     "KernelLibrary",
     "KernelSource",

@@ -29,8 +29,9 @@ from ..compiler import (
 )
 from ..scalar import NoNativeForm
 from ._blas import blas_address
-from ._descriptions import ElementwiseKernel, Kernel, MatrixProduct, ReductionKernel
+from ._descriptions import ElementwiseKernel, ExtremumPosition, Kernel, MatrixProduct, ReductionKernel
 from ._elementwise import elementwise_source
+from ._position import position_source
 from ._reduction import reduction_source
 from ._source import KernelSource, file_text
 
@@ -117,7 +118,7 @@ class KernelLibrary:
                 found = self._build_sources([s for s in sources if s is not None], options)
         return [
             (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, ExtremumPosition))
             else (known or LoadedKernel("", 0))
             for kernel, source, known in zip(kernels, sources, plain, strict=True)
         ]
@@ -235,6 +236,8 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
             return elementwise_source(kernel)
         if isinstance(kernel, ReductionKernel):
             return reduction_source(kernel)
+        if isinstance(kernel, ExtremumPosition):
+            return position_source(kernel)
     except NoNativeForm:
         return None
     return None

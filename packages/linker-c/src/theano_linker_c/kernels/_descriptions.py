@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, RuleTable, compose
 
-from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete
+from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
 EXPENSIVE = 8
@@ -101,6 +101,38 @@ class ReductionKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtremumPosition:
+    """Where the first extremum over some axes stands, counted in the flattened axes; the first NaN if there is one.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the elements; positions are int64.
+    ndim : int
+        Number of dimensions of the input.
+    axes : tuple of int
+        Axes that disappear.
+    largest : bool
+        Whether the largest element is looked for, or the smallest.
+    """
+
+    dtype: str
+    ndim: int
+    axes: tuple[int, ...]
+    largest: bool = True
+
+    @property
+    def combine(self) -> ScalarOp:
+        """What joins two elements."""
+        return maximum if self.largest else minimum
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixProduct:
     """A product that BLAS computes.
 
@@ -132,7 +164,7 @@ class Reorder:
     drop: tuple[int, ...]
 
 
-Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | MatrixProduct | Reorder
+Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.
 native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")

@@ -66,7 +66,7 @@ def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
         else:
             operand.declare_stride(writer)
     for function, fixed in zip(loops, nest.layouts, strict=True):
-        with writer.block(f"if ({_layout_test(nest.operands, fixed)})"):
+        with writer.block(f"if ({layout_test(nest.operands, fixed)})"):
             writer.line(f"{SYMBOL}{function.suffix}(n, data);")
             writer.line("return;")
     if plain:
@@ -76,7 +76,8 @@ def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
     return (*loops, CFunction(suffix, PARAMETERS, tuple(writer.lines)))
 
 
-def _layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
+def layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
+    """Give the C text that tells whether operands are contiguous, those of `fixed` apart, which stay in place."""
     return " && ".join(
         f"s{operand.index} == {0 if is_fixed else operand.itemsize}"
         for operand, is_fixed in zip(operands, fixed, strict=True)

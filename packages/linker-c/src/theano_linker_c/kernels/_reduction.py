@@ -7,6 +7,7 @@ hardly grows with the number of elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..scalar import (
@@ -21,11 +22,15 @@ from ..scalar import (
     is_discrete,
     program_of,
 )
-from ._descriptions import ReductionKernel, reduction_seed
-from ._elementwise import PARAMETERS, Nest, declare_blocks, nest_functions, take_block
+from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
+from ._elementwise import PARAMETERS, Nest, declare_blocks, layout_test, nest_functions, take_block
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
+#: Elements that are folded before their total is joined with that of the others: of copies, and of memory as it lies.
 BLOCK = 512
+LONG_BLOCK = 1024
+#: Rows that are folded into a row of accumulators at once.
+ROWS = 4
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
@@ -37,7 +42,22 @@ class _Fold:
     dtype: str
     program: ScalarProgram
     inputs: tuple[Operand, ...]
-    fixed: tuple[bool, ...]
+    #: Which inputs are the same for all elements: of the loop that is always right, and maybe of one that is faster.
+    layouts: tuple[tuple[bool, ...], ...]
+
+    @property
+    def fixed(self) -> tuple[bool, ...]:
+        return self.layouts[0]
+
+    @property
+    def longest(self) -> int:
+        """Elements of a block that is folded where it lies: single precision loses too much in long ones."""
+        return BLOCK if self.dtype == "float32" else LONG_BLOCK
+
+    @property
+    def pinned(self) -> tuple[Operand, ...]:
+        """Inputs that are fixed in the faster loop only."""
+        return tuple(x for x in self.inputs if self.layouts[-1][x.index] and not self.fixed[x.index])
 
     @property
     def scalar(self) -> str:
@@ -72,13 +92,14 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
         If a dtype or an op has no C form.
     """
     inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
-    fixed = tuple(all(pattern) for pattern in kernel.broadcast)
+    layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
     program = program_of(kernel.element, kernel.input_dtypes)
-    fold = _Fold(kernel.combine, kernel.acc_dtype, program, inputs, fixed)
-    return KernelSource((_part(fold), _inner(fold), *_outer(fold, kernel)))
+    fold = _Fold(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
+    parts = [_part(fold, number) for number in range(len(layouts))]
+    return KernelSource((*parts, _inner(fold), *_outer(fold, kernel)))
 
 
-def _part(fold: _Fold) -> CFunction:
+def _part(fold: _Fold, number: int) -> CFunction:
     """Write the function that folds up to a block of contiguous elements into an accumulator of its own.
 
     An op without an OpenMP clause has no neutral value: it folds into the running total that it is given.
@@ -86,29 +107,31 @@ def _part(fold: _Fold) -> CFunction:
     writer = CWriter()
     for operand in fold.inputs:
         operand.declare(writer, stride=False)
-    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(fold.inputs, fold.fixed, strict=True)]
+    layout = fold.layouts[number]
+    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(fold.inputs, layout, strict=True)]
+    if fold.tracks_nan:
+        writer.line("int32_t nan = 0;")
     if fold.clause is not None:
         writer.line(f"part = {c_literal(reduction_seed(fold.combine, fold.dtype), fold.dtype)};")
-        clauses = f"reduction({fold.clause}: part)"
-        if fold.tracks_nan:
-            writer.line("int32_t nan = 0;")
-            clauses += " reduction(|: nan)"
+        clauses = f"reduction({fold.clause}: part)" + (" reduction(|: nan)" if fold.tracks_nan else "")
         writer.directive(f"#pragma omp simd {clauses}")
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        values = [v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, fold.inputs, strict=True)]
-        statements, (result,) = fold.program.emit(values, "t")
-        for statement in statements:
-            writer.line(statement)
-        writer.line(f"const {c_type(fold.dtype)} v = {c_cast(result, fold.dtype)};")
-        _accumulate(writer, fold)
+        _accumulate(writer, fold, fixed)
     if fold.tracks_nan:
         suffix = "f" if fold.dtype == "float32" else ""
         writer.line(f'if (nan) part = __builtin_nan{suffix}("");')
     writer.line("return part;")
-    return CFunction("__part", f"int64_t n, char *const *data, {fold.scalar} part", tuple(writer.lines), fold.scalar)
+    parameters = f"int64_t n, char *const *data, {fold.scalar} part"
+    return CFunction(f"__part{number}", parameters, tuple(writer.lines), fold.scalar)
 
 
-def _accumulate(writer: CWriter, fold: _Fold) -> None:
+def _accumulate(writer: CWriter, fold: _Fold, fixed: Sequence[CValue | None]) -> None:
+    """Compute element ``i`` and fold it into ``part``."""
+    values = [v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, fold.inputs, strict=True)]
+    statements, (result,) = fold.program.emit(values, "t")
+    for statement in statements:
+        writer.line(statement)
+    writer.line(f"const {c_type(fold.dtype)} v = {c_cast(result, fold.dtype)};")
     if fold.clause is None:
         writer.line(f"part = {fold.joined('part', 'v')};")
     elif fold.clause in ("max", "min"):
@@ -128,11 +151,25 @@ def _inner(fold: _Fold) -> CFunction:
         writer.line(f"{fold.scalar} lost = 0;")
     varying = [x for x, is_fixed in zip(fold.inputs, fold.fixed, strict=True) if not is_fixed]
     declare_blocks(writer, varying, len(fold.inputs), BLOCK)
-    with writer.block(f"for (int64_t start = 0; start < n; start += {BLOCK})"):
-        writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
+    pinned = " && ".join(f"s{x.index} == 0" for x in fold.pinned)
+    call = f"{SYMBOL}__part0(count, block, total)"
+    if pinned:
+        writer.line(f"const int pinned = {pinned};")
+        call = f"pinned ? {SYMBOL}__part1(count, block, total) : {call}"
+    tests = [
+        f"(pinned || s{x.index} == {x.itemsize})" if x in fold.pinned else f"s{x.index} == {x.itemsize}"
+        for x in varying
+    ]
+    writer.line(f"const int64_t most = {' && '.join(tests) or '0'} ? {fold.longest} : {BLOCK};")
+    with writer.block("for (int64_t start = 0; start < n; start += most)"):
+        writer.line("const int64_t count = n - start > most ? most : n - start;")
         for operand, is_fixed in zip(fold.inputs, fold.fixed, strict=True):
+            if operand in fold.pinned:
+                writer.line(f"if (pinned) block[{operand.index}] = data[{operand.index}]; else {{")
             take_block(writer, operand, is_fixed)
-        writer.line(f"const {fold.scalar} part = {SYMBOL}__part(count, block, total);")
+            if operand in fold.pinned:
+                writer.line("}")
+        writer.line(f"const {fold.scalar} part = {call};")
         _join_block(writer, fold)
     writer.line(f"*({fold.scalar} *)acc = total;")
     return CFunction("_inner", PARAMETERS + ", void *acc", tuple(writer.lines))
@@ -158,4 +195,65 @@ def _outer(fold: _Fold, kernel: ReductionKernel) -> tuple[CFunction, ...]:
     results = builder.step(fold.combine, (len(fold.inputs), element), (fold.dtype, fold.dtype))
     target = Operand(len(fold.inputs), fold.dtype, read=True, written=True)
     layouts = tuple((*fixed, False) for fixed in vector_layouts(kernel.broadcast))
-    return nest_functions(Nest(builder.finish(results), (*fold.inputs, target), layouts), "_outer")
+    nest = Nest(builder.finish(results), (*fold.inputs, target), layouts)
+    together = bool(layouts) and nest.program.cost < EXPENSIVE
+    rows = [_several_rows(fold, target)] if together else []
+    return (*nest_functions(nest, "__row"), *rows, _all_rows(nest, together))
+
+
+def _several_rows(fold: _Fold, target: Operand) -> CFunction:
+    """Write the fold of some contiguous rows at once, which loads and stores accumulators less often."""
+    writer = CWriter()
+    target.declare(writer, stride=False)
+    fixed: list[CValue | None] = []
+    for x, is_fixed in zip(fold.inputs, fold.fixed, strict=True):
+        if is_fixed:
+            x.declare(writer, stride=False)
+        fixed.append(x.load(writer, "fixed") if is_fixed else None)
+    varying = [x for x, value in zip(fold.inputs, fixed, strict=True) if value is None]
+    for x in varying:
+        for row in range(ROWS):
+            writer.line(f"char *const p{x.index}_{row} = data[{x.index}] + {row} * steps[{x.index}];")
+    writer.directive("#pragma omp simd")
+    with writer.block("for (int64_t i = 0; i < n; i++)"):
+        writer.line(f"{c_type(fold.dtype)} {', '.join(f'v{row}' for row in range(ROWS))};")
+        for row in range(ROWS):
+            with writer.block(""):
+                for x in varying:
+                    writer.line(f"char *const p{x.index} = p{x.index}_{row};")
+                values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, fold.inputs, strict=True)]
+                statements, (result,) = fold.program.emit(values, "t")
+                for statement in statements:
+                    writer.line(statement)
+                writer.line(f"v{row} = {c_cast(result, fold.dtype)};")
+        joined = [f"v{row}" for row in range(ROWS)]
+        while len(joined) > 1:
+            joined = [fold.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
+        total = target.load(writer, "contiguous")
+        writer.line(f"{target.place('contiguous')} = {fold.joined(total.text, joined[0])};")
+    return CFunction("__rows", "int64_t n, char *const *data, const int64_t *steps", tuple(writer.lines))
+
+
+def _all_rows(nest: Nest, together: bool) -> CFunction:
+    """Write the function that takes all rows: `steps` are the byte strides from one row to the next."""
+    writer = CWriter()
+    count = len(nest.operands)
+    writer.line(f"char *at[{count}];")
+    for x in nest.operands:
+        writer.line(f"at[{x.index}] = data[{x.index}];")
+
+    def advance(rows: int) -> None:
+        for x in nest.inputs:
+            writer.line(f"at[{x.index}] += {rows} * steps[{x.index}];")
+
+    if together:
+        for x in nest.operands:
+            x.declare_stride(writer)
+        test = layout_test(nest.operands, nest.layouts[0])
+        with writer.block(f"if ({test})"), writer.block(f"for (; rows >= {ROWS}; rows -= {ROWS})"):
+            writer.line(f"{SYMBOL}__rows(n, at, steps);")
+            advance(ROWS)
+    with writer.block("for (; rows > 0; rows--)"):
+        writer.line(f"{SYMBOL}__row(n, at, strides);")
+        advance(1)
+    return CFunction("_outer", PARAMETERS + ", int64_t rows, const int64_t *steps", tuple(writer.lines))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, shape_rule
+from theano_linker_c.kernels import ExtremumPosition, Kernel, native_kernel
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
@@ -90,6 +91,15 @@ class ArgMin(ArgExtremum):
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     """A position is constant almost everywhere."""
     return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
+
+
+@native_kernel.register(ArgExtremum)
+def _native(node: Apply) -> Kernel | None:
+    (x,) = node.inputs
+    if x.type.dtype == "float16":
+        return None
+    largest = isinstance(node.op, ArgMax)
+    return ExtremumPosition(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 
 
 @shape_rule.register(ArgExtremum)

@@ -1,0 +1,187 @@
+"""C text that finds where extrema stand.
+
+Along a stretch of elements, vectors hold the best of each lane and where it was found. Across rows, tiles of columns
+keep their extrema and positions while the rows pass by.
+"""
+
+from __future__ import annotations
+
+from ..scalar import is_discrete
+from ._descriptions import ExtremumPosition
+from ._source import CFunction, CWriter, KernelSource, memory_type
+
+#: Elements of a block: few enough rounds that they are counted in an integer as small as an element.
+BLOCK = 4096
+TILE = 256
+#: Bytes of a vector, and how many are filled side by side: a comparison takes longer than the next load.
+VECTOR = 64
+VECTORS = 4
+_SIZES = {"bool": 1, "8": 1, "16": 2, "32": 4, "64": 8}
+
+
+def position_source(kernel: ExtremumPosition) -> KernelSource:
+    """Generate ``int64_t NAME_inner(n, x, stride)`` and ``void NAME_outer(n, rows, x, stride, step, position)``."""
+    return KernelSource((_block(kernel), _inner(kernel), _outer(kernel)))
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of an element."""
+    return 1 if dtype == "bool" else _SIZES[dtype.lstrip("uintfloa")]
+
+
+def _better(kernel: ExtremumPosition) -> str:
+    return ">" if kernel.largest else "<"
+
+
+def _tracks_nan(kernel: ExtremumPosition) -> bool:
+    return not is_discrete(kernel.dtype)
+
+
+def _block(kernel: ExtremumPosition) -> CFunction:
+    """Write the search of contiguous elements: vectors hold the best of their lanes and the rounds they are from."""
+    scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
+    lanes = VECTOR // size
+    width = lanes * VECTORS
+    writer.line(f"typedef {scalar} values __attribute__((vector_size({VECTOR})));")
+    writer.line(f"typedef int{8 * size}_t indices __attribute__((vector_size({VECTOR})));")
+    writer.line(f"const int64_t rounds = n / {width};")
+    writer.line("int64_t position = 0;")
+    writer.line(f"{scalar} best = x[0];")
+    with writer.block("if (rounds > 0)"):
+        _rounds(writer, kernel, lanes)
+        _best_lane(writer, kernel, lanes)
+    with writer.block(f"for (int64_t i = rounds > 0 ? n / {lanes} * {lanes} : 0; i < n; i++)"):
+        if _tracks_nan(kernel):
+            writer.line("if (x[i] != x[i]) { *extremum = x[i]; return i; }")
+        writer.line(f"if (x[i] {_better(kernel)} best) {{ best = x[i]; position = i; }}")
+    writer.line("*extremum = best;")
+    writer.line("return position;")
+    parameters = f"int64_t n, const {scalar} *x, {scalar} *extremum"
+    return CFunction("__block", parameters, tuple(writer.lines), "int64_t")
+
+
+def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+    """Write the loop that takes one round of vectors after the other."""
+    nan, each = _tracks_nan(kernel), range(VECTORS)
+    writer.line(f"indices at = {{0}}, take, {', '.join(f'w{i} = at' for i in each)};")
+    writer.line(f"values {', '.join(f'b{i}, v{i}' for i in each)};")
+    for i in each:
+        writer.line(f"__builtin_memcpy(&b{i}, x + {i * lanes}, {VECTOR});")
+    if nan:
+        writer.line(f"indices bad = {' | '.join(f'(b{i} != b{i})' for i in each)};")
+    with writer.block("for (int64_t round = 1; round < rounds; round++)"):
+        writer.line(f"const {memory_type(kernel.dtype)} *p = x + round * {VECTORS * lanes};")
+        for i in each:
+            writer.line(f"__builtin_memcpy(&v{i}, p + {i * lanes}, {VECTOR});")
+        writer.line("at += 1;")
+        if nan:
+            writer.line(f"bad |= {' | '.join(f'(v{i} != v{i})' for i in each)};")
+        for i in each:
+            _compare(writer, kernel, i)
+    # What is left of a round: whole vectors are compared like those before, the rest one by one.
+    writer.line("at += 1;")
+    for i in range(VECTORS - 1):
+        with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n)"):
+            writer.line(f"__builtin_memcpy(&v{i}, x + rounds * {VECTORS * lanes} + {i * lanes}, {VECTOR});")
+            if nan:
+                writer.line(f"bad |= (v{i} != v{i});")
+            _compare(writer, kernel, i)
+    if nan:
+        writer.line(f"uint64_t any = 0, parts[{VECTOR // 8}];")
+        writer.line(f"__builtin_memcpy(parts, &bad, {VECTOR});")
+        writer.line(f"for (int i = 0; i < {VECTOR // 8}; i++) any |= parts[i];")
+        with writer.block("if (any)"):
+            writer.line("while (x[position] == x[position]) position++;")
+            writer.line("*extremum = x[position];")
+            writer.line("return position;")
+
+
+def _compare(writer: CWriter, kernel: ExtremumPosition, number: int) -> None:
+    writer.line(f"take = (indices)(v{number} {_better(kernel)} b{number});")
+    writer.line(_blend(f"b{number}", f"v{number}", "values"))
+    writer.line(_blend(f"w{number}", "at", "indices"))
+
+
+def _best_lane(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+    """Write how the vectors are joined; of equal extrema the earlier one counts."""
+    better, scalar = _better(kernel), memory_type(kernel.dtype)
+    writer.line(f"indices {', '.join(f'u{i} = w{i} - w{i} + {i}' for i in range(VECTORS))};")
+    for step in (1, 2):
+        for i in range(0, VECTORS, 2 * step):
+            a, b = str(i), str(i + step)
+            earlier = f"((w{b} < w{a}) | ((w{b} == w{a}) & (u{b} < u{a})))"
+            writer.line(f"take = (indices)(b{b} {better} b{a}) | ((indices)(b{b} == b{a}) & (indices){earlier});")
+            writer.line(_blend(f"b{a}", f"b{b}", "values"))
+            writer.line(_blend(f"w{a}", f"w{b}", "indices"))
+            writer.line(_blend(f"u{a}", f"u{b}", "indices"))
+    index = f"int{8 * itemsize(kernel.dtype)}_t"
+    for name, kind, vector in (("lane", scalar, "b0"), ("round_of", index, "w0"), ("vector", index, "u0")):
+        writer.line(f"{kind} {name}[{lanes}];")
+        writer.line(f"__builtin_memcpy({name}, &{vector}, {VECTOR});")
+    writer.line("position = INT64_MAX;")
+    writer.line("best = lane[0];")
+    with writer.block(f"for (int64_t i = 0; i < {lanes}; i++)"):
+        writer.line(f"const int64_t place = (round_of[i] * (int64_t){VECTORS} + vector[i]) * {lanes} + i;")
+        writer.line(f"const int better = (lane[i] {better} best) | ((lane[i] == best) & (place < position));")
+        writer.line("best = better ? lane[i] : best;")
+        writer.line("position = better ? place : position;")
+
+
+def _blend(target: str, source: str, kind: str) -> str:
+    """Give the statement that takes the lanes of `source` where ``take`` says so."""
+    return f"{target} = ({kind})((take & (indices){source}) | (~take & (indices){target}));"
+
+
+def _inner(kernel: ExtremumPosition) -> CFunction:
+    scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
+    writer.line(f"{scalar} copy[{BLOCK}] __attribute__((aligned(64))), best = 0;")
+    writer.line("int64_t position = -1;")
+    with writer.block(f"for (int64_t start = 0; start < n; start += {BLOCK})"):
+        writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
+        writer.line(f"const {scalar} *block = (const {scalar} *)(x + start * stride);")
+        with writer.block(f"if (stride != {size})"):
+            writer.line(f"theano_gather((char *)copy, x + start * stride, stride, count, {size});")
+            writer.line("block = copy;")
+        writer.line(f"{scalar} found;")
+        writer.line("const int64_t at = SYMBOL__block(count, block, &found);")
+        if _tracks_nan(kernel):
+            writer.line("if (found != found) return start + at;")
+        with writer.block(f"if (position < 0 || found {_better(kernel)} best)"):
+            writer.line("position = start + at;")
+            writer.line("best = found;")
+    writer.line("return position;")
+    return CFunction("_inner", "int64_t n, const char *x, int64_t stride", tuple(writer.lines), "int64_t")
+
+
+def _outer(kernel: ExtremumPosition) -> CFunction:
+    """Write the positions along rows, for up to ``TILE`` columns; narrow integers count rows."""
+    scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
+    index = "int64_t" if size == 8 else "int32_t"
+    writer.line(f"{scalar} best[{TILE}] __attribute__((aligned(64)));")
+    writer.line(f"{index} where[{TILE}] __attribute__((aligned(64)));")
+    with writer.block("for (int64_t i = 0; i < n; i++)"):
+        writer.line(f"best[i] = *(const {scalar} *)(x + i * stride);")
+        writer.line("where[i] = 0;")
+    with writer.block(f"for ({index} row = 1; row < rows; row++)"):
+        writer.line("x += step;")
+        with writer.block(f"if (stride == {size})"):
+            writer.line(f"const {scalar} *values = (const {scalar} *)x;")
+            writer.directive("#pragma omp simd")
+            with writer.block("for (int64_t i = 0; i < n; i++)"):
+                _take(writer, kernel, "values[i]")
+        with writer.block("else"), writer.block("for (int64_t i = 0; i < n; i++)"):
+            _take(writer, kernel, f"*(const {scalar} *)(x + i * stride)")
+    writer.line("for (int64_t i = 0; i < n; i++) position[i] = where[i];")
+    parameters = "int64_t n, int64_t rows, const char *x, int64_t stride, int64_t step, int64_t *position"
+    return CFunction("_outer", parameters, tuple(writer.lines))
+
+
+def _take(writer: CWriter, kernel: ExtremumPosition, value: str) -> None:
+    scalar = memory_type(kernel.dtype)
+    writer.line(f"const {scalar} v = {value}, b = best[i];")
+    better = f"v {_better(kernel)} b"
+    if _tracks_nan(kernel):
+        better = f"({better}) | ((v != v) & (b == b))"
+    writer.line(f"const int take = {better};")
+    writer.line("best[i] = take ? v : b;")
+    writer.line("where[i] = take ? row : where[i];")
