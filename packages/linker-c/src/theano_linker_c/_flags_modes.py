@@ -28,3 +28,8 @@ add_flag(
     "What `function` does with an input that nothing uses.",
     EnumFlag("raise", "warn", "ignore"),
 )
+add_flag(
+    "exception_verbosity",
+    "How much errors of running functions tell: 'high' adds the graph above the failing node, and what is stored.",
+    EnumFlag("low", "high"),
+)

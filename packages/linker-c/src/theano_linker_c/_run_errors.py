@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, describe
+from theano_graph import Apply, Variable, config, describe
 
+from ._error_details import details
 from ._program import Program
 
 #: Exceptions whose text is more than their one argument would be shown by changing it.
@@ -20,7 +21,8 @@ _ADVICE = "\n  To mend:"
 def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
     """Add to an exception which instruction raised it, on what operands, and where its node was made.
 
-    Exceptions with one text as their argument get a longer text, others a note. Interrupts are left alone.
+    Exceptions with one text as their argument get a longer text, others a note. Interrupts are left alone. The flag
+    ``exception_verbosity`` says how much is told.
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ def _lines(program: Program, index: int, values: Sequence[Any]) -> list[str]:
     )
     if len(pairs) > _MOST_OPERANDS:
         lines.append(f"    and {len(pairs) - _MOST_OPERANDS} more inputs")
+    if config.exception_verbosity == "high":
+        lines.extend(details(program, index, values))
     return lines
 
 
