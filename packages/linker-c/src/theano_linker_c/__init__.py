@@ -23,6 +23,7 @@ from ._function import (
     eval_cache as eval_cache,
     function as function,
     function_dump as function_dump,
+    orig_function as orig_function,
 )
 from ._program import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
 from ._shared import (
@@ -97,6 +98,7 @@ __all__ = [
     "get_default_mode",
     "get_mode",
     "optdb",
+    "orig_function",
     "predefined_linkers",
     "predefined_modes",
     "predefined_optimizers",

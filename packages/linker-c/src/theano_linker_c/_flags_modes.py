@@ -29,6 +29,11 @@ add_flag(
     EnumFlag("raise", "warn", "ignore"),
 )
 add_flag(
+    "reoptimize_unpickled_function",
+    "Rewrite the graph of a function again when it is unpickled; otherwise the rewritten graph that was saved is used.",
+    BoolFlag(False),
+)
+add_flag(
     "exception_verbosity",
     "How much errors of running functions tell: 'high' adds the graph above the failing node, and what is stored.",
     EnumFlag("low", "high"),

@@ -105,6 +105,24 @@ class SharedVariable(Variable):
             error.add_note(f"  new value of the shared variable {describe(self)}")
             raise
 
+    def zero(self, borrow: bool = False) -> None:
+        """Set the value to zeros of the same shape and dtype.
+
+        Parameters
+        ----------
+        borrow : bool
+            True permits to overwrite the stored array itself, which whoever borrowed it will see.
+
+        Raises
+        ------
+        TypeError
+            If the value is no array.
+        """
+        stored = self.container.value
+        zeros = stored if borrow else copy.copy(stored)
+        zeros[...] = 0
+        self.container.value = zeros
+
     @property
     def default_update(self) -> Any:
         """Expression that becomes the new value in each function that has no explicit update for this variable."""

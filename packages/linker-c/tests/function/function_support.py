@@ -49,7 +49,7 @@ class ArrayType(Type):
             raise TypeError(f"{value!r} is not a number or an array of numbers")
         array = np.asarray(value)
         down = allow_downcast or (allow_downcast is None and isinstance(value, float))
-        small_int = isinstance(value, int) and np.can_cast(np.min_scalar_type(value), self.dtype)
+        small_int = isinstance(value, int) and _holds(self.dtype, value)
         if not (down or small_int or np.can_cast(array.dtype, self.dtype)):
             raise TypeError(f"{array.dtype} cannot be cast to {self.dtype} without loss")
         array = array.astype(self.dtype, copy=False)
@@ -62,6 +62,12 @@ class ArrayType(Type):
 
     def values_eq(self, a: Any, b: Any) -> bool:
         return bool(np.array_equal(a, b))
+
+
+def _holds(dtype: str, value: int) -> bool:
+    if np.dtype(dtype).kind == "f":
+        return int(np.dtype(dtype).type(value)) == value
+    return int(np.iinfo(dtype).min) <= value <= int(np.iinfo(dtype).max)
 
 
 def pointwise(name: str) -> Pointwise:

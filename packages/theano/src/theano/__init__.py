@@ -27,6 +27,7 @@ from theano_graph import (
 )
 from theano_linker_c import (
     Function as Function,
+    FunctionMaker as FunctionMaker,
     In as In,
     Mode as Mode,
     Out as Out,

@@ -1,6 +1,6 @@
 """From expressions to callables: inputs, outputs, updates, givens, and the compiled function."""
 
-from ._api import function as function
+from ._api import function as function, orig_function as orig_function
 from ._arguments import Arguments as Arguments
 from ._callable import Function as Function
 from ._dump import function_dump as function_dump

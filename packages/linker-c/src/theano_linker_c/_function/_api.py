@@ -93,10 +93,53 @@ def function(
     check_used(signature, fgraph, unused)
     if not accept_inplace:
         check_no_inplace(fgraph, where)
-    maker = FunctionMaker(signature, fgraph, chosen, accept_inplace)
+    maker = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
     containers = maker.containers()
     maker.optimize()
     return Function(maker, containers)
+
+
+def orig_function(
+    inputs: Sequence[Any],
+    outputs: Any = None,
+    mode: str | Mode | None = None,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+    output_keys: Sequence[str] | None = None,
+) -> Function:
+    """Compile expressions into a callable, without updates and substitutions.
+
+    Parameters
+    ----------
+    inputs, outputs, mode, accept_inplace, name, profile, on_unused_input
+        As for :func:`function`.
+    output_keys : sequence of str, optional
+        Keys of the list `outputs`; a call then returns a dictionary.
+
+    Returns
+    -------
+    Function
+
+    Examples
+    --------
+    >>> from theano_linker_c import generic, orig_function
+    >>> x = generic("x")
+    >>> orig_function([x], [x], output_keys=["same"])("text")
+    {'same': 'text'}
+    """
+    if output_keys is not None:
+        outputs = dict(zip(output_keys, outputs, strict=True))
+    return function(
+        inputs,
+        outputs,
+        mode=mode,
+        accept_inplace=accept_inplace,
+        name=name,
+        profile=profile,
+        on_unused_input=on_unused_input,
+    )
 
 
 def _check_plain(name: Any, profile: Any, where: str) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, ShownAsHtml, Variable, compose, printable_graph
+from theano_graph import Apply, ShownAsHtml, Variable, compose, config, printable_graph
 
 from .._container import Container
 from .._shared import SharedVariable
@@ -127,6 +127,23 @@ class Function(ShownAsHtml):
             compose("a compiled function is not iterable", mend="use `fn.maker.inputs` or `fn.value[key]`.")
         )
 
+    @property
+    def output_keys(self) -> list[str] | None:
+        """Keys where the outputs are a dictionary."""
+        return self.maker.output_keys
+
+    @property
+    def unpack_single(self) -> bool:
+        """Whether a call returns the one output itself."""
+        return self.maker.unpack_single
+
+    def sync_shared(self) -> None:
+        """Wait until the values of all shared variables are complete; arrays in host memory always are."""
+        for box in self.input_storage:
+            sync = getattr(box.value, "sync", None)
+            if sync is not None:
+                sync()
+
     def free(self) -> None:
         """Let go of memory kept for the next call; values of inputs and shared variables stay."""
         self.fn.clear()
@@ -235,6 +252,8 @@ def _twin(box: Container) -> Container:
 
 def restore_function(maker: FunctionMaker, containers: list[Container], trust_input: bool) -> Function:
     """Make a function again from what was pickled."""
+    if config.reoptimize_unpickled_function:
+        maker.reoptimize()
     fn = Function(maker, containers)
     fn.trust_input = trust_input
     return fn

@@ -36,7 +36,8 @@ def copy_maker(
             item.update = None
     fgraph = maker.graph_of(range(len(source.outputs)), updates=not delete_updates)
     _check_targets(signature)
-    twin = FunctionMaker(signature, fgraph, maker.mode, maker.accept_inplace)
+    twin = FunctionMaker(signature, fgraph, maker.mode, maker.function_builder, maker.accept_inplace)
+    twin.source = maker.source.without_updates(len(source.outputs)) if delete_updates else maker.source
     # Without its update, a shared variable keeps memory that an output could share until now.
     twin.protect()
     twin.profile = maker.profile

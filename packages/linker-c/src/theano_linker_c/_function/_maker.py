@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano_graph import FunctionGraph, Variable, clone_graph, config
 
 from .._alias import protect_outputs
 from .._container import Container
-from .._inplace import protect_overwritten
-from ..modes import Mode
+from .._inplace import protect_overwritten, supervise
+from ..modes import Linker, Mode
 from ._collect import Signature
 from ._io import In, Out
+from ._source import SourceGraph
 
 
 class FunctionMaker:
@@ -25,16 +26,77 @@ class FunctionMaker:
     fgraph : FunctionGraph
         The graph, rewritten in place by :meth:`optimize`.
     mode : Mode
+    function_builder : callable
+        Makes a function of this maker and a list of containers.
     accept_inplace : bool
         Whether the caller's graph was allowed to overwrite its inputs.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The rewritten graph.
+    source : SourceGraph
+        The graph before it was rewritten.
     """
 
-    def __init__(self, signature: Signature, fgraph: FunctionGraph, mode: Mode, accept_inplace: bool = False) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        fgraph: FunctionGraph,
+        mode: Mode,
+        function_builder: Callable[[FunctionMaker, list[Container]], Any],
+        accept_inplace: bool = False,
+    ) -> None:
         self.signature = signature
         self.fgraph = fgraph
         self.mode = mode
+        self.function_builder = function_builder
         self.accept_inplace = accept_inplace
+        self.source = SourceGraph(fgraph.inputs, fgraph.outputs)
         self.profile: Any = None
+
+    @property
+    def name(self) -> str | None:
+        """Name of the function."""
+        return self.signature.name
+
+    @property
+    def unpack_single(self) -> bool:
+        """Whether a call returns the one output itself."""
+        return self.signature.single
+
+    @property
+    def linker(self) -> Linker:
+        """What runs the graph."""
+        return self.mode.linker
+
+    def create(self, input_storage: Sequence[Any] | None = None) -> Any:
+        """Return a new function of the rewritten graph; nothing is rewritten again.
+
+        Parameters
+        ----------
+        input_storage : sequence, optional
+            For each of `inputs`, a :class:`Container`, a value, or None for the default value. Shared variables keep
+            their containers where None stands.
+
+        Returns
+        -------
+        Function
+        """
+        given = [None] * len(self.inputs) if input_storage is None else list(input_storage)
+        boxes = self.containers()
+        for index, item in enumerate(given):
+            if isinstance(item, Container):
+                boxes[index] = item
+            elif item is not None:
+                boxes[index] = boxes[index].duplicate()
+                boxes[index].value = item
+        return self.function_builder(self, boxes)
+
+    def reoptimize(self) -> None:
+        """Rewrite the graph again, from what it was in the beginning."""
+        self.fgraph = self.source.build()
+        self.optimize()
 
     @property
     def inputs(self) -> list[In]:
@@ -54,6 +116,9 @@ class FunctionMaker:
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
         with config.change_flags(compute_test_value=config.compute_test_value_opt):
+            supervise(self.fgraph, self._mutable())
+            # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
+            protect_overwritten(self.fgraph, self._mutable())
             self.profile = self.mode.rewrite(self.fgraph)
             self.protect()
 

@@ -11,7 +11,12 @@ from . import (
 # The module `function` stays importable, yet the name `function` in this package is the function: what is imported
 # last wins.
 from .function import function as function, function_dump as function_dump
-from .function_module import Function as Function, FunctionMaker as FunctionMaker, UnusedInputError as UnusedInputError
+from .function_module import (
+    Function as Function,
+    FunctionMaker as FunctionMaker,
+    UnusedInputError as UnusedInputError,
+    orig_function as orig_function,
+)
 from .io import In as In, Out as Out
 from .mode import (
     FAST_COMPILE as FAST_COMPILE,

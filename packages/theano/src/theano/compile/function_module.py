@@ -4,4 +4,5 @@ from theano_linker_c import (
     Function as Function,
     FunctionMaker as FunctionMaker,
     UnusedInputError as UnusedInputError,
+    orig_function as orig_function,
 )
