@@ -1,4 +1,4 @@
-"""An array type, ops with and without native kernels, and shared arrays: enough to run functions without a tensor layer."""
+"""Arrays, ops with and without native kernels, shared arrays: enough to run functions without a tensor layer."""
 
 from __future__ import annotations
 

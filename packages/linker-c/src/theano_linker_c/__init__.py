@@ -56,6 +56,7 @@ from .ops import (
     deep_copy_op as deep_copy_op,
     view_op as view_op,
 )
+from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
 set_eval_hook(eval_cache.evaluate)
@@ -79,6 +80,8 @@ __all__ = [
     "Linker",
     "Mode",
     "ModeError",
+    "MonitorMode",
+    "NanGuardMode",
     "OrderedUpdates",
     "Out",
     "Print",

@@ -97,8 +97,20 @@ class OwnThunk:
             self._computed[variable][0] = False
         wanted = self._thunk()
         if self.lazy and wanted:
-            return [int(i) for i in wanted]
+            return self._asked(wanted)
         return tuple(self._storage[variable][0] for variable in self._node.outputs)
+
+    def _asked(self, wanted: Sequence[Any]) -> list[int]:
+        numbers = [int(i) for i in wanted]
+        count = len(self._node.inputs)
+        if not all(0 <= i < count for i in numbers):
+            raise ValueError(
+                compose(
+                    f"{self._node.op}: its thunk asks for inputs {numbers}, and it does not have all of them",
+                    mend=f"return a list of numbers from 0 to {count - 1}.",
+                )
+            )
+        return list(dict.fromkeys(numbers))
 
 
 def params_of(node: Apply) -> tuple[Any, ...]:

@@ -32,6 +32,7 @@ __all__ = [
     "Mode",
     "ModeError",
     "Phase",
+    "as_linker",
     "get_default_mode",
     "get_mode",
     "optdb",
@@ -162,8 +163,7 @@ class Mode:
     def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default") -> None:
         self.provided_linker = linker
         self.provided_optimizer = optimizer
-        chosen = config.linker if linker is None else linker
-        self.linker = chosen if isinstance(chosen, Linker) else _find(predefined_linkers, chosen, "linker")
+        self.linker = as_linker(linker)
         chosen = config.optimizer if isinstance(optimizer, str) and optimizer == "default" else optimizer
         self._optimizer: RewriteQuery | GraphRewriter = (
             chosen
@@ -238,6 +238,21 @@ def _find(table: dict[Any, Any], name: Any, kind: str) -> Any:
     except (KeyError, TypeError):
         known = ", ".join(sorted(repr(key) for key in table))
         raise ModeError(compose(f"there is no {kind} called {name!r}", mend=f"use one of {known}.")) from None
+
+
+def as_linker(linker: str | Linker | None) -> Linker:
+    """Return the linker that `linker` stands for: itself, the one of that name, or for None that of the flag `linker`.
+
+    Raises
+    ------
+    ModeError
+        For an unknown name.
+    """
+    chosen = config.linker if linker is None else linker
+    if isinstance(chosen, Linker):
+        return chosen
+    found: Linker = _find(predefined_linkers, chosen, "linker")
+    return found
 
 
 FAST_COMPILE = Mode("py", "fast_compile")

@@ -90,6 +90,7 @@ class VM_Linker(Linker):
     """
 
     __slots__ = ("callback",)
+    callback: Callable[..., Any] | None
 
     def __init__(
         self,
@@ -107,9 +108,7 @@ class VM_Linker(Linker):
         Linker.__init__(self, name, use_cloop if c_thunks is None else c_thunks, allow_gc, lazy=lazily)
         object.__setattr__(self, "callback", callback)
 
-    def machine(
-        self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0
-    ) -> Machine:
+    def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine, one that calls the callback after each node where there is one."""
         if self.callback is None:
             return super().machine(program, hooks, fgraph, thread_scale=thread_scale)

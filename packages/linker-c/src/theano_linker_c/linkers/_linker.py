@@ -49,9 +49,7 @@ class Linker:
         """Whether intermediate results are freed, the flag `allow_gc` being asked where the linker does not say."""
         return bool(config.allow_gc) if self.allow_gc is None else self.allow_gc
 
-    def machine(
-        self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0
-    ) -> Machine:
+    def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine for a program.
 
         Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from theano_graph import Apply, FunctionGraph, compose
 
@@ -57,9 +56,7 @@ class WrapLinker(Linker):
         object.__setattr__(self, "linkers", chosen)
         object.__setattr__(self, "wrapper", wrapper)
 
-    def machine(
-        self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0
-    ) -> Machine:
+    def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine that runs each node through the wrapper."""
         natives = [linker.native and HAS_RUNTIME for linker in self.linkers]
         return StepMachine(program, hooks, self.wrapper, natives, allow_gc=self.frees)

@@ -1,0 +1,206 @@
+"""NanGuardMode: an error as soon as a node meets or makes a NaN, an infinity or a very big number."""
+
+from __future__ import annotations
+
+import pdb
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Feature, FunctionGraph, Variable, compose, config, debugprint, describe
+
+from ..linkers import Linker, StepMachine
+from ..modes import Mode, as_linker
+from ..program import HAS_RUNTIME, Hooks, Machine, MachineView, Program, Thunk
+from . import _flags as _flags
+
+#: From which absolute value on a number is big.
+BIG = 1e10
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which values are minded."""
+
+    nan: bool
+    inf: bool
+    big: bool
+
+    def complaints(self, value: object) -> Iterator[str]:
+        """Yield what is wrong with a value, in words."""
+        array = _numbers(value)
+        if array is None:
+            return
+        finite = np.isfinite(array)
+        if not finite.all():
+            nan = np.isnan(array)
+            if self.nan and nan.any():
+                yield "NaN"
+            if self.inf and not (finite | nan).all():
+                yield "Inf"
+        if self.big and (np.abs(array[finite]) > BIG).any():
+            yield "Big value"
+
+
+def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return the floating-point numbers in a value: an array, a scalar, or something sparse that has `data`."""
+    if not isinstance(value, (np.ndarray, np.generic, float, complex)):
+        value = getattr(value, "data", None)
+    array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic, float, complex)) else None
+    return array if array is not None and array.dtype.kind in "fc" else None
+
+
+class NanGuardMode(Mode):
+    """Stops a compiled function at the node where an abnormal value comes up.
+
+    The values of all arguments and shared variables are looked at before the first node runs, those of each node's
+    results after it has run. A variable with ``variable.tag.nan_guard_mode_check = False`` is left out; the mark goes
+    over to variables that rewriting puts in its place.
+
+    Parameters
+    ----------
+    nan_is_error, inf_is_error, big_is_error : bool, optional
+        Whether a NaN, an infinity, and a finite value beyond 1e10 are minded; by default the flags
+        `NanGuardMode.nan_is_error`, `NanGuardMode.inf_is_error` and `NanGuardMode.big_is_error`.
+    optimizer : str, RewriteQuery or GraphRewriter
+        As for :class:`Mode`.
+    linker : str or Linker, optional
+        Which code the nodes run; by default the flag `linker`.
+
+    Raises
+    ------
+    AssertionError
+        By calls of the function. The flag `NanGuardMode.action` says whether there is a warning or a debugger instead.
+
+    Examples
+    --------
+    >>> from theano_linker_c import NanGuardMode, function, generic, view_op
+    >>> x = generic("x")
+    >>> f = function([x], view_op(x), mode=NanGuardMode(nan_is_error=True, inf_is_error=False, big_is_error=False))
+    >>> f(float("inf"))
+    inf
+    >>> f(float("nan"))
+    Traceback (most recent call last):
+    AssertionError: NaN detected in the value of an input...
+    """
+
+    def __init__(
+        self,
+        nan_is_error: bool | None = None,
+        inf_is_error: bool | None = None,
+        big_is_error: bool | None = None,
+        optimizer: Any = "default",
+        linker: str | Linker | None = None,
+    ) -> None:
+        self.nan_is_error = nan_is_error
+        self.inf_is_error = inf_is_error
+        self.big_is_error = big_is_error
+        self._inner = as_linker(linker)
+        guard = GuardLinker(self._inner, nan_is_error, inf_is_error, big_is_error)
+        super().__init__(guard, optimizer)
+
+    def rewrite(self, fgraph: FunctionGraph) -> Any:
+        """Apply the rewrites of this mode to `fgraph`, in place; marks of variables go over to what replaces them."""
+        marks = FollowMarks()
+        fgraph.attach_feature(marks)
+        try:
+            return super().rewrite(fgraph)
+        finally:
+            fgraph.remove_feature(marks)
+
+    def _like(self, linker: str | Linker, optimizer: Any) -> NanGuardMode:
+        inner = self._inner if linker is self.linker else linker
+        return type(self)(self.nan_is_error, self.inf_is_error, self.big_is_error, optimizer, inner)
+
+
+class FollowMarks(Feature):
+    """Gives the variables that replace others their tag `nan_guard_mode_check`."""
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: Any = None
+    ) -> None:
+        """Copy the mark of `old` to `new`, where `new` has none of its own."""
+        mark = getattr(old.tag, "nan_guard_mode_check", None)
+        if mark is not None and not hasattr(new.tag, "nan_guard_mode_check"):
+            new.tag.nan_guard_mode_check = mark
+
+
+class GuardLinker(Linker):
+    """Runs graphs node by node and checks the values; made by :class:`NanGuardMode`."""
+
+    __slots__ = ("choices",)
+    choices: tuple[bool | None, bool | None, bool | None]
+
+    def __init__(self, inner: Linker, nan: bool | None, inf: bool | None, big: bool | None) -> None:
+        Linker.__init__(self, "NanGuardMode", inner.native, inner.allow_gc, inner.native_only, inner.lazy)
+        object.__setattr__(self, "choices", (nan, inf, big))
+
+    def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
+        """Return a machine that checks values."""
+        guard = Guard(self._limits())
+        natives = [self.native and HAS_RUNTIME]
+        return StepMachine(program, hooks, guard.around, natives, allow_gc=self.frees, on_call=guard.check_arguments)
+
+    def _limits(self) -> Limits:
+        flags = config.NanGuardMode
+        defaults = (flags.nan_is_error, flags.inf_is_error, flags.big_is_error)
+        chosen = (default if own is None else bool(own) for own, default in zip(self.choices, defaults, strict=True))
+        return Limits(*chosen)
+
+
+class Guard:
+    """Checks values while a function runs.
+
+    Parameters
+    ----------
+    limits : Limits
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def check_arguments(self, view: MachineView) -> None:
+        """Check what a call begins with: arguments, shared variables and constants."""
+        for variable, cell in view.storage_map.items():
+            if variable.owner is None:
+                self._check(variable, cell[0], "the value of an input")
+
+    def around(self, i: int, node: Apply, thunk: Thunk) -> None:
+        """Run a node and check its results."""
+        thunk()
+        for variable, cell in zip(node.outputs, thunk.outputs, strict=True):
+            self._check(variable, cell[0], "the output of a node", node)
+
+    def _check(self, variable: Variable, value: object, place: str, node: Apply | None = None) -> None:
+        if getattr(variable.tag, "nan_guard_mode_check", None) is False:
+            return
+        found = list(self._limits.complaints(value))
+        if found:
+            _act(_message(found, variable, place, node))
+
+
+def _message(found: list[str], variable: Variable, place: str, node: Apply | None) -> str:
+    where = [describe(variable)]
+    if node is not None:
+        text = str(debugprint(node, depth=4, file="str")).rstrip().replace("\n", "\n    ")
+        where.append(f"{node.op}:\n    {text}")
+    return compose(
+        f"{' and '.join(found)} detected in {place}",
+        where=where,
+        mend="look where the operands come from; a variable that may hold such values is left out with "
+        "`variable.tag.nan_guard_mode_check = False`.",
+    )
+
+
+def _act(text: str) -> None:
+    action = config.NanGuardMode.action
+    if action == "raise":
+        raise AssertionError(text)
+    if action == "warn":
+        warnings.warn(text, stacklevel=2)
+        return
+    print(text)
+    pdb.set_trace()  # what the flag asks for
