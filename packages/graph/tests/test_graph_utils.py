@@ -8,9 +8,11 @@ import io
 import runpy
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from support import POSITIVE
 
@@ -124,5 +126,22 @@ class TestExamples(unittest.TestCase):
         blocks = [part.split("```")[0] for part in README.read_text(encoding="utf-8").split("```python\n")[1:]]
         self.assertTrue(blocks)
         with contextlib.redirect_stdout(io.StringIO()) as text:
-            exec(compile("\n".join(blocks), str(README), "exec"), {"__name__": "readme"})
-        self.assertEqual(text.getvalue().splitlines(), ["[to_celsius(metres_up(t, 1000))]", "[10.0]"])
+            # Pickles look their classes up in a module.
+            module = types.ModuleType("readme")
+            with mock.patch.dict(sys.modules, {"readme": module}):
+                exec(compile("\n".join(blocks), str(README), "exec", dont_inherit=True), module.__dict__)
+        self.assertEqual(
+            text.getvalue().splitlines(),
+            [
+                "[to_celsius(metres_up(t, 1000))]",
+                "[10.0]",
+                "True True",
+                "['Scale{factor=2.0}', 'Scale{factor=2.0}'] [h]",
+                "[Scale{factor=4.0}(h)] 0",
+                "True",
+                "Scale{factor=4.0} [id A] ''   0",
+                " |h [id B]",
+                "twice(twice(h))",
+                "5 change_flags",
+            ],
+        )
