@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,8 @@ class PythonMachine:
         self.position_of_error = -1
         self.view = MachineView(program, python_runner)
         self._runners = [python_runner(x) for x in program.instructions]
+        # Threads take turns where one could store a value between another's reading and storing it.
+        self._turn: AbstractContextManager[Any] = threading.RLock() if program.updates else nullcontext()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments and return what the function returns."""
@@ -44,22 +48,24 @@ class PythonMachine:
             values = self.hooks.on_irregular(args, kwargs)
             if type(values) is not tuple:
                 return values
-        registers = self._fill(values)
-        self._run(registers)
-        outputs = [registers[r] for r in self.program.outputs]
-        result: Any = outputs[0] if self.hooks.single and len(outputs) == 1 else outputs
-        if self.hooks.finish is not None:
-            result = self.hooks.finish(outputs)
-        self._store(registers)
+        with self._turn:
+            registers = self._fill(values)
+            self._run(registers)
+            outputs = [registers[r] for r in self.program.outputs]
+            result: Any = outputs[0] if self.hooks.single and len(outputs) == 1 else outputs
+            if self.hooks.finish is not None:
+                result = self.hooks.finish(outputs)
+            self._store(registers)
         return result
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """Run the program on one value an input and return all outputs as a list."""
         if len(values) != len(self.program.inputs):
             raise TypeError(f"run() needs {len(self.program.inputs)} values, got {len(values)}")
-        registers = self._fill(values)
-        self._run(registers)
-        self._store(registers)
+        with self._turn:
+            registers = self._fill(values)
+            self._run(registers)
+            self._store(registers)
         return [registers[r] for r in self.program.outputs]
 
     def clear(self) -> None:

@@ -1,6 +1,7 @@
 /* From the arguments of a call to its result. */
 #include "runtime.h"
 #include <limits.h>
+#include <time.h>
 
 static int fits(const InputCheck *check, PyObject *value) {
     if (!PyArray_CheckExact(value))
@@ -169,14 +170,44 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double begin) {
     return result;
 }
 
+#define FIRST_PAUSE 20
+#define LONGEST_PAUSE 2000
+
+/* Wait until no other thread is in a call of this machine; a thread that is in one already may go on. Returns -1 when a
+ * signal handler raised. Ends without a system call where nobody is in. */
+static int take_turn(Machine *m) {
+    unsigned long self = PyThread_get_thread_ident();
+    long pause = FIRST_PAUSE;
+    if (m->era != fork_era) {
+        m->era = fork_era;
+        m->depth = 0;
+    }
+    while (m->depth > 0 && m->owner != self) {
+        struct timespec time = {0, pause * 1000};
+        Py_BEGIN_ALLOW_THREADS;
+        nanosleep(&time, NULL);
+        Py_END_ALLOW_THREADS;
+        if (PyErr_CheckSignals() < 0)
+            return -1;
+        pause = pause * 2 > LONGEST_PAUSE ? LONGEST_PAUSE : pause * 2;
+    }
+    m->owner = self;
+    m->depth++;
+    return 0;
+}
+
 static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     Frame *f = &m->frame, extra;
     PyObject *result = NULL;
     double begin = m->profile == NULL ? 0 : profile_clock();
+    if (m->serial && take_turn(m) < 0)
+        return NULL;
     if (f->busy) {
         f = &extra;
-        if (frame_make(m, f) < 0)
+        if (frame_make(m, f) < 0) {
+            m->depth -= m->serial;
             return NULL;
+        }
     }
     f->busy = 1;
     for (int i = 0; i < m->n_inputs; i++)
@@ -190,6 +221,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
 done:
     frame_release_all(m, f);
     f->busy = 0;
+    m->depth -= m->serial;
     if (f == &extra)
         frame_free(m, f);
     return result;

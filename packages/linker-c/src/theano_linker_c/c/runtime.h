@@ -102,6 +102,10 @@ struct Machine {
     PyObject **buffers;     /* one possible array a register, kept for the next call */
     npy_intp *buffer_bytes; /* their sizes when they were put there */
     npy_intp buffered_bytes, buffer_limit;
+    /* Calls of several threads take turns where they would disturb each other (`serial`): with updates, and with code that
+     * has storage of its own. All under the GIL. */
+    int serial, depth, era;
+    unsigned long owner;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t position_of_error;
@@ -192,6 +196,7 @@ typedef void (*range_fn)(void *context, int64_t begin, int64_t end);
 int threads_get(void);
 void threads_set(int count);
 int threads_started(void);
+extern int fork_era; /* how many forks lie between the first process and this one */
 int run_long(range_fn fn, void *context, int64_t count, int64_t grain, double work, double threshold);
 int threads_init(void);
 

@@ -71,6 +71,7 @@ static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
         PyErr_SetString(PyExc_ValueError, "program: unknown code");
         return -1;
     }
+    m->serial |= in->code == CODE_THUNK;
     in->held = Py_NewRef(payload);
     return prepare[in->code](m, in, payload);
 }
@@ -152,6 +153,7 @@ int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     m->single = m->single && m->n_outputs == 1;
+    m->serial |= m->n_updates > 0;
     return 0;
 }
 

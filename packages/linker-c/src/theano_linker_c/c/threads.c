@@ -35,6 +35,7 @@ static int started;
 static int wanted; /* 0: not decided yet */
 
 double work_for_threads = 300000.0;
+int fork_era;
 
 static int default_count(void) {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -185,6 +186,7 @@ static void after_fork_child(void) {
     pthread_cond_init(&job_posted, NULL);
     pthread_cond_init(&job_left, NULL);
     started = seats = working = 0;
+    fork_era++; /* whoever held something in the parent does not exist here */
 }
 
 int threads_init(void) { return pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
