@@ -16,9 +16,13 @@ Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
 
 
 def has_own_thunk(node: Apply) -> bool:
-    """Tell whether the op says itself, by `make_thunk`, how it is run."""
+    """Tell whether the op says itself, by `make_thunk`, how it is run.
+
+    A `make_thunk` with the attribute ``is_default`` does what machines do anyway.
+    """
     own = getattr(node.op, "make_thunk", None)
-    return own is not None and getattr(own, "__func__", own) is not getattr(Op, "make_thunk", None)
+    function = getattr(own, "__func__", own)
+    return own is not None and function is not getattr(Op, "make_thunk", None) and not hasattr(function, "is_default")
 
 
 def call_make_thunk(
@@ -117,8 +121,8 @@ def params_of(node: Apply) -> tuple[Any, ...]:
     """Return the extra argument of `perform`: the op's parameters, where it has any."""
     if getattr(node.op, "params_type", None) is None:
         return ()
-    get_params: Any = node.op.get_params
-    return (get_params(node),)
+    params = node.op.get_params(node)
+    return () if params is None else (node.op.params_type.filter(params),)
 
 
 def perform_runner(node: Apply) -> Runner:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theano_graph import Type, Variable, compose, config, describe
+from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
@@ -33,7 +34,7 @@ _PATTERN_NAMES: dict[tuple[bool, ...], str] = {
 }
 
 
-class TensorType(Type):
+class TensorType(ArrayInterface, Type):
     """Arrays of one dtype, one number of dimensions and, as far as known, one shape.
 
     Parameters

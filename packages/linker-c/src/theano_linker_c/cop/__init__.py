@@ -6,6 +6,11 @@ from .._c_interface import (
     ScalarInterface as ScalarInterface,
 )
 from ._ask import c_interface as c_interface
+from ._data import CDataType as CDataType
+from ._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
+from ._external import COp as COp
+from ._openmp import OpenMPOp as OpenMPOp
+from ._params import Params as Params, ParamsType as ParamsType
 from ._thunks import (
     CThunk as CThunk,
     NoCompilerError as NoCompilerError,
@@ -13,14 +18,23 @@ from ._thunks import (
     c_thunks as c_thunks,
     needs_c_code as needs_c_code,
     offers_c_code as offers_c_code,
+    storage_thunk as storage_thunk,
 )
 from ._units import ThunkLibrary as ThunkLibrary, library as library
 
 __all__ = [
     "ArrayInterface",
+    "CDataType",
+    "CEnumType",
     "CLinkerType",
+    "COp",
     "CThunk",
+    "EnumList",
+    "EnumType",
     "NoCompilerError",
+    "OpenMPOp",
+    "Params",
+    "ParamsType",
     "ScalarInterface",
     "ThunkLibrary",
     "c_interface",
@@ -29,4 +43,5 @@ __all__ = [
     "library",
     "needs_c_code",
     "offers_c_code",
+    "storage_thunk",
 ]

@@ -1,4 +1,4 @@
-"""Questions to ops and types about their C code: whatever part of the contract they define, in any of its signatures."""
+"""Questions to ops and types about their C code: what they define of the contract, in any of its signatures."""
 
 from __future__ import annotations
 

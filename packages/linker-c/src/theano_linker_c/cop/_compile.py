@@ -80,7 +80,9 @@ def compile_unit(
     return run_compiler(command, flags, text, output, language="c++" if cpp else "c")
 
 
-def refused(nodes: Sequence[Apply], text: str, messages: Sequence[tuple[str, str]], folder: CompileDirectory) -> CompileError:
+def refused(
+    nodes: Sequence[Apply], text: str, messages: Sequence[tuple[str, str]], folder: CompileDirectory
+) -> CompileError:
     """Keep the source, and return the error that names the ops whose code it is.
 
     Parameters

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from theano_graph import Apply, MissingRuleError, compose
 
-from .._perform import has_own_thunk, params_of
+from .._perform import has_own_thunk, params_of, perform_runner
 from ..compiler import CompilerOptions
 from ._ask import NoCCode
 from ._parts import Parts, has_c_code, has_perform, parts_of
@@ -94,6 +94,41 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
 def c_thunk(node: Apply, options: CompilerOptions | None = None) -> CThunk | None:
     """Return the thunk of one node; see :func:`c_thunks`."""
     return c_thunks([node], options)[0]
+
+
+def storage_thunk(
+    node: Apply,
+    storage_map: Mapping[Any, list[Any]],
+    compute_map: Mapping[Any, list[Any]],
+    impl: str | None = None,
+) -> Callable[[], None]:
+    """Return a function without arguments that runs a node on cells, as `make_thunk` of an op does.
+
+    Parameters
+    ----------
+    node : Apply
+    storage_map, compute_map : mapping of Variable to one-element list
+        The values, and whether they have been computed.
+    impl : {"py", "c"}, optional
+        "py" runs `perform`; "c" insists on C code; by default C code runs where there is any.
+
+    Raises
+    ------
+    NoCompilerError
+        If `impl` is "c" and there is no C code, or nothing to compile it.
+    """
+    thunk = c_thunk(node) if impl != "py" or needs_c_code(node) else None
+    if thunk is None and impl == "c":
+        raise NoCompilerError(compose(f"{node.op} has no C code for this node", mend="ask for impl='py'"))
+    run: Callable[[list[Any]], Sequence[Any]] = perform_runner(node) if thunk is None else thunk
+
+    def run_once() -> None:
+        results = run([storage_map[variable][0] for variable in node.inputs])
+        for variable, value in zip(node.outputs, results, strict=True):
+            storage_map[variable][0] = value
+            compute_map[variable][0] = True
+
+    return run_once
 
 
 def _parts(node: Apply, params: Any, options: CompilerOptions) -> Parts | None:

@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from theano_graph import compose
@@ -191,7 +192,7 @@ class ThunkLibrary:
         text = ""
         for cpp in (True,) if unit.cpp else (False, True):
             text = unit_text(unit.items, cpp)
-            message = with_room(cache.folder, lambda: self._try(unit, text, cpp, toolchain, cache, options))
+            message = with_room(cache.folder, partial(self._try, unit, text, cpp, toolchain, cache, options))
             if message is None:
                 return
             messages.append(("C++" if cpp else "C", message))

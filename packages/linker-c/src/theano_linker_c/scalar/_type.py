@@ -10,13 +10,14 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Type, Variable
 
+from .._c_interface import ScalarInterface
 from ._dtypes import check_dtype, dtype_of_number, is_discrete, upcast
 
 if TYPE_CHECKING:
     from ._op import ScalarOp
 
 
-class ScalarType(Type):
+class ScalarType(ScalarInterface, Type):
     """The type of one number of a fixed dtype.
 
     Parameters
