@@ -1,10 +1,14 @@
-"""How long it takes until the logistic regression step can be called: on empty caches, and in a second process."""
+"""How long it takes until a function can be called: on empty caches, and in a second process.
+
+The functions are the step of the logistic regression, gradient included, and chains of 10, 50 and 200 nodes.
+"""
 
 from __future__ import annotations
 
 import statistics
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness import NOT_INSTALLED, OURS, Command, Options, Row, installed, run_process
@@ -18,14 +22,26 @@ CONTENDERS = {
 }
 
 
+SIZES = (10, 50, 200)
+
+
 def run(options: Options) -> list[Row]:
     cold = Row("ready to call that step, gradient included: empty caches", limit=0.5)
     warm = Row("ready to call that step, gradient included: second process", limit=0.25)
+    rows = _pair(cold, warm, (), options)
+    for size in SIZES:
+        cold = Row(f"ready to call a function of {size} nodes: empty caches", beat=("jax",))
+        warm = Row(f"ready to call a function of {size} nodes: second process", beat=("jax",))
+        rows += _pair(cold, warm, (str(size),), options)
+    return rows
+
+
+def _pair(cold: Row, warm: Row, arguments: Sequence[str], options: Options) -> list[Row]:
     times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in CONTENDERS}
     for _ in range(max(1, options.processes // 2 + 1)):
         for name, target in CONTENDERS.items():
             if name not in cold.results:
-                _measure(name, target, times[name], (cold, warm), options)
+                _measure(name, (target, *arguments), times[name], (cold, warm), options)
     for name, (first, second) in times.items():
         cold.results.setdefault(name, statistics.median(first) if first else "")
         warm.results.setdefault(name, statistics.median(second) if second else "")
@@ -33,10 +49,14 @@ def run(options: Options) -> list[Row]:
 
 
 def _measure(
-    name: str, target: str, times: tuple[list[float], list[float]], rows: tuple[Row, Row], options: Options
+    name: str,
+    arguments: Sequence[str],
+    times: tuple[list[float], list[float]],
+    rows: tuple[Row, Row],
+    options: Options,
 ) -> None:
     """Run two processes that share one fresh cache folder; note a failure in the row."""
-    if not installed(target.split(":")[0]):
+    if not installed(arguments[0].split(":")[0]):
         for row in rows:
             row.results[name] = NOT_INSTALLED
         return
@@ -47,7 +67,7 @@ def _measure(
             "NUMBA_CACHE_DIR": f"{folder}/numba",
         }
         for taken, row in zip(times, rows, strict=True):
-            result = run_process(Command([CHILD, target], environment), options.patience)
+            result = run_process(Command([CHILD, *arguments], environment), options.patience)
             if isinstance(result, str):
                 row.results[name] = result
                 print(f"  {name}: {result}", file=sys.stderr)

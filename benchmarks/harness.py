@@ -43,17 +43,27 @@ class Row:
     case : str
         What is measured.
     results : dict[str, float | str]
-        Seconds by contender, or why there is no figure.
+        Seconds by contender (or what `unit` says), or why there is no figure.
     limit : float or None
         Seconds that we allow ourselves.
     beat : tuple[str, ...]
         Contenders that we must not be slower than.
+    ahead : dict[str, float]
+        Contenders that must take so many times as long as we.
+    unit : str
+        What the figures count where it is not seconds.
     """
 
     case: str
     results: dict[str, float | str] = field(default_factory=dict)
     limit: float | None = None
     beat: tuple[str, ...] = ()
+    ahead: dict[str, float] = field(default_factory=dict)
+    unit: str = ""
+
+    def show(self, figure: float) -> str:
+        """Write a figure with its unit."""
+        return f"{figure:.3g} {self.unit}" if self.unit else show_seconds(figure)
 
     def ratio(self, contender: str) -> float | None:
         """Return how many times as long as ours a contender takes, above 1 where ours is faster."""
@@ -65,9 +75,10 @@ class Row:
     def verdict(self) -> str:
         """Say whether the aims are met: "yes", "no", or "" where there is no aim or no figure."""
         ours = self.results.get(OURS)
-        if not isinstance(ours, float) or (self.limit is None and not self.beat):
+        wanted = {**dict.fromkeys(self.beat, 1.0), **self.ahead}
+        if not isinstance(ours, float) or (self.limit is None and not wanted):
             return ""
-        ratios = [ratio for name in self.beat if (ratio := self.ratio(name)) is not None]
+        ratios = [ratio / wanted[name] for name in wanted if (ratio := self.ratio(name)) is not None]
         if self.limit is None and not ratios:
             return ""
         met = (self.limit is None or ours <= self.limit) and all(ratio >= 1 for ratio in ratios)
@@ -75,8 +86,9 @@ class Row:
 
     def aim(self) -> str:
         """Say what is aimed at, in words."""
-        aims = [] if self.limit is None else [f"at most {show_seconds(self.limit)}"]
-        return ", ".join(aims + [f"not slower than {name}" for name in self.beat])
+        aims = [] if self.limit is None else [f"at most {self.show(self.limit)}"]
+        aims += [f"not slower than {name}" for name in self.beat]
+        return ", ".join(aims + [f"at most {1 / times:.2g} of {name}" for name, times in self.ahead.items()])
 
 
 def show_seconds(seconds: float) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from harness import OURS, QUICK, Options, Row, peer, show_seconds, version
+from harness import OURS, QUICK, Options, Row, peer, version
 
 BENCHMARKS = (
     "call_overhead",
@@ -27,6 +27,7 @@ BENCHMARKS = (
     "reductions",
     "logistic_step",
     "compile_time",
+    "memory",
     "import_time",
     "graph_layer",
 )
@@ -101,7 +102,7 @@ def _cell(row: Row, name: str) -> str:
     if isinstance(result, str):
         return result
     ratio = row.ratio(name)
-    text = show_seconds(result)
+    text = row.show(result)
     return text if name == OURS or ratio is None else f"{text} ({ratio:.3g} x)"
 
 
