@@ -6,7 +6,7 @@ from ._config import add_flag, config
 from ._config_kinds import BoolFlag, EnumFlag, IntFlag
 from ._nodes import Apply
 from ._op import construction_hook, set_construction_hook
-from ._origin import set_frame_limit
+from ._origin import set_frame_limit, set_internal_limit
 from ._test_values import compute_test_values
 
 
@@ -42,5 +42,18 @@ add_flag(
     IntFlag(8, lambda limit: limit >= 0),
     on_change=set_frame_limit,
 )
-set_frame_limit(None, lambda: int(config.traceback.limit))
+add_flag(
+    "traceback.compile_limit",
+    "Number of the library's own frames kept with variables that it makes while a function is compiled",
+    IntFlag(0, lambda limit: limit >= 0),
+    on_change=set_internal_limit,
+)
+
+
+def _frame_limits() -> int:
+    set_internal_limit(config.traceback.compile_limit)
+    return int(config.traceback.limit)
+
+
+set_frame_limit(None, _frame_limits)
 set_construction_hook(_at_first_node)

@@ -25,6 +25,8 @@ class _FrameLimit:
 
     value: int | None = None
     ask: Callable[[], int] = staticmethod(lambda: 8)
+    #: Number of the library's own frames that are kept with nodes which it makes on behalf of others.
+    internal: int = 0
 
 
 _frame_limit = _FrameLimit()
@@ -35,6 +37,11 @@ def set_frame_limit(value: int | None, ask: Callable[[], int] | None = None) -> 
     _frame_limit.value = value
     if ask is not None:
         _frame_limit.ask = ask
+
+
+def set_internal_limit(value: int) -> None:
+    """Say how many of the library's own frames are kept with nodes that it makes on behalf of the user's nodes."""
+    _frame_limit.internal = value
 
 
 _library_roots: list[str] = []
@@ -171,7 +178,7 @@ def current_origin(limit: int | None = None) -> Origin | None:
     """
     inherited = _inherited.get()
     if inherited is not None:
-        return inherited
+        return _with_internal_frames(inherited) if _frame_limit.internal else inherited
     if limit is None:
         limit = _frame_limit.value
         if limit is None:
@@ -195,6 +202,20 @@ def current_origin(limit: int | None = None) -> Origin | None:
                 break
         frame = frame.f_back
     return _shared(tuple(raw)) if raw else None
+
+
+def _with_internal_frames(origin: Origin) -> Origin:
+    """Return an origin with the library's own frames after those of the user."""
+    frame: FrameType | None = sys._getframe(2)
+    internal: list[UserFrame] = []
+    while frame is not None and len(internal) < _frame_limit.internal:
+        code = frame.f_code
+        if _is_library(code.co_filename):
+            internal.append(UserFrame(code.co_filename, _line_of(code, frame.f_lasti), code.co_name))
+        frame = frame.f_back
+    # What is replaced may itself have been made by the library: its internal frames give way.
+    user = tuple(f for f in origin.frames if not _is_library(f.filename)) or origin.frames[:1]
+    return Origin(frames=(*user, *internal))
 
 
 #: The last origin by its innermost frame. Nodes made by one line share one object: a loop makes thousands of them.
