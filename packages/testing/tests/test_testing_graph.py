@@ -6,9 +6,9 @@ import sys
 import unittest
 from unittest import mock
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, ConfigError, FunctionGraph, Variable, config
 from theano_optimize import MergeRewriter, node_rewriter
-from theano_testing import fetch_seed
+from theano_testing import DEFAULT_SEED, fetch_seed
 from theano_testing.graph import GraphTestCase, ToyOp, chain, interpret, random_graph, toy
 from theano_testing.optimize import apply_rewrite, check_rewrite
 
@@ -27,6 +27,17 @@ class TestSeeds(unittest.TestCase):
         self.assertEqual(fetch_seed(1231), 1231)
 
     def test_environment(self) -> None:
+        self.assertEqual(str(DEFAULT_SEED), config.unittests.rseed)
+        with mock.patch.dict(os.environ), config.change_flags({"unittests.rseed": 31}):
+            os.environ.pop("THEANO_TEST_SEED", None)
+            self.assertEqual(fetch_seed(), 31)
+            with config.change_flags({"unittests.rseed": "random"}):
+                self.assertEqual(len({fetch_seed() for _ in range(4)}), 4)
+            os.environ["THEANO_TEST_SEED"] = "12"
+            self.assertEqual(fetch_seed(), 12)
+        for bad in (-1, "often", None):
+            with self.assertRaises(ConfigError), config.change_flags({"unittests.rseed": bad}):
+                self.fail("the block must not run")
         with mock.patch.dict(os.environ, {"THEANO_TEST_SEED": "12"}):
             self.assertEqual(fetch_seed(), 12)
         with mock.patch.dict(os.environ, {"THEANO_TEST_SEED": "random"}):

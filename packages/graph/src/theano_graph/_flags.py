@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._config import add_flag, config
-from ._config_kinds import BoolFlag, EnumFlag, IntFlag
+from ._config_kinds import BoolFlag, EnumFlag, FlagKind, IntFlag
 from ._nodes import Apply
 from ._op import construction_hook, set_construction_hook
 from ._origin import set_frame_limit, set_internal_limit
@@ -24,6 +26,21 @@ def _at_first_node(node: Apply) -> None:
         compute_test_values(node)
 
 
+class SeedFlag(FlagKind[str]):
+    """A number from 0 to 2**32 - 1, or the word random."""
+
+    allowed = "a number from 0 to 4294967295, or 'random'"
+
+    def parse(self, value: Any) -> str:
+        """Return the text of `value`."""
+        return value if value == "random" else str(int(value))
+
+
+add_flag(
+    "unittests.rseed",
+    "Seed of the random numbers in tests that ask `fetch_seed` for one; 'random' draws another one each time",
+    SeedFlag("666", lambda text: text == "random" or 0 <= int(text) < 2**32),
+)
 add_flag(
     "compute_test_value",
     "Whether applying an op computes test values at once, and what happens when an input has none",

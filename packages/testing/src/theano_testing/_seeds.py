@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 
+from theano_graph import config
+
 #: The seed of tests for which nobody asks for another.
 DEFAULT_SEED = 666
-#: Name of the environment variable that overrides it: a number, or the word "random".
+#: Name of the environment variable that overrides the flag ``unittests.rseed``: a number, or the word "random".
 SEED_VARIABLE = "THEANO_TEST_SEED"
 
 
@@ -22,7 +24,8 @@ def fetch_seed(pseed: int | None = None) -> int:
     Returns
     -------
     int
-        `pseed`, else the value of the environment variable ``THEANO_TEST_SEED`` (``random`` draws one), else 666.
+        `pseed`, else the value of the environment variable ``THEANO_TEST_SEED``, else that of the flag
+        ``unittests.rseed``, which is 666 unless it is set; ``random`` draws one.
 
     Raises
     ------
@@ -36,7 +39,7 @@ def fetch_seed(pseed: int | None = None) -> int:
     """
     if pseed is not None:
         return int(pseed)
-    text = os.environ.get(SEED_VARIABLE, str(DEFAULT_SEED))
+    text = os.environ.get(SEED_VARIABLE) or config.unittests.rseed
     if text == "random":
         return random.randrange(2**31)
     try:
