@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -212,7 +213,12 @@ class RewriteDatabase(Generic[BuiltT]):
         inner = tuple(e.item.version() for e in self._entries.values() if isinstance(e.item, RewriteDatabase))
         return (self._version, inner)
 
-    def query(self, *tags: RewriteQuery | str, subquery: Mapping[str, RewriteQuery] | None = None) -> BuiltT:
+    def query(
+        self,
+        *tags: RewriteQuery | str,
+        subquery: Mapping[str, RewriteQuery] | None = None,
+        position_cutoff: float = math.inf,
+    ) -> BuiltT:
         """Build the rewriter of all entries that are wanted.
 
         Parameters
@@ -221,6 +227,8 @@ class RewriteDatabase(Generic[BuiltT]):
             One query; or tags, with a sign where they are to be required (``&tag``) or excluded (``-tag``).
         subquery : mapping, optional
             With tags: queries for databases inside, by name.
+        position_cutoff : float
+            Entries of a sequence at this position or later are left out.
 
         Returns
         -------
@@ -234,6 +242,8 @@ class RewriteDatabase(Generic[BuiltT]):
             If the arguments are no query.
         """
         query = as_query(tags, subquery)
+        if position_cutoff < query.position_cutoff:
+            query = query.up_to(position_cutoff)
         version = self.version()
         known = self._answers.get(query)
         if known is not None and known[0] == version:

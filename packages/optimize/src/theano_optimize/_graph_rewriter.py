@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose
 
@@ -163,6 +163,10 @@ class GraphRewriter:
         if on_error not in ON_ERROR:
             raise ValueError(compose(f"on_error is {on_error!r}", mend=f"pass one of {', '.join(ON_ERROR)}"))
         return self.run_timed(fgraph, RewriteOptions(on_error, trace, RewriteDetails() if details else None))
+
+    def optimize(self, fgraph: FunctionGraph) -> Any:
+        """Add the requirements and rewrite `fgraph`: the part of the documented contract of optimizers."""
+        return self.rewrite(fgraph)
 
     def run_timed(self, fgraph: FunctionGraph, options: RewriteOptions, label: str | None = None) -> RewriteProfile:
         """Add the requirements, run, and return the profile with times and numbers of nodes filled in.

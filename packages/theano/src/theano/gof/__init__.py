@@ -20,6 +20,7 @@ from theano_linker_c import Container as Container
 
 from . import (
     compilelock as compilelock,
+    destroyhandler as destroyhandler,
     fg as fg,
     graph as graph,
     link as link,
@@ -31,15 +32,38 @@ from . import (
     utils as utils,
 )
 from .opt import (
+    CheckStackTraceOptimization as CheckStackTraceOptimization,
     EquilibriumOptimizer as EquilibriumOptimizer,
+    FromFunctionLocalOptimizer as FromFunctionLocalOptimizer,
     FromFunctionOptimizer as FromFunctionOptimizer,
+    GlobalOptimizer as GlobalOptimizer,
+    LocalOptGroup as LocalOptGroup,
+    LocalOptimizer as LocalOptimizer,
+    LocalSeqOptGroup as LocalSeqOptGroup,
     MergeOptimizer as MergeOptimizer,
+    NavigatorOptimizer as NavigatorOptimizer,
+    OpKeyOptimizer as OpKeyOptimizer,
     OpRemove as OpRemove,
     OpSub as OpSub,
     Optimizer as Optimizer,
     PatternSub as PatternSub,
+    PureThenInplaceOptimizer as PureThenInplaceOptimizer,
     SeqOptimizer as SeqOptimizer,
     TopoOptimizer as TopoOptimizer,
+    copy_stack_trace as copy_stack_trace,
+    in2out as in2out,
+    inplace_optimizer as inplace_optimizer,
+    local_optimizer as local_optimizer,
+    optimizer as optimizer,
+    out2in as out2in,
 )
-from .optdb import DB as DB, EquilibriumDB as EquilibriumDB, Query as Query, SequenceDB as SequenceDB
+from .optdb import (
+    DB as DB,
+    EquilibriumDB as EquilibriumDB,
+    LocalGroupDB as LocalGroupDB,
+    ProxyDB as ProxyDB,
+    Query as Query,
+    SequenceDB as SequenceDB,
+    TopoDB as TopoDB,
+)
 from .type import PureType as PureType
