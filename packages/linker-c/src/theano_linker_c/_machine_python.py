@@ -11,6 +11,7 @@ import numpy as np
 
 from theano_graph import Variable
 
+from ._counters import Counters, Observer, Reading
 from ._perform import as_value
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
@@ -37,6 +38,7 @@ class PythonMachine:
         self.hooks = hooks
         self.position_of_error = -1
         self.view = MachineView(program, python_runner)
+        self._counters: Counters | None = None
         self._runners = [python_runner(x) for x in program.instructions]
         # Threads take turns where one could store a value between another's reading and storing it.
         self._turn: AbstractContextManager[Any] = threading.RLock() if program.updates else nullcontext()
@@ -48,9 +50,9 @@ class PythonMachine:
             values = self.hooks.on_irregular(args, kwargs)
             if type(values) is not tuple:
                 return values
-        with self._turn:
+        with self._counted(), self._turn:
             registers = self._fill(values)
-            self._run(registers)
+            self._run_all(registers)
             outputs = [registers[r] for r in self.program.outputs]
             result: Any = outputs[0] if self.hooks.single and len(outputs) == 1 else outputs
             if self.hooks.finish is not None:
@@ -62,15 +64,40 @@ class PythonMachine:
         """Run the program on one value an input and return all outputs as a list."""
         if len(values) != len(self.program.inputs):
             raise TypeError(f"run() needs {len(self.program.inputs)} values, got {len(values)}")
-        with self._turn:
+        with self._counted(), self._turn:
             registers = self._fill(values)
-            self._run(registers)
+            self._run_all(registers)
             self._store(registers)
         return [registers[r] for r in self.program.outputs]
 
     def clear(self) -> None:
         """Let go of memory kept for the next call; this machine keeps the operands of a failure only."""
         self.view.clear()
+
+    def start_profile(self, skip: int, observer: Observer | None) -> None:
+        """Count calls and times from now on, without the first `skip` calls.
+
+        Parameters
+        ----------
+        skip : int
+        observer : callable or None
+            Called ``(index, inputs, outputs)`` after each instruction.
+        """
+        self._counters = Counters(len(self.program.instructions), skip, observer)
+
+    def read_profile(self) -> Reading | None:
+        """Return calls, seconds of calls, of running and in the observer, and counts and seconds of instructions."""
+        return None if self._counters is None else self._counters.read()
+
+    def _counted(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._counters is None else self._counters.call()
+
+    def _run_all(self, registers: list[Any]) -> None:
+        if self._counters is None:
+            self._run(registers)
+        else:
+            with self._counters.running():
+                self._run(registers)
 
     def __getattr__(self, name: str) -> Any:
         # `view` itself is asked for here only while the object is being made.
@@ -106,7 +133,11 @@ class PythonMachine:
         instruction = self.program.instructions[index]
         operands = [registers[r] for r in instruction.inputs]
         try:
-            results = self._results(index, instruction, operands, known)
+            if self._counters is None:
+                results = self._results(index, instruction, operands, known)
+            else:
+                with self._counters.step(index):
+                    results = self._results(index, instruction, operands, known)
         except BaseException as error:
             self.position_of_error = index
             self.view.note(index, operands)
@@ -116,6 +147,8 @@ class PythonMachine:
             return results
         for register, value in zip(instruction.outputs, results, strict=True):
             registers[register] = as_value(value)
+        if self._counters is not None:
+            self._counters.done(index, operands, [registers[r] for r in instruction.outputs])
         return None
 
     def _results(

@@ -157,16 +157,16 @@ static int store_updates(Machine *m, Frame *f) {
     return 0;
 }
 
-static PyObject *finish_call(Machine *m, Frame *f, int raw, double begin) {
-    double run_begin = begin == 0 ? 0 : profile_clock();
-    if (machine_execute(m, f) < 0)
+static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds) {
+    double begin = run_seconds == NULL ? 0 : profile_clock();
+    int status = machine_execute(m, f);
+    if (run_seconds != NULL)
+        *run_seconds = profile_clock() - begin;
+    if (status < 0)
         return NULL;
-    double run_end = begin == 0 ? 0 : profile_clock();
     PyObject *result = collect(m, f, raw);
     if (result != NULL && m->n_updates > 0 && store_updates(m, f) < 0)
         Py_CLEAR(result);
-    if (begin != 0 && result != NULL)
-        profile_call(m, begin, run_begin, run_end);
     return result;
 }
 
@@ -199,7 +199,7 @@ static int take_turn(Machine *m) {
 static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     Frame *f = &m->frame, extra;
     PyObject *result = NULL;
-    double begin = m->profile == NULL ? 0 : profile_clock();
+    double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
     if (m->serial && take_turn(m) < 0)
         return NULL;
     if (f->busy) {
@@ -216,7 +216,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     if (read_cells(m, f) == 0) {
         if (m->n_overwrite > 0)
             offer_inputs(m, f);
-        result = finish_call(m, f, raw, begin);
+        result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
 done:
     frame_release_all(m, f);
@@ -224,6 +224,8 @@ done:
     m->depth -= m->serial;
     if (f == &extra)
         frame_free(m, f);
+    if (begin != 0)
+        profile_call(m, begin, run_seconds);
     return result;
 }
 

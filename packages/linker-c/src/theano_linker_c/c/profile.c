@@ -114,8 +114,8 @@ int profile_step(Machine *m, Frame *f, int position) {
     return status;
 }
 
-/* A call has ended. A nested call counts too; its time is part of the instruction that made it. */
-void profile_call(Machine *m, double begin, double run_begin, double run_end) {
+/* A call has ended, perhaps with an error. A nested call counts too; its time is part of the instruction that made it. */
+void profile_call(Machine *m, double begin, double run_seconds) {
     Profile *p = m->profile;
     if (p == NULL)
         return;
@@ -128,5 +128,5 @@ void profile_call(Machine *m, double begin, double run_begin, double run_end) {
     }
     p->calls++;
     p->call_seconds += profile_clock() - begin;
-    p->run_seconds += run_end - run_begin;
+    p->run_seconds += run_seconds;
 }

@@ -181,7 +181,7 @@ PyObject *machine_set_schedule(PyObject *self, PyObject *args);
 /* profile.c */
 double profile_clock(void);
 int profile_step(Machine *m, Frame *f, int position);
-void profile_call(Machine *m, double begin, double run_begin, double run_end);
+void profile_call(Machine *m, double begin, double run_seconds);
 void profile_free(Machine *m);
 int profile_traverse(Machine *m, visitproc visit, void *arg);
 PyObject *machine_start_profile(PyObject *self, PyObject *args);
