@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ._check import variable_of, variables_of
 from ._errors import GraphError, compose
-from ._nodes import Apply, Constant, Variable
+from ._nodes import Apply, Constant, Variable, describe
 from ._walk import toposort
 
 
@@ -35,6 +36,7 @@ def clone_get_equiv(
         Original variable or node -> its copy.
     """
     memo = {} if memo is None else memo
+    inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
     for variable in inputs:
         if variable not in memo:
             memo[variable] = variable.clone() if copy_inputs else variable
@@ -96,12 +98,14 @@ def clone_replace(
         If a replacement does not fit and `strict` is true.
     """
     single = isinstance(outputs, Variable)
-    wanted: list[Variable] = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    wanted = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
     pairs = replace.items() if isinstance(replace, Mapping) else replace
     memo: dict[Variable, Any] = {}
     for old, new in pairs:
         if not isinstance(old, Variable):
-            raise GraphError(compose(f"only variables can be replaced, not {old!r}"))
+            raise GraphError(
+                compose(f"only variables can be replaced, not {old!r}", mend="map variables to variables or values")
+            )
         memo[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
     for node in toposort(list(memo), wanted):
         if all(memo.get(v, v) is v for v in node.inputs):
@@ -130,7 +134,16 @@ def equal_computations(
     bool
         True if the graphs have the same form, equal ops, equal constants and corresponding inputs.
     """
-    if len(xs) != len(ys) or len(in_xs) != len(in_ys):
+    xs, ys = variables_of("xs", xs), variables_of("ys", ys)
+    in_xs, in_ys = variables_of("in_xs", in_xs or ()), variables_of("in_ys", in_ys or ())
+    if len(in_xs) != len(in_ys):
+        raise GraphError(
+            compose(
+                f"the inputs of the two graphs do not correspond: {len(in_xs)} and {len(in_ys)}",
+                mend="list in in_ys, for each variable of in_xs, the one that stands for it",
+            )
+        )
+    if len(xs) != len(ys):
         return False
     if any(a.type != b.type for a, b in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
         return False
@@ -163,9 +176,57 @@ def is_same_graph(
     first: Variable,
     second: Variable,
     givens: Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]] | None = None,
+    debug: bool = False,
 ) -> bool:
-    """Tell whether two variables are computed in the same way, after the substitutions `givens` in both."""
+    """Tell whether two variables are computed in the same way: the same ops in the same form on the same inputs.
+
+    Parameters
+    ----------
+    first, second : Variable
+    givens : mapping or pairs, optional
+        Variable -> what stands in its place, in both graphs.
+    debug : bool
+        For tests: verify the answer by walking both graphs in step, which may take long where parts are shared.
+
+    Raises
+    ------
+    GraphError
+        If `debug` is true and the two ways to compare disagree.
+    """
+    variable_of("the first", first)
+    variable_of("the second", second)
     if givens:
         pairs = dict(givens)
         first, second = clone_replace([first, second], pairs)
-    return equal_computations([first], [second])
+    same = equal_computations([first], [second])
+    if debug and same != _same_in_step(first, second):
+        raise GraphError(
+            compose(
+                "two ways to compare graphs disagree",
+                where=[describe(first), describe(second)],
+                mend="make sure that ops and types that are equal have equal hashes",
+            )
+        )
+    return same
+
+
+def _same_in_step(first: Variable, second: Variable) -> bool:
+    """Compare two graphs pair by pair, by equality instead of hashes."""
+    pairs = [(first, second)]
+    seen: set[tuple[Variable, Variable]] = set()
+    while pairs:
+        a, b = pair = pairs.pop()
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        if a.type != b.type:
+            return False
+        if a.owner is None or b.owner is None:
+            constants = isinstance(a, Constant) and isinstance(b, Constant)
+            if not constants or a.signature() != b.signature():  # type: ignore[attr-defined]  # both are constants
+                return False
+            continue
+        if a.owner.op != b.owner.op or a.index != b.index or len(a.owner.inputs) != len(b.owner.inputs):
+            return False
+        pairs.extend(zip(a.owner.inputs, b.owner.inputs, strict=True))
+    return True

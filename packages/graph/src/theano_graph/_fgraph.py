@@ -201,7 +201,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                 return
             raise foreign(self, old, "be replaced")
         new = fitting(old, new, reason)
-        if new is old:
+        if new is old or not clients:
             return
         if verbose:
             sys.stdout.write(f"{reason}: {old} -> {new}\n")

@@ -144,10 +144,10 @@ class GraphStore(FeatureHost):
                     self._clients[leaf] = {}
                     self._left_leaves.discard(leaf)
         if any(isinstance(step, Pruned) for step in steps):
-            self._nodes = dict(sorted(self._nodes.items(), key=_moment_of))
+            self._nodes = dict(sorted(self._nodes.items(), key=lambda item: item[1]))
         for v in touched:
             if v in self._clients:
-                self._clients[v] = dict(sorted(self._clients[v].items(), key=_moment_of))
+                self._clients[v] = dict(sorted(self._clients[v].items(), key=_arrival))
 
     def _expel(self, step: Imported) -> None:
         del self._nodes[step.node]
@@ -178,5 +178,7 @@ class GraphStore(FeatureHost):
                     error.add_note(f"{type(feature).__name__}.{name} failed while this was undone: {second}")
 
 
-def _moment_of(item: tuple[object, int]) -> int:
-    return item[1]
+def _arrival(item: tuple[Client, int]) -> tuple[int, int]:
+    """Return what clients are ordered by: a node that came with several inputs became a client in their order."""
+    (_, index), moment = item
+    return moment, index

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from functools import cmp_to_key
 from typing import Any, Literal, TypeVar, overload
 
+from ._check import variables_of
 from ._errors import GraphError, compose
 from ._nodes import Apply, Variable
 from ._op import connection_pattern
@@ -68,6 +69,8 @@ def stack_search(
     """
     if mode not in ("bfs", "dfs"):
         raise GraphError(compose(f"there is no search mode {mode!r}", mend='pass "bfs" or "dfs"'))
+    if not isinstance(start, (deque, MutableSequence)):
+        raise TypeError(compose(f"a search starts from a deque or list, not {start!r}", mend="pass deque([...])"))
     waiting = deque(start)
     start.clear()
     take = waiting.popleft if mode == "bfs" else waiting.pop
@@ -92,14 +95,15 @@ def variables_and_orphans(
     inputs: Iterable[Variable], outputs: Iterable[Variable]
 ) -> tuple[list[Variable], list[Variable]]:
     """Return the variables between `inputs` and `outputs`, and those among them without an owner that are no input."""
-    inputs, outputs = list(inputs), list(outputs)
+    inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
     return variables_between(inputs, outputs), orphans_between(inputs, outputs)
 
 
 def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
     """Return the nodes between `inputs` and `outputs`, the ones nearest to the outputs first."""
-    stop = set(inputs)
-    starts = deque(dict.fromkeys(v.owner for v in outputs if v.owner is not None and v not in stop))
+    stop = set(variables_of("inputs", inputs))
+    ends = variables_of("outputs", outputs)
+    starts = deque(dict.fromkeys(v.owner for v in ends if v.owner is not None and v not in stop))
     return stack_search(starts, lambda n: [v.owner for v in n.inputs if v.owner is not None and v not in stop])
 
 
@@ -120,6 +124,12 @@ def sort_apply_nodes(
     -----
     Data dependencies always win. Ties are broken by :func:`toposort`'s order; n log n in nodes.
     """
+    comparators = list(comparators)
+    for compare in comparators:
+        if not callable(compare):
+            raise TypeError(
+                compose(f"a comparator is a function of two nodes, not {compare!r}", mend="return -1, 0 or 1 from it")
+            )
     order = toposort(inputs, outputs)
     position = {node: i for i, node in enumerate(order)}
     waits_for: dict[Apply, int] = {}
@@ -160,6 +170,7 @@ def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable
         ``pattern[i][o]`` tells whether output `o` is connected to input `i` through the connection patterns of the ops
         between them.
     """
+    inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
     # The inputs that a variable is connected to are the set bits of one number.
     bits = {variable: 1 << i for i, variable in enumerate(inputs)}
     for node in toposort(inputs, outputs):

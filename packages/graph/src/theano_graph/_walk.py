@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ._check import node_of, variable_of, variables_of
 from ._errors import CycleError, compose
 from ._nodes import Apply, Variable
 
@@ -44,7 +46,8 @@ def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] | None =
     blockers : iterable of Variable
         The walk stops at these; they are in the result when they are reached.
     """
-    stop = set(blockers or ())
+    outputs = variables_of("outputs", outputs)
+    stop = set(variables_of("blockers", blockers or ()))
 
     def expand(variable: Variable) -> Iterable[Variable] | None:
         if variable.owner is None or variable in stop:
@@ -62,6 +65,8 @@ def graph_inputs(outputs: Iterable[Variable], blockers: Iterable[Variable] | Non
 
 def is_in_ancestors(variable: Variable, node: Apply) -> bool:
     """Tell whether `node` contributes to `variable`."""
+    variable_of("the variable", variable)
+    node_of("what to look for", node)
 
     def expand(v: Variable) -> Iterable[Variable] | None:
         return None if v.owner is None else v.owner.inputs
@@ -71,7 +76,7 @@ def is_in_ancestors(variable: Variable, node: Apply) -> bool:
 
 def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
     """Return the variables between `inputs` and `outputs`: both of these, what lies on the way, and orphans."""
-    inputs, outputs = list(inputs), list(outputs)
+    inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
     found = dict.fromkeys(inputs)
     for node in toposort(inputs, outputs):
         found.update(dict.fromkeys(node.inputs))
@@ -82,12 +87,15 @@ def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -
 
 def orphans_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
     """Return the variables without an owner that `outputs` depend on and that are not in `inputs`."""
-    given = set(inputs)
+    given = set(variables_of("inputs", inputs))
     return [v for v in graph_inputs(outputs, given) if v not in given]
 
 
 def toposort(
-    inputs: Iterable[Variable], outputs: Iterable[Variable], orderings: Orderings | None = None
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    orderings: Orderings | None = None,
+    clients: dict[Apply, list[Apply]] | None = None,
 ) -> list[Apply]:
     """Return the nodes needed for `outputs` given `inputs`, each after the nodes that it depends on.
 
@@ -95,30 +103,67 @@ def toposort(
     ----------
     inputs, outputs : iterable of Variable
     orderings : mapping, optional
-        Node -> nodes that must come before it for reasons other than data.
+        Node -> list of nodes that must come before it for reasons other than data; those are in the result too.
+    clients : dict, optional
+        Filled with node -> the nodes that depend on it directly, for each node of the result that has some.
 
     Raises
     ------
     CycleError
         If no such order exists.
+    TypeError
+        If something is no variable or node, or `orderings` has sets, whose order is not the same each time.
 
     Notes
     -----
     The order depends on the graph alone, not on identities, so that it is the same in each process. Linear in edges.
     """
     # A set or mapping is used as it is: a growing graph asks again and again with all its variables.
-    stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(inputs)
-    roots = [v.owner for v in outputs if v not in stop and v.owner is not None]
-    if not orderings:
+    stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(variables_of("inputs", inputs))
+    roots = [v.owner for v in variables_of("outputs", outputs) if v not in stop and v.owner is not None]
+    if not orderings and clients is None:
         # A node's dependencies are the owners of its inputs; written out because this is the hottest walk of all.
         return _postorder(roots, lambda node: [v.owner for v in node.inputs if v.owner is not None and v not in stop])
+    before = checked_orderings(orderings)
 
-    def with_orderings(node: Apply) -> list[Apply]:
-        found = [v.owner for v in node.inputs if v.owner is not None and v not in stop]
-        found.extend(orderings.get(node, ()))
+    def dependencies(node: Apply) -> list[Apply]:
+        found = dict.fromkeys(v.owner for v in node.inputs if v.owner is not None and v not in stop)
+        found.update(dict.fromkeys(before.get(node, ())))
+        return list(found)
+
+    return _postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
+
+
+def checked_orderings(orderings: Orderings | None) -> Orderings:
+    """Return `orderings`, or an empty mapping for None; refuse sets and what is no node."""
+    mend = "map apply nodes to lists of apply nodes"
+    if orderings is None:
+        return {}
+    if not isinstance(orderings, Mapping):
+        raise TypeError(compose(f"orderings are a mapping, not {orderings!r}", mend=mend))
+    for node, before in orderings.items():
+        node_of("a key of the orderings", node)
+        if isinstance(before, AbstractSet):
+            raise TypeError(
+                compose(f"the orderings of {_label(node)} are a set: its order changes from run to run", mend=mend)
+            )
+        for other in before:
+            node_of(f"what must come before {_label(node)}", other)
+    return orderings
+
+
+def _noting(
+    dependencies: Callable[[NodeT], list[NodeT]], clients: dict[NodeT, list[NodeT]]
+) -> Callable[[NodeT], list[NodeT]]:
+    """Return a function like `dependencies` that also fills `clients`."""
+
+    def noted(node: NodeT) -> list[NodeT]:
+        found = dependencies(node)
+        for dependency in found:
+            clients.setdefault(dependency, []).append(node)
         return found
 
-    return _postorder(roots, with_orderings)
+    return noted
 
 
 def _postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
@@ -168,7 +213,10 @@ def _label(node: object) -> str:
 
 def general_toposort(
     outputs: Iterable[NodeT],
-    deps: Callable[[NodeT], Iterable[NodeT] | None],
+    deps: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    debug_print: bool = False,
+    compute_deps_cache: Callable[[NodeT], Iterable[NodeT] | None] | None = None,
+    deps_cache: dict[NodeT, Any] | None = None,
     clients: dict[NodeT, list[NodeT]] | None = None,
 ) -> list[NodeT]:
     """Return all that can be reached from `outputs` through `deps`, dependencies first.
@@ -177,8 +225,15 @@ def general_toposort(
     ----------
     outputs : iterable
         Any hashable objects.
-    deps : callable
-        Gives the direct dependencies of one of them; a pure function with a deterministic order.
+    deps : callable or None
+        Gives the direct dependencies of one of them; a pure function with a deterministic order, called once for each.
+        None if `compute_deps_cache` is given.
+    debug_print : bool
+        Whether to write a line about each object to the standard output, in the order of the result.
+    compute_deps_cache : callable, optional
+        In place of `deps`: a function like it that also keeps its results in `deps_cache`.
+    deps_cache : dict, optional
+        Goes with `compute_deps_cache`: object -> its dependencies. What is there already is used and not asked for.
     clients : dict, optional
         Filled with object -> those that depend on it directly.
 
@@ -186,22 +241,41 @@ def general_toposort(
     ------
     CycleError
         If an object depends on itself.
+    TypeError
+        If there is neither `deps` nor `compute_deps_cache`, or one of the last and `deps_cache` without the other.
 
     Examples
     --------
     >>> general_toposort([3], lambda n: [n - 1] if n else [])
     [0, 1, 2, 3]
     """
-    if clients is None:
-        return _postorder(list(outputs), lambda node: list(deps(node) or ()))
+    if isinstance(outputs, Variable):
+        variables_of("outputs", outputs)
+    dependencies = _dependencies(deps, compute_deps_cache, deps_cache)
+    order = _postorder(list(outputs), dependencies if clients is None else _noting(dependencies, clients))
+    if debug_print:
+        sys.stdout.writelines(f"{node}: after {list(map(str, dependencies(node)))}\n" for node in order)
+    return order
 
-    def noted(node: NodeT) -> list[NodeT]:
-        found = list(deps(node) or ())
-        for dependency in found:
-            clients.setdefault(dependency, []).append(node)
-        return found
 
-    return _postorder(list(outputs), noted)
+def _dependencies(
+    deps: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    compute: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    cache: dict[NodeT, Any] | None,
+) -> Callable[[NodeT], list[NodeT]]:
+    """Return the function that the arguments of :func:`general_toposort` ask for."""
+    mend = "pass `deps`, a function, or both `compute_deps_cache`, a function, and `deps_cache`, a dict"
+    if (compute is None) != (cache is None):
+        raise TypeError(compose("compute_deps_cache and deps_cache belong together: one is missing", mend=mend))
+    if compute is not None and cache is not None:
+        if not callable(compute) or not isinstance(cache, dict):
+            raise TypeError(compose("compute_deps_cache is a function and deps_cache a dict", mend=mend))
+        known, ask = cache, compute
+        return lambda node: list((known[node] if node in known else ask(node)) or ())
+    if not callable(deps):
+        raise TypeError(compose(f"the dependencies are given by a function, not by {deps!r}", mend=mend))
+    given = deps
+    return lambda node: list(given(node) or ())
 
 
 def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
@@ -211,6 +285,7 @@ def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> l
 
 def view_roots(variable: Variable) -> list[Variable]:
     """Return the variables whose memory `variable` may be a view of, itself when it is no view."""
+    variable_of("what to look at", variable)
 
     def expand(v: Variable) -> list[Variable]:
         if v.owner is None or v.index is None:

@@ -1,0 +1,305 @@
+"""Changes that fail in the middle: the graph, its features and the order of everything are as before."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any, Literal
+
+from hypothesis import given, settings, strategies as st
+from support import NUMBER, Join, join, names, other
+
+from theano_graph import (
+    Apply,
+    Bookkeeper,
+    CycleError,
+    Feature,
+    FunctionGraph,
+    GraphError,
+    History,
+    NodeFinder,
+    Undo,
+    Variable,
+)
+
+CALLBACKS = ("on_import", "on_change_input", "on_prune")
+
+
+class Failure(Exception):
+    """What a feature of these tests raises."""
+
+
+class Fails(Feature):
+    """Raises at the n-th call of one callback, counted while it is armed."""
+
+    def __init__(self, callback: str = "", call: int = 0) -> None:
+        self.callback = callback
+        self.left = call
+
+    def _count(self, callback: str, reason: object) -> None:
+        if callback == self.callback and not isinstance(reason, Undo):
+            if not self.left:
+                raise Failure(callback)
+            self.left -= 1
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self._count("on_import", reason)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self._count("on_prune", reason)
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        self._count("on_change_input", reason)
+
+
+class Mirror(Bookkeeper):
+    """Keeps what it is told: nodes with their inputs, and outputs."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[Any, list[Variable]] = {}
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        assert node not in self.inputs, "a node is told of once"
+        self.inputs[node] = list(node.inputs)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        del self.inputs[node]
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if not isinstance(node, str):
+            assert self.inputs[node][i] is old, "changes are told in order"
+            self.inputs[node][i] = new
+
+
+def snapshot(fgraph: FunctionGraph) -> tuple[Any, ...]:
+    """Return everything that a graph shows of itself."""
+    return (
+        list(fgraph.apply_nodes),
+        [list(node.inputs) for node in fgraph.apply_nodes],
+        list(fgraph.outputs),
+        {v: fgraph.clients(v) for v in fgraph.variables},
+        fgraph.toposort(),
+    )
+
+
+def build(shape: list[tuple[int, int]], features: list[Feature]) -> tuple[FunctionGraph, list[Variable]]:
+    """Return a random graph and all its variables, inputs first."""
+    made = names("xyz")
+    inputs = list(made)
+    for i, (a, b) in enumerate(shape):
+        made.append(Join("abc"[i % 3])(made[a % len(made)], made[b % len(made)]))
+    return FunctionGraph(inputs, made[-2:], features, clone=False), made
+
+
+SHAPES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=15)
+NUMBERS = st.integers(0, 40)
+
+
+class TestFailingFeatures(unittest.TestCase):
+    @settings(max_examples=150, deadline=None)
+    @given(SHAPES, NUMBERS, NUMBERS, NUMBERS, st.sampled_from(CALLBACKS), st.integers(0, 3), st.booleans())
+    def test_all_is_as_before(
+        self, shape: list[tuple[int, int]], a: int, b: int, c: int, callback: str, call: int, last: bool
+    ) -> None:
+        finder, mirror, history, fails = NodeFinder(), Mirror(), History(), Fails(callback, call)
+        rest: list[Feature] = [finder, mirror, history]
+        fgraph, made = build(shape, [*rest, fails] if last else [fails, *rest])
+        present = [v for v in made if v in fgraph.variables]
+        old, base = present[a % len(present)], present[b % len(present)]
+        new = other(join(base, present[c % len(present)]), NUMBER.make_constant(7))
+        before = snapshot(fgraph)
+        mark = history.checkpoint(fgraph)
+        try:
+            fgraph.replace(old, new, reason="test")
+        except (Failure, CycleError):
+            self.assertEqual(snapshot(fgraph), before)
+            self.assertEqual(history.checkpoint(fgraph), mark)
+            self.assertIsNone(new.name)
+            self.assertIsNone(new.owner.fgraph)
+        fgraph.check_integrity()
+        self.assertEqual(mirror.inputs, {node: list(node.inputs) for node in fgraph.apply_nodes})
+        for op in {node.op for node in fgraph.apply_nodes} | {new.owner.op}:
+            self.assertEqual(set(finder.nodes_of(op)), {n for n in fgraph.apply_nodes if n.op == op})
+
+    @settings(max_examples=60, deadline=None)
+    @given(SHAPES, NUMBERS, NUMBERS, st.sampled_from(CALLBACKS), st.integers(0, 3))
+    def test_replacement_by_what_is_there(
+        self, shape: list[tuple[int, int]], a: int, b: int, callback: str, call: int
+    ) -> None:
+        fgraph, made = build(shape, [Mirror(), Fails(callback, call)])
+        present = [v for v in made if v in fgraph.variables]
+        before = snapshot(fgraph)
+        try:
+            fgraph.replace(present[a % len(present)], present[b % len(present)])
+        except (Failure, CycleError):
+            self.assertEqual(snapshot(fgraph), before)
+        fgraph.check_integrity()
+
+    def test_each_callback(self) -> None:
+        for callback in CALLBACKS:
+            for call in (0, 1):
+                x = names("x")[0]
+                mid = join(join(x))
+                mirror = Mirror()
+                fgraph = FunctionGraph([x], [other(mid, mid)], [mirror, Fails(callback, call)], clone=False)
+                before = snapshot(fgraph)
+                with self.assertRaisesRegex(Failure, callback):
+                    fgraph.replace(mid, other(other(x)))
+                self.assertEqual(snapshot(fgraph), before)
+                self.assertEqual(len(mirror.inputs), 3)
+                fgraph.check_integrity()
+
+    def test_input_without_uses(self) -> None:
+        x, y = names("xy")
+        fgraph = FunctionGraph([x, y], [join(x)], clone=False)
+        fgraph.replace(y, other(x))
+        self.assertEqual((len(fgraph), fgraph.n_clients(y)), (1, 0))
+        fgraph.check_integrity()
+
+    def test_change_input(self) -> None:
+        x, y = names("xy")
+        out = join(x, x)
+        fgraph = FunctionGraph([x, y], [out], [Fails("on_change_input")], clone=False)
+        with self.assertRaises(Failure):
+            fgraph.change_input(out.owner, 1, other(y))
+        self.assertEqual(str(fgraph), "[join(x, x)]")
+        with self.assertRaises(Failure):
+            fgraph.change_input("output", 0, y)
+        self.assertEqual(str(fgraph), "[join(x, x)]")
+        fgraph.check_integrity()
+
+    def test_constants_go_again(self) -> None:
+        x = names("x")[0]
+        one = NUMBER.make_constant(1)
+        out = join(x)
+        fgraph = FunctionGraph([x], [out], [Fails("on_change_input")], clone=False)
+        with self.assertRaises(Failure):
+            fgraph.replace(out, one)
+        self.assertNotIn(one, fgraph.variables)
+        fgraph.check_integrity()
+
+    def test_reason_of_the_reversal(self) -> None:
+        reasons: list[str] = []
+
+        class Listens(Fails):
+            def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+                reasons.append(str(reason))
+
+        x = names("x")[0]
+        out = join(x)
+        fgraph = FunctionGraph([x], [out], [Listens(), Fails("on_change_input")], clone=False)
+        with self.assertRaises(Failure):
+            fgraph.replace(out, other(x), reason="rule")
+        self.assertEqual(reasons, ["undo of rule"])
+
+    def test_failure_of_the_reversal_is_noted(self) -> None:
+        class Stubborn(Feature):
+            def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+                raise ValueError("no way back")
+
+            def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+                """Be told, so that the way back is told as well."""
+
+        x = names("x")[0]
+        out = join(x)
+        fgraph = FunctionGraph([x], [out], [Stubborn(), Fails("on_change_input")], clone=False)
+        with self.assertRaises(Failure) as caught:
+            fgraph.replace(out, other(x))
+        self.assertIn("Stubborn.on_prune failed while this was undone: no way back", caught.exception.__notes__)
+        self.assertEqual(str(fgraph), "[join(x)]")
+        fgraph.check_integrity()
+
+    def test_constructor_lets_go(self) -> None:
+        class Refuses(Feature):
+            def on_attach(self, fgraph: FunctionGraph) -> None:
+                raise Failure
+
+        x = names("x")[0]
+        out = join(x)
+        with self.assertRaises(Failure) as caught:
+            FunctionGraph([x], [out], [Refuses()], clone=False)
+        self.assertIsNotNone(caught.exception)  # alive, with the frames and the graph that could not be made
+        FunctionGraph([x], [out], clone=False).check_integrity()
+
+
+class TestCycles(unittest.TestCase):
+    @settings(max_examples=150, deadline=None)
+    @given(SHAPES, st.lists(st.tuples(NUMBERS, NUMBERS, st.booleans()), max_size=12))
+    def test_refused_exactly_when_there_is_one(
+        self, shape: list[tuple[int, int]], steps: list[tuple[int, int, bool]]
+    ) -> None:
+        fgraph, _ = build(shape, [])
+        for a, b, fresh in steps:
+            present = [*fgraph.inputs, *(v for node in fgraph.toposort() for v in node.outputs)]
+            old, base = present[a % len(present)], present[b % len(present)]
+            new = other(base, base) if fresh else base
+            users = {n for n, _ in fgraph.clients(old) if isinstance(n, Apply)}
+            wraps = fresh and base is old and fgraph.has_clients(old)
+            closes = old is not new and (bool(users & above(new)) or wraps)
+            before = snapshot(fgraph)
+            try:
+                fgraph.replace(old, new)
+            except CycleError:
+                self.assertTrue(closes)
+                self.assertEqual(snapshot(fgraph), before)
+            else:
+                self.assertFalse(closes)
+            fgraph.check_integrity()
+
+    def test_many_changes_at_one_place(self) -> None:
+        x = names("x")[0]
+        fgraph = FunctionGraph([x], [join(join(x))], clone=False)
+        last = fgraph.outputs[0].owner
+        for _ in range(300):  # far more than fit between two positions
+            fgraph.change_input(last, 0, join(last.inputs[0]))
+        fgraph.check_integrity()
+        self.assertEqual(len(fgraph), 302)
+        with self.assertRaisesRegex(CycleError, r"\.\.\. 29\d more \.\.\."):
+            fgraph.replace(x, last.inputs[0])
+        fgraph.check_integrity()
+
+    def test_most_changes_walk_nowhere(self) -> None:
+        x = names("x")[0]
+        value = x
+        for _ in range(3000):
+            value = join(value)
+        fgraph = FunctionGraph([x], [value], clone=False)
+        for node in fgraph.toposort():
+            fgraph.replace(node.outputs[0], other(other(node.inputs[0])))
+        self.assertEqual(len(fgraph), 6000)
+        fgraph.check_integrity()
+
+    def test_text_of_wrong_positions(self) -> None:
+        x = names("x")[0]
+        out = join(join(x))
+        fgraph = FunctionGraph([x], [out], clone=False)
+        out.owner.inputs[0] = x
+        with self.assertRaisesRegex(GraphError, "(?s)not those that lead to its outputs.*join.*To mend"):
+            fgraph.check_integrity()
+
+
+def above(variable: Variable) -> set[Apply]:
+    """Return the nodes that a variable depends on."""
+    found: set[Apply] = set()
+    todo = [variable.owner]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            todo.extend(v.owner for v in node.inputs)
+    return found
