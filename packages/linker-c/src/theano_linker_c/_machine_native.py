@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ._counters import Observer, Reading
+from theano_graph import Apply
+
 from ._machine_python import PythonMachine
 from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
@@ -176,7 +178,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         return misfit(node, values) if error is None else error
 
-    code, _, _, _, payload = _encode(alone)
+    code, _, _, _, payload, scalars = _encode(alone)
     machine = _runtime.Machine(
         n_registers=len(numbers),
         inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
@@ -189,6 +191,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
                 tuple(numbers[r] for r in instruction.outputs),
                 (),
                 payload,
+                scalars,
             ),
         ),
         outputs=tuple(numbers[r] for r in instruction.outputs),
@@ -226,9 +229,15 @@ def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple
     return given.register, _number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape
 
 
-def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:
+def _scalars(node: Apply) -> int:
+    """Return a number whose bits tell which outputs are no arrays: a NumPy scalar stays one there."""
+    return sum(1 << k for k, v in enumerate(node.outputs[:64]) if array_spec_of(v) is None)
+
+
+def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
     code, payload = _payload(instruction)
-    return int(code), instruction.inputs, instruction.outputs, instruction.release, payload
+    scalars = _scalars(instruction.node)
+    return int(code), instruction.inputs, instruction.outputs, instruction.release, payload, scalars
 
 
 def _payload(instruction: Instruction) -> tuple[Code, Any]:

@@ -145,8 +145,8 @@ class PythonMachine:
             raise
         if isinstance(results, list) and known is not None:
             return results
-        for register, value in zip(instruction.outputs, results, strict=True):
-            registers[register] = as_value(value)
+        for register, variable, value in zip(instruction.outputs, instruction.node.outputs, results, strict=True):
+            registers[register] = as_value(value, variable)
         if self._counters is not None:
             self._counters.done(index, operands, [registers[r] for r in instruction.outputs])
         return None

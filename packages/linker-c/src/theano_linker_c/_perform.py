@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, compose
+from theano_graph import Apply, Op, Variable, compose
 
 Runner = Callable[[list[Any]], Sequence[Any]]
 Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
@@ -133,11 +133,13 @@ def perform_runner(node: Apply) -> Runner:
     def run(values: list[Any]) -> list[Any]:
         storage: list[list[Any]] = [[None] for _ in range(count)]
         perform(node, values, storage, *params)
-        return [as_value(slot[0]) for slot in storage]
+        return [as_value(slot[0], variable) for slot, variable in zip(storage, node.outputs, strict=True)]
 
     return run
 
 
-def as_value(value: Any) -> Any:
-    """Return a result as registers hold it: NumPy scalars as arrays without dimensions."""
-    return np.asarray(value) if isinstance(value, np.generic) else value
+def as_value(value: Any, variable: Variable) -> Any:
+    """Return a result as registers hold it: a NumPy scalar for an array as an array without dimensions."""
+    if isinstance(value, np.generic) and hasattr(variable.type, "array_spec"):
+        return np.asarray(value)
+    return value

@@ -39,7 +39,8 @@ static int store_results(Frame *f, const Instruction *in, PyObject *storage, int
         PyObject *value = PySequence_GetItem(storage, k);
         if (value != NULL && nested)
             Py_SETREF(value, PySequence_GetItem(value, 0));
-        value = as_register_value(value);
+        if (k >= 64 || !(in->scalars >> k & 1))
+            value = as_register_value(value);
         if (value == NULL)
             return RUN_RAISED;
         frame_set(f, in->outputs[k], value);

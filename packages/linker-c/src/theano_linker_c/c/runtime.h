@@ -58,6 +58,7 @@ struct Instruction {
     int code;
     int n_inputs, n_outputs, n_release;
     int *inputs, *outputs, *release;
+    unsigned long long scalars; /* bit k: a NumPy scalar for output k stays one, no array is made of it */
     run_fn run;
     void *plan;           /* owned; what `run` needs beyond the registers */
     void (*free)(void *); /* of the plan; NULL: plain PyMem_Free */

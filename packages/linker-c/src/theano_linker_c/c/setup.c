@@ -57,8 +57,8 @@ static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_pr
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;
-    if (!PyArg_ParseTuple(item, "iO!O!O!O", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &PyTuple_Type,
-                          &release, &payload))
+    if (!PyArg_ParseTuple(item, "iO!O!O!O|K", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs,
+                          &PyTuple_Type, &release, &payload, &in->scalars))
         return -1;
     in->inputs = parse_ints(inputs, &in->n_inputs);
     in->outputs = parse_ints(outputs, &in->n_outputs);

@@ -11,6 +11,11 @@ from ._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as En
 from ._external import COp as COp
 from ._openmp import OpenMPOp as OpenMPOp
 from ._params import Params as Params, ParamsType as ParamsType
+from ._registered import (
+    RegisteredCodeOp as RegisteredCodeOp,
+    TypeCode as TypeCode,
+    TypeCodeTable as TypeCodeTable,
+)
 from ._thunks import (
     CThunk as CThunk,
     NoCompilerError as NoCompilerError,
@@ -35,8 +40,11 @@ __all__ = [
     "OpenMPOp",
     "Params",
     "ParamsType",
+    "RegisteredCodeOp",
     "ScalarInterface",
     "ThunkLibrary",
+    "TypeCode",
+    "TypeCodeTable",
     "c_interface",
     "c_thunk",
     "c_thunks",

@@ -131,14 +131,15 @@ def parts_of(node: Apply, params: Any, compiler: str) -> Parts:
     names = _names(node)
     inputs = tuple(names[v] for v in node.inputs)
     outputs = tuple(names[v] for v in node.outputs)
+    has_params = params is not None
+    sub = substitutions("theano_label_op", has_params)
+    # First of all: this is where an op says that it has no code for these types.
+    code = require(op, "c_code", node, NAME, list(inputs), list(outputs), sub)
     check = bool(getattr(op, "check_input", True))
     params_block = None if params is None else _block(op.params_type, PARAMS, check, is_output=False)
     blocks = [] if params_block is None else [params_block]
     blocks += [_block(v.type, names[v], check, is_output=False) for v in dict.fromkeys(node.inputs)]
     blocks += [_block(v.type, names[v], check, is_output=True) for v in node.outputs]
-    has_params = params is not None
-    sub = substitutions("theano_label_op", has_params)
-    code = require(op, "c_code", node, NAME, list(inputs), list(outputs), sub)
     cleanup = ask(op, "c_code_cleanup", node, NAME, list(inputs), list(outputs), sub, default="")
     blocks.append(Block("theano_label_op", "", code, cleanup))
     types = _types(node, has_params)

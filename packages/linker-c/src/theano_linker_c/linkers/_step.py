@@ -97,8 +97,8 @@ class StepMachine(PythonMachine):
         thunks = self._groups[index]
         self._around(index, instruction.node, *thunks)
         for thunk in thunks:
-            for cell in thunk.outputs:
-                cell[0] = as_value(cell[0])
+            for cell, variable in zip(thunk.outputs, instruction.node.outputs, strict=True):
+                cell[0] = as_value(cell[0], variable)
         results = tuple(cell[0] for cell in thunks[0].outputs)
         if self._allow_gc:
             self._let_go(instruction.release)

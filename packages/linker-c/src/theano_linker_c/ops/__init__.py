@@ -1,6 +1,22 @@
 """Ops for values of any type: copies, views, and printing."""
 
-from ._copies import DeepCopyOp as DeepCopyOp, ViewOp as ViewOp, deep_copy_op as deep_copy_op, view_op as view_op
+from ._copies import (
+    DeepCopyOp as DeepCopyOp,
+    ViewOp as ViewOp,
+    deep_copy_op as deep_copy_op,
+    register_deep_copy_op_c_code as register_deep_copy_op_c_code,
+    register_view_op_c_code as register_view_op_c_code,
+    view_op as view_op,
+)
 from ._print import Print as Print, print_attributes as print_attributes
 
-__all__ = ["DeepCopyOp", "Print", "ViewOp", "deep_copy_op", "print_attributes", "view_op"]
+__all__ = [
+    "DeepCopyOp",
+    "Print",
+    "ViewOp",
+    "deep_copy_op",
+    "print_attributes",
+    "register_deep_copy_op_c_code",
+    "register_view_op_c_code",
+    "view_op",
+]

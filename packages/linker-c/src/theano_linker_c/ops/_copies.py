@@ -8,16 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Op
+from theano_graph import Apply
+
+from ..cop import RegisteredCodeOp, TypeCodeTable
 
 
-class DeepCopyOp(Op):
+class DeepCopyOp(RegisteredCodeOp):
     """Copy of any value; `function` puts it where an output would alias memory that is not the caller's.
 
-    Arrays are copied in their own memory order; other values with :func:`copy.deepcopy`.
+    Arrays are copied in their own memory order; other values by C code that is registered for their type (see
+    :func:`register_deep_copy_op_c_code`), or else with :func:`copy.deepcopy`.
     """
 
     __props__: ClassVar[tuple[str, ...]] = ()
+    type_code: ClassVar[TypeCodeTable] = TypeCodeTable("DeepCopyOp")
 
     def make_node(self, *inputs: Any) -> Apply:
         (x,) = inputs
@@ -29,10 +33,11 @@ class DeepCopyOp(Op):
         output_storage[0][0] = value.copy(order="K") if type(value) is np.ndarray else copy.deepcopy(value)
 
 
-class ViewOp(Op):
+class ViewOp(RegisteredCodeOp):
     """The value itself, marked as an alias of the input."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
+    type_code: ClassVar[TypeCodeTable] = TypeCodeTable("ViewOp")
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -45,3 +50,28 @@ class ViewOp(Op):
 
 deep_copy_op = DeepCopyOp()
 view_op = ViewOp()
+
+
+def register_deep_copy_op_c_code(typ: Any, code: str, version: Any = ()) -> None:
+    """Say how values of a type are copied in C.
+
+    Parameters
+    ----------
+    typ : type
+        Class of the type, not an instance.
+    code : str
+        C code that makes ``%(oname)s`` a copy of ``%(iname)s``; ``%(fail)s`` leaves it with an exception set.
+    version : int or tuple
+        Version of the code; with an empty one it is compiled in every process.
+
+    Raises
+    ------
+    TypeError
+        If `typ` is no class of types.
+    """
+    DeepCopyOp.type_code.register(typ, code, version)
+
+
+def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
+    """Say how C code makes ``%(oname)s`` the same value as ``%(iname)s``; see :func:`register_deep_copy_op_c_code`."""
+    ViewOp.type_code.register(type, code, version)

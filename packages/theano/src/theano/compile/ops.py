@@ -6,6 +6,10 @@ from theano_linker_c import (
     deep_copy_op as deep_copy_op,
     view_op as view_op,
 )
+from theano_linker_c.ops import (
+    register_deep_copy_op_c_code as register_deep_copy_op_c_code,
+    register_view_op_c_code as register_view_op_c_code,
+)
 from theano_tensor import (
     ShapeI as Shape_i,
     ShapeOf as Shape,
@@ -21,6 +25,8 @@ __all__ = [
     "SpecifyShape",
     "ViewOp",
     "deep_copy_op",
+    "register_deep_copy_op_c_code",
+    "register_view_op_c_code",
     "shape_i",
     "specify_shape",
     "view_op",

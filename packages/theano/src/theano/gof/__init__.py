@@ -17,6 +17,16 @@ from theano_graph import (
     toposort as toposort,
 )
 from theano_linker_c import Container as Container
+from theano_linker_c.cop import (
+    CDataType as CDataType,
+    CEnumType as CEnumType,
+    COp as COp,
+    EnumList as EnumList,
+    EnumType as EnumType,
+    OpenMPOp as OpenMPOp,
+    Params as Params,
+    ParamsType as ParamsType,
+)
 
 from . import (
     compilelock as compilelock,
@@ -27,6 +37,7 @@ from . import (
     op as op,
     opt as opt,
     optdb as optdb,
+    params_type as params_type,
     toolbox as toolbox,
     type as type,
     utils as utils,

@@ -10,6 +10,13 @@ from theano_graph import (
     Variable as Variable,
     generic as generic,
 )
+from theano_linker_c.cop import (
+    CDataType as CDataType,
+    CEnumType as CEnumType,
+    CLinkerType as CLinkerType,
+    EnumList as EnumList,
+    EnumType as EnumType,
+)
 
 
 class PureType(Type):
