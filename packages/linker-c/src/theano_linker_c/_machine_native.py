@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._counters import Observer, Reading
 from theano_graph import Apply
 
+from ._counters import Observer, Reading
 from ._machine_python import PythonMachine
 from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
