@@ -38,3 +38,8 @@ add_flag(
     "How much errors of running functions tell: 'high' adds the graph above the failing node, and what is stored.",
     EnumFlag("low", "high"),
 )
+add_flag(
+    "profile_optimizer",
+    "Measure what each rewrite takes when a function is compiled, for the detailed part of its profile.",
+    BoolFlag(False),
+)

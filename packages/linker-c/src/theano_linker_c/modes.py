@@ -12,6 +12,7 @@ from typing import Any
 from theano_graph import FunctionGraph, TheanoError, compose, config
 from theano_optimize import (
     AddDestroyHandler,
+    AddOriginGuard,
     EquilibriumDatabase,
     GraphRewriter,
     MergeRewriter,
@@ -103,23 +104,25 @@ optdb.register("merge2", MergeRewriter(), *_ALL, "merge", position=Phase.FUSE)
 optdb.register("add_destroy_handler", AddDestroyHandler(), "fast_run", "inplace", position=Phase.ADD_DESTROY)
 optdb.register("merge3", MergeRewriter(), *_ALL, "merge", position=Phase.FINAL_MERGE)
 
-_EMPTY = RewriteQuery([])
-_FAST_RUN = RewriteQuery(["fast_run"])
+_NOTHING = RewriteQuery([], name="OPT_NONE")
+_FAST_RUN = RewriteQuery(["fast_run"], name="OPT_FAST_RUN")
+_FAST_COMPILE = RewriteQuery(["fast_compile"], name="OPT_FAST_COMPILE")
+_STABILIZE = RewriteQuery(["stabilize", "Stabilization", "fast_compile"], name="OPT_STABILIZE")
 
 predefined_optimizers: dict[str | None, RewriteQuery] = {
-    None: _EMPTY,
-    "None": _EMPTY,
-    "merge": RewriteQuery(["merge"]),
-    "fast_compile": RewriteQuery(["fast_compile"]),
-    "o1": RewriteQuery(["fast_compile"]),
-    "o2": RewriteQuery(["fast_compile", "o2", "fusion"], exclude=["inplace"]),
-    "o3": _FAST_RUN.excluding("inplace"),
+    None: _NOTHING,
+    "None": _NOTHING,
+    "merge": RewriteQuery(["merge"], name="OPT_MERGE"),
+    "fast_compile": _FAST_COMPILE,
+    "o1": _FAST_COMPILE,
+    "o2": RewriteQuery(["fast_compile", "o2", "fusion"], exclude=["inplace"], name="OPT_O2"),
+    "o3": RewriteQuery(["fast_run"], exclude=["inplace"], name="OPT_O3"),
     "o4": _FAST_RUN,
     "fast_run": _FAST_RUN,
-    "unsafe": _FAST_RUN.excluding("inplace").including("unsafe"),
-    "stabilize": RewriteQuery(["stabilize", "Stabilization", "fast_compile"]),
-    "Stabilization": RewriteQuery(["stabilize", "Stabilization", "fast_compile"]),
-    "fast_run_stable": _FAST_RUN.requiring("stable"),
+    "unsafe": RewriteQuery(["fast_run", "unsafe"], exclude=["inplace"], name="OPT_UNSAFE"),
+    "stabilize": _STABILIZE,
+    "Stabilization": _STABILIZE,
+    "fast_run_stable": RewriteQuery(["fast_run"], require=["stable"], name="OPT_FAST_RUN_STABLE"),
 }
 """The queries on :data:`optdb` that may be given by name."""
 
@@ -178,17 +181,25 @@ class Mode:
 
     @property
     def optimizer(self) -> GraphRewriter:
-        """The rewriter for graphs; later registrations in :data:`optdb` are seen by later uses."""
-        if isinstance(self._optimizer, RewriteQuery):
-            return optdb.query(self._optimizer)
-        return self._optimizer
+        """The rewriter for graphs; later registrations in :data:`optdb` are seen by later uses.
+
+        Without a compiler, rewrites with the tag "cxx_only" are left out.
+        """
+        query = self._optimizer
+        if not isinstance(query, RewriteQuery):
+            return query
+        return optdb.query(query if config.cxx else query.excluding("cxx_only"))
 
     def rewrite(self, fgraph: FunctionGraph) -> Any:
-        """Apply the rewrites of this mode to `fgraph`, in place."""
-        if self._optimizer == _EMPTY:
+        """Apply the rewrites of this mode to `fgraph`, in place; return the profile, None where there is no rewrite."""
+        if self._optimizer == _NOTHING:
             return None
+        if config.check_stack_trace != "off":
+            AddOriginGuard(config.check_stack_trace).rewrite(fgraph)
         trace = RewriteTrace(sys.stdout) if config.optimizer_verbose else None
-        return self.optimizer.rewrite(fgraph, on_error=config.on_opt_error, trace=trace)
+        return self.optimizer.rewrite(
+            fgraph, on_error=config.on_opt_error, trace=trace, details=config.profile_optimizer
+        )
 
     def clone(self, linker: str | Linker | None = None, optimizer: Any = "same") -> Mode:
         """Return a mode like this one with another linker or optimizer."""
@@ -209,6 +220,10 @@ class Mode:
     def requiring(self, *tags: str) -> Mode:
         """Return a mode with only those rewrites that have all of `tags`."""
         return self._like(self.linker, self._need_query("requiring").requiring(*tags))
+
+    def register(self, *rewriters: tuple[GraphRewriter, float]) -> Mode:
+        """Return a mode that also runs some graph rewriters, given as pairs of a rewriter and its position."""
+        return self._like(self.linker, self._need_query("register").register(*rewriters))
 
     def _need_query(self, method: str) -> RewriteQuery:
         if isinstance(self._optimizer, RewriteQuery):

@@ -21,14 +21,25 @@ from .io import In as In, Out as Out
 from .mode import (
     FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN,
+    OPT_FAST_COMPILE as OPT_FAST_COMPILE,
+    OPT_FAST_RUN as OPT_FAST_RUN,
+    OPT_FAST_RUN_STABLE as OPT_FAST_RUN_STABLE,
+    OPT_MERGE as OPT_MERGE,
+    OPT_NONE as OPT_NONE,
+    OPT_STABILIZE as OPT_STABILIZE,
+    OPT_UNSAFE as OPT_UNSAFE,
+    AddFeatureOptimizer as AddFeatureOptimizer,
     Mode as Mode,
+    PrintCurrentFunctionGraph as PrintCurrentFunctionGraph,
     get_default_mode as get_default_mode,
     get_mode as get_mode,
     optdb as optdb,
     predefined_linkers as predefined_linkers,
     predefined_modes as predefined_modes,
     predefined_optimizers as predefined_optimizers,
+    register_linker as register_linker,
     register_mode as register_mode,
+    register_optimizer as register_optimizer,
 )
 from .ops import DeepCopyOp as DeepCopyOp, SpecifyShape as SpecifyShape, ViewOp as ViewOp
 from .sharedvalue import (

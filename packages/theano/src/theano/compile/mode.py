@@ -1,5 +1,8 @@
 """Modes: how a function is rewritten and run."""
 
+from typing import Any
+
+from theano_graph import Feature, FunctionGraph, debugprint
 from theano_linker_c import (
     FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN,
@@ -12,3 +15,61 @@ from theano_linker_c import (
     predefined_optimizers as predefined_optimizers,
     register_mode as register_mode,
 )
+from theano_linker_c.modes import register_linker as register_linker, register_optimizer as register_optimizer
+from theano_optimize import AddDestroyHandler as AddDestroyHandler
+
+from ..gof.opt import Optimizer
+
+OPT_NONE = predefined_optimizers[None]
+OPT_MERGE = predefined_optimizers["merge"]
+OPT_FAST_RUN = predefined_optimizers["fast_run"]
+OPT_FAST_RUN_STABLE = predefined_optimizers["fast_run_stable"]
+OPT_FAST_COMPILE = predefined_optimizers["fast_compile"]
+OPT_STABILIZE = predefined_optimizers["stabilize"]
+OPT_O1 = predefined_optimizers["o1"]
+OPT_O2 = predefined_optimizers["o2"]
+OPT_O3 = predefined_optimizers["o3"]
+OPT_O4 = predefined_optimizers["o4"]
+OPT_UNSAFE = predefined_optimizers["unsafe"]
+
+
+class AddFeatureOptimizer(Optimizer):
+    """Attaches a feature to the graph, for the optimizers that follow.
+
+    Parameters
+    ----------
+    feature : Feature
+    """
+
+    __module__ = "theano.compile.mode"
+
+    def __init__(self, feature: Feature) -> None:
+        super().__init__()
+        self.feature = feature
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach the feature."""
+        fgraph.attach_feature(self.feature)
+
+    def apply(self, fgraph: FunctionGraph) -> Any:
+        """Do nothing more."""
+
+
+class PrintCurrentFunctionGraph(Optimizer):
+    """Prints the graph as it is where this stands among the optimizers, under a header.
+
+    Parameters
+    ----------
+    header : str
+    """
+
+    __module__ = "theano.compile.mode"
+
+    def __init__(self, header: str) -> None:
+        super().__init__()
+        self.header = header
+
+    def apply(self, fgraph: FunctionGraph) -> Any:
+        """Print."""
+        print("PrintCurrentFunctionGraph:", self.header)
+        debugprint(fgraph.outputs)
