@@ -135,11 +135,11 @@ int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost)
     npy_intp inner = nest->shape[nest->ndim - 1], total = nest_size(nest);
     double work = total * cost;
     NestJob job = {nest, fn, inner, inner, 1};
-    if (work < WORK_FOR_GIL) {
+    double threshold = m->thread_scale * work_for_threads;
+    if (work < WORK_FOR_GIL && work < threshold) {
         run_units(&job, 0, total / inner);
         return RUN_DONE;
     }
-    double threshold = m->thread_scale * work_for_threads;
     int64_t grain = 1;
     if ((work >= threshold && threads_get() > 1) || work >= WORK_FOR_SIGNALS) {
         if (inner > BLOCK) {
