@@ -14,6 +14,7 @@ from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
 from ..shape import MakeVector, ShapeI, ShapeOf, shape_i
+from ._known_lengths import KnownLengths, known_lengths
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -48,11 +49,17 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     known = x.type.shape[i]
     if known is not None:
         return [_length(known)]
-    shape = _computed_shape(x)
-    return None if shape is None else [_length(shape[i])]
+    table = known_lengths(fgraph)
+    shape = _computed_shape(fgraph, table, x)
+    if shape is None:
+        table.note(x, i, node.outputs[0])
+        return None
+    length = _length(shape[i])
+    table.note(x, i, length)
+    return [length]
 
 
-def _computed_shape(x: Variable) -> Any:
+def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> Any:
     owner = x.owner
     if owner is None:
         return None
@@ -61,7 +68,7 @@ def _computed_shape(x: Variable) -> Any:
         rule_of_op = getattr(owner.op, "infer_shape", None)
     if rule_of_op is None or not all(hasattr(v.type, "shape") for v in owner.inputs):
         return None
-    lengths = [tuple(shape_i(v, i) for i in range(len(v.type.shape))) for v in owner.inputs]
+    lengths = [tuple(table.length(fgraph, v, i) for i in range(len(v.type.shape))) for v in owner.inputs]
     return rule_of_op(owner, lengths)[x.index or 0]
 
 
