@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as tt
-from theano_graph import Apply, Op
+from theano_graph import Apply, ConfigError, Op, config
 from theano_testing.linker_c import compare_errors, compare_machines
 from theano_testing.tensor import (
     GradientError,
@@ -46,6 +46,19 @@ class TestAllclose(unittest.TestCase):
             assert_allclose(1.000001, 1.0)
         self.assertEqual(tolerance_for(np.float16(1), np.float64(1)).relative, 5e-3)
         self.assertEqual(tolerance_for(1, True).relative, 0.0)
+
+    def test_sloppiness(self) -> None:
+        for level, gap in ((0, 5e-12), (1, 5e-11), (2, 5e-10)):
+            with config.change_flags({"tensor.cmp_sloppy": level}):
+                assert_allclose(1.0 + gap, 1.0)
+                self.assertTrue(tt.dscalar().type.values_eq_approx(np.asarray(1.0), np.asarray(1.0 + 1e3 * gap)))
+                for different in (10 * gap, -10 * gap):
+                    with self.assertRaises(AssertionError):
+                        assert_allclose(1.0 + different, 1.0)
+                self.assertFalse(tt.dscalar().type.values_eq_approx(np.asarray(1.0), np.asarray(1.0 + 3e4 * gap)))
+                self.assertEqual(tolerance_for(1).relative, 0.0)
+        with self.assertRaises(ConfigError), config.change_flags({"tensor.cmp_sloppy": 3}):
+            self.fail("the block must not run")
 
     def test_special_values(self) -> None:
         assert_allclose([np.nan, np.inf, -np.inf, 0.0], [np.nan, np.inf, -np.inf, -0.0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import EnumFlag, add_flag
+from theano_graph import EnumFlag, IntFlag, add_flag
 
 add_flag(
     "floatX",
@@ -25,4 +25,9 @@ add_flag(
     "warn_float64",
     "What to do when a float64 tensor variable is made by a constructor: 'ignore', 'warn', 'raise' or 'pdb'.",
     EnumFlag("ignore", "warn", "raise", "pdb"),
+)
+add_flag(
+    "tensor.cmp_sloppy",
+    "How far apart nearly equal values may be: 0 allows little, 1 ten times and 2 a hundred times as much.",
+    IntFlag(0, lambda level: level in (0, 1, 2)),
 )

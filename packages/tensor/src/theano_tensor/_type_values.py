@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import compose, config
 
 #: dtype -> (relative, absolute) difference that rounding explains.
 TOLERANCES: dict[str, tuple[float, float]] = {
@@ -51,9 +51,12 @@ def arrays_near(
 ) -> bool:
     """Tell whether two arrays of one shape differ by rounding only.
 
-    NaN equals NaN, infinities must have the same sign.
+    NaN equals NaN, infinities must have the same sign. The flag ``tensor.cmp_sloppy`` widens the differences that are
+    allowed where the caller gives none.
     """
-    relative, absolute = max(TOLERANCES[np.asarray(a).dtype.name], TOLERANCES[np.asarray(b).dtype.name])
+    slack = 10.0 ** int(config.tensor.cmp_sloppy)
+    names = np.asarray(a).dtype.name, np.asarray(b).dtype.name
+    relative, absolute = (slack * t for t in max(TOLERANCES[name] for name in names))
     rtol, atol = (relative if rtol is None else rtol), (absolute if atol is None else atol)
     with np.errstate(all="ignore"):
         near = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
