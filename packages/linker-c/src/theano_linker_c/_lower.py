@@ -11,7 +11,7 @@ from ._perform import OwnThunk, has_own_thunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
 from .cop import CThunk, c_thunks, needs_c_code, offers_c_code
-from .kernels import CompilerOptions, Kernel, LoadedKernel, Reorder, build, native_kernel
+from .kernels import BUILT_IN, CompilerOptions, Kernel, LoadedKernel, build, native_kernel
 
 
 def lower(
@@ -71,7 +71,7 @@ def lower(
     free = [
         i
         for i, kernel in enumerate(kernels)
-        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, Reorder)
+        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, BUILT_IN)
     ]
     own_code = _own_code(order, free, native, options)
     instructions = tuple(
@@ -80,7 +80,7 @@ def lower(
             tuple(registers[v] for v in node.inputs),
             tuple(registers[v] for v in node.outputs),
             release[i],
-            kernel if loaded[i] is not None or isinstance(kernel, Reorder) else None,
+            kernel if loaded[i] is not None or isinstance(kernel, BUILT_IN) else None,
             loaded[i],
             thunks[i],
             branches[i],
@@ -153,7 +153,9 @@ def _kernel_of(node: Apply) -> Kernel | None:
 
 
 def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) -> list[LoadedKernel | None]:
-    wanted = [(i, kernel) for i, kernel in enumerate(kernels) if kernel is not None and not isinstance(kernel, Reorder)]
+    wanted = [
+        (i, kernel) for i, kernel in enumerate(kernels) if kernel is not None and not isinstance(kernel, BUILT_IN)
+    ]
     loaded: list[LoadedKernel | None] = [None] * len(kernels)
     if wanted:
         for (i, _), made in zip(wanted, build([kernel for _, kernel in wanted], options), strict=True):

@@ -15,12 +15,23 @@ import numpy as np
 from theano_graph import Apply
 
 from ._counters import Observer, Reading
+from ._index_payload import deferred_writes, index_payload
 from ._machine_python import PythonMachine
 from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, python_runner
-from .kernels import ElementwiseKernel, ExtremumPosition, LoadedKernel, MatrixProduct, ReductionKernel, Reorder
+from .kernels import (
+    ElementwiseKernel,
+    ExtremumPosition,
+    IndexRead,
+    IndexView,
+    IndexWrite,
+    LoadedKernel,
+    MatrixProduct,
+    ReductionKernel,
+    Reorder,
+)
 from .ops import DeepCopyOp
 
 try:
@@ -53,6 +64,9 @@ class Code(IntEnum):
     BRANCH = 8
     THUNK = 9
     POSITION = 10
+    INDEX_VIEW = 11
+    INDEX_READ = 12
+    INDEX_WRITE = 13
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -67,6 +81,7 @@ _JOIN: Mapping[str, np.ufunc] = MappingProxyType(
         "xor": np.bitwise_xor,
     }
 )
+_INDEX_CODES = MappingProxyType({IndexView: Code.INDEX_VIEW, IndexRead: Code.INDEX_READ, IndexWrite: Code.INDEX_WRITE})
 _PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
 
 
@@ -133,12 +148,13 @@ def native_machine(
         return annotate(raised, program, index, values)
 
     view = MachineView(program, runner_of)
+    deferred = deferred_writes(program)
     machine = _runtime.Machine(
         n_registers=program.n_registers,
         inputs=tuple(_input_check(given) for given in program.inputs),
         cells=program.cells,
         constants=program.constants,
-        instructions=tuple(_encode(instruction) for instruction in program.instructions),
+        instructions=tuple(_encode(instruction, i in deferred) for i, instruction in enumerate(program.instructions)),
         outputs=program.outputs,
         updates=program.updates,
         single=hooks.single,
@@ -234,18 +250,22 @@ def _scalars(node: Apply) -> int:
     return sum(1 << k for k, v in enumerate(node.outputs[:64]) if array_spec_of(v) is None)
 
 
-def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
-    code, payload = _payload(instruction)
+def _encode(
+    instruction: Instruction, deferred: bool = False
+) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
+    code, payload = _payload(instruction, deferred)
     scalars = _scalars(instruction.node)
     return int(code), instruction.inputs, instruction.outputs, instruction.release, payload, scalars
 
 
-def _payload(instruction: Instruction) -> tuple[Code, Any]:
+def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
     loaded = instruction.loaded
     match instruction.kernel:
         case Reorder(order, drop):
             axes = tuple(-1 if axis is None else axis for axis in order)
             return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
+        case IndexView() | IndexRead() | IndexWrite() as kernel:
+            return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction, deferred)
         case ElementwiseKernel() as kernel if loaded is not None:
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
         case ReductionKernel() as kernel if loaded is not None:

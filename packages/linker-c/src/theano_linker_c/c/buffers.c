@@ -36,7 +36,8 @@ static int has_weak_references(PyObject *value) {
     return offset > 0 && *(PyObject **)((char *)value + offset) != NULL;
 }
 
-static int is_plain(PyArrayObject *array) {
+/* Whether an array owns its memory, and nothing but references to it can see that. */
+int buffer_is_plain(PyArrayObject *array) {
     return Py_IS_TYPE((PyObject *)array, &PyArray_Type) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
            PyArray_BASE(array) == NULL && PyArray_ISBEHAVED(array) && !has_weak_references((PyObject *)array);
 }
@@ -44,7 +45,7 @@ static int is_plain(PyArrayObject *array) {
 /* Whether a buffer that was handed out before can be handed out again. Its holder may have changed its shape, strides,
  * dtype or flags in place, so all of them are looked at. */
 static int can_serve(PyArrayObject *array, int type_num, int ndim, const npy_intp *shape, int fortran) {
-    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim || !is_plain(array))
+    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim || !buffer_is_plain(array))
         return 0;
     for (int d = 0; d < ndim; d++)
         if (PyArray_DIMS(array)[d] != shape[d])
@@ -100,7 +101,7 @@ int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     if (home == OFFERED)
         return 1;
     Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
-    return Py_REFCNT(value) == expected && is_plain((PyArrayObject *)value);
+    return Py_REFCNT(value) == expected && buffer_is_plain((PyArrayObject *)value);
 }
 
 /* The bytes that an array spans. */
@@ -158,7 +159,7 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value) {
     if (f->home[reg] >= 0)
         reg = f->home[reg];
     if (m->buffer_limit > 0 && Py_REFCNT(value) == 1 && PyArray_CheckExact(value) &&
-        is_plain((PyArrayObject *)value)) {
+        buffer_is_plain((PyArrayObject *)value)) {
         PyArrayObject *current = (PyArrayObject *)m->buffers[reg];
         /* A buffer that is in use now (it just went into the cell) cannot serve the next call; this one can. */
         if (current == NULL || Py_REFCNT(current) > 1)
@@ -172,7 +173,7 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value) {
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim) {
     PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
     if (array == NULL || Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim ||
-        !is_plain(array))
+        !buffer_is_plain(array))
         return NULL;
     Py_INCREF(array);
     buffer_drop(m, reg);
@@ -183,7 +184,7 @@ PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim) {
 void buffer_offer(Machine *m, Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     if (m->buffer_limit > 0 && Py_REFCNT(value) == 1 && PyArray_CheckExact(value) &&
-        is_plain((PyArrayObject *)value) && buffer_keep(m, reg, (PyArrayObject *)value))
+        buffer_is_plain((PyArrayObject *)value) && buffer_keep(m, reg, (PyArrayObject *)value))
         f->home[reg] = reg;
 }
 

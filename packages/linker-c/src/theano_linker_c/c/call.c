@@ -146,6 +146,8 @@ static int store_updates(Machine *m, Frame *f) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
             return -1;
         }
+    if (f->commits != NULL && commits_run(m, f) < 0)
+        return -1;
     for (int k = 0; k < m->n_updates; k++) {
         PyObject *cell = m->updates[k].cell, *value = f->registers[m->updates[k].reg];
         if (value == NULL || PyList_GET_SIZE(cell) < 1)

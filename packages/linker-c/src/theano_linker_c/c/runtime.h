@@ -37,7 +37,10 @@ enum {
     CODE_BRANCH = 8,
     CODE_THUNK = 9,
     CODE_POSITION = 10,
-    CODE_COUNT = 11
+    CODE_INDEX_VIEW = 11,
+    CODE_INDEX_READ = 12,
+    CODE_INDEX_WRITE = 13,
+    CODE_COUNT = 14
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -51,6 +54,7 @@ typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
+typedef struct Commit Commit;     /* index_run.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -85,6 +89,7 @@ struct Frame {
     int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
     void *scratch;
     int *asked, n_asked; /* inputs that a lazy instruction wants */
+    Commit *commits; /* writes into shared storage that wait for the success of the call */
     int busy;
 };
 
@@ -120,6 +125,7 @@ extern PyTypeObject MachineType;
 
 /* buffers.c */
 PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran);
+int buffer_is_plain(PyArrayObject *array);
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_take_over(Machine *m, Frame *f, int from, int to);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
@@ -148,6 +154,9 @@ int position_prepare(Machine *m, Instruction *in, PyObject *payload);
 int product_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reorder_prepare(Machine *m, Instruction *in, PyObject *payload);
 int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
+int index_view_prepare(Machine *m, Instruction *in, PyObject *payload);
+int index_read_prepare(Machine *m, Instruction *in, PyObject *payload);
+int index_write_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
@@ -164,6 +173,10 @@ void machine_free_parts(Machine *m);
 int frame_make(Machine *m, Frame *f);
 void frame_free(Machine *m, Frame *f);
 void frame_release_all(Machine *m, Frame *f);
+
+/* index_run.c */
+int commits_run(const Machine *m, Frame *f);
+void commits_drop(Frame *f);
 
 /* execute.c */
 int machine_execute(Machine *m, Frame *f);

@@ -53,7 +53,8 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
 static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, reorder_prepare,
                                                copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
-                                               branch_prepare,      thunk_prepare,     position_prepare};
+                                               branch_prepare,      thunk_prepare,     position_prepare,
+                                               index_view_prepare,  index_read_prepare, index_write_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;
@@ -162,6 +163,7 @@ int frame_make(Machine *m, Frame *f) {
     f->home = PyMem_Calloc(m->n_registers + 1, sizeof(int));
     f->scratch = PyMem_Malloc(m->scratch_bytes + 1);
     f->asked = PyMem_Calloc(m->most_asked + 1, sizeof(int));
+    f->commits = NULL;
     f->busy = 0;
     if (f->registers == NULL || f->home == NULL || f->scratch == NULL || f->asked == NULL) {
         frame_free(m, f);
@@ -177,6 +179,7 @@ int frame_make(Machine *m, Frame *f) {
 
 /* Empty all registers but those of constants, which are refilled. */
 void frame_release_all(Machine *m, Frame *f) {
+    commits_drop(f);
     for (int r = 0; r < m->n_registers; r++)
         if (f->registers[r] != NULL)
             frame_set(f, r, NULL);

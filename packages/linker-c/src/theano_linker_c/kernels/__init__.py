@@ -15,6 +15,7 @@ from ._build import (
     with_room as with_room,
 )
 from ._descriptions import (
+    BUILT_IN as BUILT_IN,
     EXPENSIVE as EXPENSIVE,
     ElementwiseKernel as ElementwiseKernel,
     ExtremumPosition as ExtremumPosition,
@@ -27,15 +28,37 @@ from ._descriptions import (
     reduction_seed as reduction_seed,
     with_element as with_element,
 )
+from ._indexing import (
+    IndexArray as IndexArray,
+    IndexEntry as IndexEntry,
+    Indexing as Indexing,
+    IndexInput as IndexInput,
+    IndexNumber as IndexNumber,
+    IndexRead as IndexRead,
+    IndexSlice as IndexSlice,
+    IndexView as IndexView,
+    IndexWrite as IndexWrite,
+)
 from ._source import KernelSource as KernelSource, file_text as file_text
+from ._stopwatch import loading as loading
 
 __all__ = [
+    "BUILT_IN",
     "EXPENSIVE",
     "CompileError",
     "CompilerOptions",
     "CompilerWarning",
     "ElementwiseKernel",
     "ExtremumPosition",
+    "IndexArray",
+    "IndexEntry",
+    "IndexInput",
+    "IndexNumber",
+    "IndexRead",
+    "IndexSlice",
+    "IndexView",
+    "IndexWrite",
+    "Indexing",
     "Kernel",
     "KernelLibrary",
     "KernelSource",
@@ -49,6 +72,7 @@ __all__ = [
     "is_expensive",
     "kernel_source",
     "library",
+    "loading",
     "native_kernel",
     "reduction_seed",
     "with_element",

@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Apply, RuleTable, compose
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
+from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
 EXPENSIVE = 8
@@ -164,7 +165,10 @@ class Reorder:
     drop: tuple[int, ...]
 
 
-Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder
+Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder | Indexing
+
+#: Kernels that the runtime runs itself, without machine code of their own.
+BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite)
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.
 native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")

@@ -1,5 +1,6 @@
 """Indexing: parts of tensors, and tensors with a part changed."""
 
+from . import _native as _native
 from ._advanced import (
     AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
     AdvancedSubtensor as AdvancedSubtensor,

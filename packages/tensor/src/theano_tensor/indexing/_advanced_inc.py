@@ -20,7 +20,7 @@ from ._advanced import (
     static_of,
 )
 from ._index import Entries, Symbol, entries_text, fill_in
-from ._parts import check_part, check_values, index_pattern, out_of_range
+from ._parts import check_values, fitting_part, index_pattern, out_of_range
 
 
 class AdvancedIncSubtensor(Op):
@@ -58,7 +58,7 @@ class AdvancedIncSubtensor(Op):
         """
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         index = [as_index(i) for i in inputs]
-        check_part(variable, part, static_of(variable, self.entries, index))
+        part = fitting_part(variable, part, static_of(variable, self.entries, index))
         return Apply(self, [variable, part, *index], [variable.type.make_variable()])
 
     def perform(

@@ -8,14 +8,16 @@ from typing import Any
 from theano_graph import Apply, compose, describe
 from theano_linker_c.scalar import upcast
 
+from .._convert import constant
 from .._errors import ShapeError
 from .._type import StaticShape
-from .._variable import TensorVariable
+from .._variable import TensorConstant, TensorVariable
+from ..elemwise import cast
 from ..reduce import sum as sum_over
 
 
-def check_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> None:
-    """Refuse a part that cannot be put where `x` is indexed, with the result of static `shape`.
+def fitting_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> TensorVariable:
+    """Return a part in the dtype of `x`; refuse one that cannot be put where `x` is indexed, with the result of static `shape`.
 
     Raises
     ------
@@ -49,6 +51,9 @@ def check_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> N
                     mend="give the new part the shape of the indexed part",
                 )
             )
+    if isinstance(part, TensorConstant) and part.type.dtype != x.type.dtype:
+        return constant(part.data.astype(x.type.dtype), name=part.name)
+    return cast(part, x.type.dtype)
 
 
 def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from .._variable import TensorVariable
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
 from ._index import Entries, as_python, entries_text, fill_in, static_result
-from ._parts import check_part, check_values, index_pattern, out_of_range, sum_to
+from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
 
 
 class Subtensor(Op):
@@ -80,7 +80,7 @@ class IncSubtensor(Op):
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
-        check_part(variable, part, static_of(variable, self.entries, inputs))
+        part = fitting_part(variable, part, static_of(variable, self.entries, inputs))
         return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
 
     def perform(

@@ -1,0 +1,379 @@
+/* Indices of tensors: parsing of plans, and what they stand for on given arrays. */
+#include "index.h"
+
+void region_free(Region *region) {
+    PyMem_Free(region->offsets);
+    region->offsets = NULL;
+}
+
+/* The shape of the indexed part; returns its number of dimensions, or -1 for more than NumPy has. */
+int region_shape(const Region *region, npy_intp *shape) {
+    int ndim = 0;
+    if (region->n_plain + region->index_ndim > NPY_MAXDIMS)
+        return -1;
+    for (int d = 0; d < region->n_before; d++)
+        shape[ndim++] = region->shape[d];
+    for (int d = 0; d < region->index_ndim; d++)
+        shape[ndim++] = region->index_shape[d];
+    for (int d = region->n_before; d < region->n_plain; d++)
+        shape[ndim++] = region->shape[d];
+    return ndim;
+}
+
+static PyArrayObject *index_operand(Frame *f, const Instruction *in, const IndexPlan *p, int position) {
+    return operand(f, in->inputs[position], p->types[position], p->ndims[position]);
+}
+
+/* One integer of any dtype; what does not fit into npy_intp is as far out as can be. */
+static npy_intp read_integer(int type_num, const char *data) {
+    switch (type_num) {
+    case NPY_BYTE: return *(const npy_byte *)data;
+    case NPY_UBYTE: return *(const npy_ubyte *)data;
+    case NPY_SHORT: return *(const npy_short *)data;
+    case NPY_USHORT: return *(const npy_ushort *)data;
+    case NPY_INT: return *(const npy_int *)data;
+    case NPY_UINT: return *(const npy_uint *)data;
+    case NPY_LONG: return *(const npy_long *)data;
+    case NPY_LONGLONG: return *(const npy_longlong *)data;
+    default: {
+        npy_ulonglong value = *(const npy_ulonglong *)data;
+        return value > (npy_ulonglong)NPY_MAX_INTP ? NPY_MAX_INTP : (npy_intp)value;
+    }
+    }
+}
+
+static int number_get(Frame *f, const Instruction *in, const IndexPlan *p, const Number *number, npy_intp otherwise,
+                      npy_intp *value) {
+    *value = number->kind == NUMBER_CONSTANT ? number->value : otherwise;
+    if (number->kind == NUMBER_INPUT) {
+        PyArrayObject *array = index_operand(f, in, p, (int)number->value);
+        if (array == NULL)
+            return RUN_RAISED;
+        *value = read_integer(p->types[number->value], PyArray_BYTES(array));
+    }
+    return RUN_DONE;
+}
+
+static int add_slice(Frame *f, const Instruction *in, const IndexPlan *p, const Entry *e, npy_intp length,
+                     npy_intp stride, Region *region) {
+    Py_ssize_t start, stop, step;
+    int status = number_get(f, in, p, &e->step, 1, &step);
+    if (status != RUN_DONE)
+        return status;
+    if (step == 0)
+        return RUN_MISFIT;
+    if (step < -PY_SSIZE_T_MAX)
+        step = -PY_SSIZE_T_MAX;
+    if ((status = number_get(f, in, p, &e->start, step < 0 ? PY_SSIZE_T_MAX : 0, &start)) != RUN_DONE ||
+        (status = number_get(f, in, p, &e->stop, step < 0 ? PY_SSIZE_T_MIN : PY_SSIZE_T_MAX, &stop)) != RUN_DONE)
+        return status;
+    npy_intp n = PySlice_AdjustIndices(length, &start, &stop, step);
+    if (n > 0)
+        region->start += start * stride;
+    region->shape[region->n_plain] = n;
+    region->strides[region->n_plain++] = n > 1 ? step * stride : stride;
+    return RUN_DONE;
+}
+
+static int add_number(Frame *f, const Instruction *in, const IndexPlan *p, const Entry *e, npy_intp length,
+                      npy_intp stride, Region *region) {
+    npy_intp value;
+    int status = number_get(f, in, p, &e->start, 0, &value);
+    if (status != RUN_DONE)
+        return status;
+    if (value < -length || value >= length)
+        return RUN_MISFIT;
+    region->start += (value < 0 ? value + length : value) * stride;
+    return RUN_DONE;
+}
+
+/* An array of the index: integers along one axis, or (`raw`) the offsets of a mask. */
+typedef struct {
+    const char *data;
+    int type_num, ndim, raw;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    npy_uint64 stretches;
+    npy_intp length, stride; /* of the axis */
+    npy_intp *owned;
+} Source;
+
+static npy_intp count_true(PyArrayObject *mask) { return PyArray_CountNonzero(mask); }
+
+static int mask_offsets(PyArrayObject *mask, const npy_intp *dims, const npy_intp *strides, Source *s) {
+    int ndim = PyArray_NDIM(mask);
+    for (int d = 0; d < ndim; d++)
+        if (PyArray_DIMS(mask)[d] != dims[d])
+            return RUN_MISFIT;
+    npy_intp count = count_true(mask), size = PyArray_SIZE(mask), index[NPY_MAXDIMS] = {0}, offset = 0, found = 0;
+    s->owned = PyMem_Malloc((count + 1) * sizeof(npy_intp));
+    if (s->owned == NULL) {
+        PyErr_NoMemory();
+        return RUN_RAISED;
+    }
+    const char *data = PyArray_BYTES(mask);
+    for (npy_intp k = 0; k < size; k++) {
+        if (*data && found < count)
+            s->owned[found++] = offset;
+        for (int d = ndim - 1; d >= 0; d--) {
+            data += PyArray_STRIDES(mask)[d];
+            offset += strides[d];
+            if (++index[d] < dims[d])
+                break;
+            index[d] = 0;
+            data -= dims[d] * PyArray_STRIDES(mask)[d];
+            offset -= dims[d] * strides[d];
+        }
+    }
+    s->data = (const char *)s->owned;
+    s->raw = s->ndim = 1;
+    s->shape[0] = found;
+    s->strides[0] = sizeof(npy_intp);
+    return RUN_DONE;
+}
+
+static int source_make(Frame *f, const Instruction *in, const IndexPlan *p, const Entry *e, const npy_intp *dims,
+                       const npy_intp *strides, Source *s) {
+    PyArrayObject *array = index_operand(f, in, p, e->position);
+    if (array == NULL)
+        return RUN_RAISED;
+    s->stretches = e->stretches;
+    if (e->mask)
+        return mask_offsets(array, dims, strides, s);
+    s->data = PyArray_BYTES(array);
+    s->type_num = p->types[e->position];
+    s->ndim = PyArray_NDIM(array);
+    for (int d = 0; d < s->ndim; d++) {
+        s->shape[d] = PyArray_DIMS(array)[d];
+        s->strides[d] = PyArray_STRIDES(array)[d];
+    }
+    s->length = *dims;
+    s->stride = *strides;
+    return RUN_DONE;
+}
+
+/* Only dimensions that are known to have length 1 stretch; the others must agree. */
+static int common_index_shape(const Source *sources, int n, Region *region) {
+    for (int d = 0; d < region->index_ndim; d++) {
+        npy_intp length = -1;
+        for (int i = 0; i < n; i++) {
+            int own = d - region->index_ndim + sources[i].ndim;
+            if (own < 0)
+                continue;
+            if (sources[i].stretches >> own & 1) {
+                if (sources[i].shape[own] != 1)
+                    return RUN_MISFIT;
+            } else if (length >= 0 && length != sources[i].shape[own]) {
+                return RUN_MISFIT;
+            } else {
+                length = sources[i].shape[own];
+            }
+        }
+        region->index_shape[d] = length < 0 ? 1 : length;
+        region->count *= region->index_shape[d];
+    }
+    return RUN_DONE;
+}
+
+#define ADD_SIGNED(type)                                                                                               \
+    for (npy_intp i = 0; i < n; i++, data += step) {                                                                   \
+        npy_intp v = *(const type *)data;                                                                              \
+        v += v < 0 ? length : 0;                                                                                       \
+        bad |= (npy_uintp)v >= (npy_uintp)length;                                                                      \
+        out[i] += v * stride;                                                                                          \
+    }
+#define ADD_UNSIGNED(type)                                                                                             \
+    for (npy_intp i = 0; i < n; i++, data += step) {                                                                   \
+        npy_uintp v = (npy_uintp) * (const type *)data;                                                                \
+        bad |= v >= (npy_uintp)length;                                                                                 \
+        out[i] += (npy_intp)v * stride;                                                                                \
+    }
+
+/* Add what n indices of one source contribute; returns whether one is out of range. */
+static int add_offsets(const Source *s, const char *data, npy_intp step, npy_intp n, npy_intp *out) {
+    npy_intp length = s->length, stride = s->stride;
+    int bad = 0;
+    if (s->raw) {
+        for (npy_intp i = 0; i < n; i++, data += step)
+            out[i] += *(const npy_intp *)data;
+        return 0;
+    }
+    switch (s->type_num) {
+    case NPY_BYTE: ADD_SIGNED(npy_byte) break;
+    case NPY_SHORT: ADD_SIGNED(npy_short) break;
+    case NPY_INT: ADD_SIGNED(npy_int) break;
+    case NPY_LONG: ADD_SIGNED(npy_long) break;
+    case NPY_LONGLONG: ADD_SIGNED(npy_longlong) break;
+    case NPY_UBYTE: ADD_UNSIGNED(npy_ubyte) break;
+    case NPY_USHORT: ADD_UNSIGNED(npy_ushort) break;
+    case NPY_UINT: ADD_UNSIGNED(npy_uint) break;
+    case NPY_ULONG: ADD_UNSIGNED(npy_ulong) break;
+    case NPY_ULONGLONG: ADD_UNSIGNED(npy_ulonglong) break;
+    default: bad = 1;
+    }
+    return bad;
+}
+
+static int source_add(const Source *s, Region *region) {
+    int ndim = region->index_ndim, bad = 0;
+    npy_intp strides[NPY_MAXDIMS], index[NPY_MAXDIMS] = {0};
+    for (int d = 0; d < ndim; d++) {
+        int own = d - ndim + s->ndim;
+        strides[d] = own < 0 || (s->stretches >> own & 1) ? 0 : s->strides[own];
+    }
+    npy_intp inner = ndim ? region->index_shape[ndim - 1] : 1, step = ndim ? strides[ndim - 1] : 0;
+    const char *data = s->data;
+    for (npy_intp done = 0; done < region->count; done += inner) {
+        bad |= add_offsets(s, data, step, inner, region->offsets + done);
+        for (int d = ndim - 2; d >= 0; d--) {
+            data += strides[d];
+            if (++index[d] < region->index_shape[d])
+                break;
+            index[d] = 0;
+            data -= region->index_shape[d] * strides[d];
+        }
+    }
+    return bad ? RUN_MISFIT : RUN_DONE;
+}
+
+static int sources_add(const Source *sources, int n, Region *region) {
+    int status = common_index_shape(sources, n, region);
+    if (status != RUN_DONE)
+        return status;
+    region->offsets = PyMem_Calloc(region->count + 1, sizeof(npy_intp));
+    if (region->offsets == NULL) {
+        PyErr_NoMemory();
+        return RUN_RAISED;
+    }
+    for (int i = 0; i < n && status == RUN_DONE; i++)
+        status = source_add(&sources[i], region);
+    return status;
+}
+
+static int walk_entries(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims,
+                        const npy_intp *strides, Region *region, Source *sources, int *n_sources) {
+    int axis = 0, status = RUN_DONE, seen = 0;
+    for (int i = 0; i < p->n_entries && status == RUN_DONE; i++) {
+        const Entry *e = &p->entries[i];
+        if (e->kind == ENTRY_ARRAY || (e->kind == ENTRY_NUMBER && p->advanced))
+            seen = 1;
+        else if (p->adjacent && !seen && e->kind != ENTRY_NUMBER)
+            region->n_before++;
+        switch (e->kind) {
+        case ENTRY_NEWAXIS:
+            region->shape[region->n_plain] = 1;
+            region->strides[region->n_plain++] = 0;
+            break;
+        case ENTRY_SLICE:
+            status = add_slice(f, in, p, e, dims[axis], strides[axis], region);
+            axis++;
+            break;
+        case ENTRY_NUMBER:
+            status = add_number(f, in, p, e, dims[axis], strides[axis], region);
+            axis++;
+            break;
+        default:
+            status = source_make(f, in, p, e, dims + axis, strides + axis, &sources[*n_sources]);
+            axis += e->mask ? p->ndims[e->position] : 1;
+            (*n_sources)++;
+        }
+    }
+    for (; axis < p->ndim; axis++) {
+        region->shape[region->n_plain] = dims[axis];
+        region->strides[region->n_plain++] = strides[axis];
+    }
+    return status;
+}
+
+/* What the plan stands for on an array of the given shape and strides. RUN_MISFIT: the index does not fit. */
+int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims, const npy_intp *strides,
+                   Region *region) {
+    Source *sources = NULL;
+    int n_sources = 0, status;
+    region->start = 0;
+    region->n_plain = region->n_before = 0;
+    region->index_ndim = p->index_ndim;
+    region->count = 1;
+    region->offsets = NULL;
+    if (p->advanced && (sources = PyMem_Calloc(p->n_entries, sizeof *sources)) == NULL) {
+        PyErr_NoMemory();
+        return RUN_RAISED;
+    }
+    status = walk_entries(f, in, p, dims, strides, region, sources, &n_sources);
+    if (p->advanced && status == RUN_DONE)
+        status = sources_add(sources, n_sources, region);
+    for (int i = 0; i < n_sources; i++)
+        PyMem_Free(sources[i].owned);
+    PyMem_Free(sources);
+    if (status != RUN_DONE)
+        region_free(region);
+    return status;
+}
+
+static int parse_entries(IndexPlan *p, PyObject *rows, int n_inputs) {
+    p->n_entries = (int)PyTuple_GET_SIZE(rows);
+    p->entries = PyMem_Calloc(p->n_entries + 1, sizeof(Entry));
+    if (p->entries == NULL)
+        return -1;
+    for (int i = 0; i < p->n_entries; i++) {
+        Entry *e = &p->entries[i];
+        unsigned long long stretches;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "iinininipK", &e->kind, &e->start.kind, &e->start.value,
+                              &e->stop.kind, &e->stop.value, &e->step.kind, &e->step.value, &e->position, &e->mask,
+                              &stretches))
+            return -1;
+        e->stretches = stretches;
+        const Number *numbers[] = {&e->start, &e->stop, &e->step};
+        for (int k = 0; k < 3; k++)
+            if (numbers[k]->kind == NUMBER_INPUT && (numbers[k]->value < 0 || numbers[k]->value >= n_inputs))
+                e->kind = -1;
+        if (e->kind < 0 || e->kind > ENTRY_NEWAXIS || e->position < 0 || e->position >= n_inputs) {
+            PyErr_SetString(PyExc_ValueError, "index payload: entry out of range");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void plan_free(void *plan) {
+    IndexPlan *p = plan;
+    PyMem_Free(p->entries);
+    PyMem_Free(p->types);
+    PyMem_Free(p->ndims);
+    PyMem_Free(p);
+}
+
+/* Payload: (entries, types and numbers of dimensions of the inputs, advanced, adjacent, dimensions of the index arrays,
+ * replace, takes, deferred, bits of the dimensions along which the part stretches). */
+IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
+    PyObject *rows, *types, *ndims;
+    unsigned long long stretches;
+    int n_types, n_ndims, consumed = 0;
+    IndexPlan *p = PyMem_Calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    in->plan = p;
+    in->free = plan_free;
+    if (!PyArg_ParseTuple(payload, "O!O!O!ppipppK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
+                          &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &stretches))
+        return NULL;
+    p->part_stretches = stretches;
+    p->types = parse_ints(types, &n_types);
+    p->ndims = parse_ints(ndims, &n_ndims);
+    if (p->types == NULL || p->ndims == NULL || parse_entries(p, rows, in->n_inputs) < 0)
+        return NULL;
+    if (n_types != in->n_inputs || n_ndims != in->n_inputs || n_types < 1 || p->index_ndim > NPY_MAXDIMS) {
+        PyErr_SetString(PyExc_ValueError, "index payload: counts differ");
+        return NULL;
+    }
+    p->type_num = p->types[0];
+    p->ndim = p->ndims[0];
+    for (int i = 0; i < p->n_entries; i++) {
+        const Entry *e = &p->entries[i];
+        consumed += e->kind == ENTRY_NEWAXIS ? 0 : e->kind == ENTRY_ARRAY && e->mask ? p->ndims[e->position] : 1;
+    }
+    if (consumed > p->ndim || p->n_entries > 2 * NPY_MAXDIMS - p->ndim) {
+        PyErr_SetString(PyExc_ValueError, "index payload: too many entries");
+        return NULL;
+    }
+    return p;
+}

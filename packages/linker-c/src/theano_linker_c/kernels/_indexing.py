@@ -1,0 +1,106 @@
+"""Native forms of ``x[index]``: views, copies of parts, and arrays with a part changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInput:
+    """A whole number that an input of the node gives.
+
+    Parameters
+    ----------
+    position : int
+        Which input.
+    """
+
+    position: int
+
+
+IndexNumber: TypeAlias = int | IndexInput
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSlice:
+    """A slice; None leaves a bound out."""
+
+    start: IndexNumber | None = None
+    stop: IndexNumber | None = None
+    step: IndexNumber | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexArray:
+    """An array of integers, for one dimension, or of truth values, for as many dimensions as it has.
+
+    Parameters
+    ----------
+    position : int
+        Which input.
+    mask : bool
+        Whether it holds truth values.
+    stretches : tuple of bool
+        Which of its dimensions (of a mask: of the vector of its true elements) are known to have length 1.
+    """
+
+    position: int
+    mask: bool
+    stretches: tuple[bool, ...]
+
+
+#: None stands for a new axis.
+IndexEntry: TypeAlias = int | IndexInput | IndexSlice | IndexArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexView:
+    """A view of the first input.
+
+    Parameters
+    ----------
+    entries : tuple of IndexEntry
+        From the left, without arrays; dimensions without an entry are taken whole.
+    dtypes : tuple of str
+        Of all inputs.
+    ndims : tuple of int
+        Numbers of dimensions of all inputs.
+    """
+
+    entries: tuple[IndexEntry, ...]
+    dtypes: tuple[str, ...]
+    ndims: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRead:
+    """A copy of a part of the first input; see :class:`IndexView`. Among the entries is an array."""
+
+    entries: tuple[IndexEntry, ...]
+    dtypes: tuple[str, ...]
+    ndims: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWrite:
+    """The first input with a part replaced by, or incremented by, the second; see :class:`IndexView`.
+
+    Parameters
+    ----------
+    entries, dtypes, ndims
+        As of a view.
+    replace : bool
+        Whether the part is replaced.
+    stretches : tuple of bool
+        Which dimensions of the second input are known to have length 1.
+    """
+
+    entries: tuple[IndexEntry, ...]
+    dtypes: tuple[str, ...]
+    ndims: tuple[int, ...]
+    replace: bool
+    stretches: tuple[bool, ...]
+
+
+Indexing: TypeAlias = IndexView | IndexRead | IndexWrite

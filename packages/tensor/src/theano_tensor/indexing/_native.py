@@ -1,0 +1,86 @@
+"""Native forms of indexing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import Apply, Variable
+from theano_linker_c.kernels import (
+    IndexArray,
+    IndexEntry,
+    IndexInput,
+    IndexRead,
+    IndexSlice,
+    IndexView,
+    IndexWrite,
+    Kernel,
+    native_kernel,
+)
+
+from ._advanced import AdvancedSubtensor
+from ._advanced_inc import AdvancedIncSubtensor
+from ._index import as_python
+from ._layout import is_mask, stretches
+from ._subtensor import IncSubtensor, Subtensor
+
+#: Dtypes whose elements the runtime copies, and those that it adds.
+_COPIED = frozenset(
+    ["bool", "float16", "float32", "float64", "complex64", "complex128"]
+    + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)
+_ADDED = _COPIED - {"float16"}
+
+
+def _entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
+    """Return the index of a node whose inputs from `first` on are what its symbols stand for."""
+    position = first
+
+    def bound(value: Any) -> Any:
+        nonlocal position
+        if not isinstance(value, Variable):
+            return value
+        position += 1
+        return IndexInput(position - 1)
+
+    found: list[IndexEntry] = []
+    for item in as_python(node.op.entries, node.inputs[first:]):
+        if isinstance(item, slice):
+            start, stop = bound(item.start), bound(item.stop)
+            found.append(IndexSlice(start, stop, bound(item.step)))
+        elif isinstance(item, Variable) and (is_mask(item) or stretches(item)):
+            found.append(IndexArray(position, is_mask(item), stretches(item)))
+            position += 1
+        else:
+            found.append(bound(item))
+    return tuple(found)
+
+
+def _types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    return tuple(v.type.dtype for v in node.inputs), tuple(v.type.ndim for v in node.inputs)
+
+
+@native_kernel.register(Subtensor)
+def _view(node: Apply) -> Kernel | None:
+    dtypes, ndims = _types(node)
+    return IndexView(_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
+
+
+@native_kernel.register(AdvancedSubtensor)
+def _read(node: Apply) -> Kernel | None:
+    dtypes, ndims = _types(node)
+    entries = _entries(node, 1)
+    if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
+        return None
+    return IndexRead(entries, dtypes, ndims)
+
+
+@native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
+def _write(node: Apply) -> Kernel | None:
+    op, (dtypes, ndims) = node.op, _types(node)
+    entries = _entries(node, 2)
+    known = _COPIED if op.set_instead_of_inc else _ADDED
+    if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
+        return None
+    if isinstance(op, AdvancedIncSubtensor) and not any(isinstance(e, IndexArray) for e in entries):
+        return None
+    return IndexWrite(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)
