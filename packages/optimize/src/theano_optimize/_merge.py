@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from typing import Literal
+from weakref import WeakSet
 
-from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Variable, describe
+from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
 from ._aliasing import is_destroyed
 from ._graph_rewriter import GraphRewriter, RewriteOptions
@@ -22,6 +23,9 @@ from ._trace import RewriteProfile, RewriteTrace
 #: What a merge is called in profiles and as the reason of a replacement.
 MERGE_NODES = "merge_nodes"
 MERGE_CONSTANTS = "merge_constants"
+
+#: Attributes of tags that describe a variable and do not say how it is to be treated.
+NOTES = frozenset({"test_value", "trace", "values_eq_approx"})
 
 
 class MergeTable(Feature):
@@ -40,6 +44,7 @@ class MergeTable(Feature):
         self._key_of_constant: dict[Constant, Hashable] = {}
         self._left_constants: dict[Constant, None] = {}
         self._destroyers = 0
+        self._done_inside: WeakSet[FunctionGraph] = WeakSet()
 
     # ---- what the graph tells
 
@@ -108,11 +113,14 @@ class MergeTable(Feature):
         self._drop_left_constants(fgraph)
 
     def _merge_constant(self, fgraph: FunctionGraph, constant: Constant, profile: RewriteProfile) -> None:
-        key = (constant.type, constant.signature())
+        key = (constant.type, constant.signature(), _marks(constant))
         kept = self._constant_of.setdefault(key, constant)
         if kept is constant:
             self._key_of_constant[constant] = key
         else:
+            _hand_over(constant, kept)
+            if kept.name is None:
+                kept.name = constant.name
             fgraph.replace(constant, kept, reason=MERGE_CONSTANTS)
             profile.count(MERGE_CONSTANTS)
 
@@ -125,13 +133,27 @@ class MergeTable(Feature):
                     del self._constant_of[key]
         self._left_constants.clear()
 
+    def _merge_inside(self, op: Op, profile: RewriteProfile) -> None:
+        """Merge in the graph that an op runs inside, if it has one."""
+        inside = getattr(op, "fgraph", None)
+        if not isinstance(inside, FunctionGraph) or inside in self._done_inside:
+            return
+        self._done_inside.add(inside)
+        table = MergeTable()
+        inside.attach_feature(table)
+        try:
+            table.merge(inside, profile, None)
+        finally:
+            inside.remove_feature(table)
+
     def _merge_node(
         self, fgraph: FunctionGraph, node: Apply, profile: RewriteProfile, trace: RewriteTrace | None
     ) -> None:
         op = node.op
         if op.destroy_map or not getattr(op, "mergeable", True):
             return
-        key = (op, tuple(node.inputs), tuple(output.type for output in node.outputs))
+        self._merge_inside(op, profile)
+        key = (op, tuple(node.inputs), tuple(output.type for output in node.outputs), _node_marks(node))
         self._forget(node)
         kept = self._node_of.setdefault(key, node)
         if kept is node:
@@ -144,11 +166,44 @@ class MergeTable(Feature):
         if trace is not None:
             text = expression_text(node.outputs[0], trace.depth)
             trace.fired(RewriteInfo(MERGE_NODES), describe(node.outputs[0]), text, f"{text}, computed once", 0.0)
-        for old, new in pairs:
-            if new.name is None:
+        for old, new in ((node, kept), *pairs):
+            _hand_over(old, new)
+            if isinstance(new, Variable) and new.name is None:
                 new.name = old.name
         fgraph.replace_all(pairs, reason=MERGE_NODES)
         profile.count(MERGE_NODES)
+
+
+def _marks(thing: Variable | Apply) -> Hashable:
+    """Return what the tag says beyond notes: things that are marked differently stay apart."""
+    if not thing.has_tag():
+        return ()
+    marks = [(name, value) for name, value in vars(thing.tag).items() if name not in NOTES]
+    return frozenset((name, value if _is_hashable(value) else id(value)) for name, value in marks) if marks else ()
+
+
+def _node_marks(node: Apply) -> Hashable:
+    marks = (_marks(node), *map(_marks, node.outputs))
+    return marks if any(marks) else ()
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _hand_over(old: Variable | Apply, new: Variable | Apply) -> None:
+    """Give `new` the notes and the origin of `old` where it has none of its own."""
+    if new.origin is None:
+        new.origin = old.origin
+    if not old.has_tag():
+        return
+    for name, value in vars(old.tag).items():
+        if name in NOTES and name not in vars(new.tag):
+            setattr(new.tag, name, value)
 
 
 class MergeRewriter(GraphRewriter):
@@ -156,8 +211,11 @@ class MergeRewriter(GraphRewriter):
 
     Constants are equal if their types and their ``signature()`` are; nodes if their ops are equal, their inputs are
     the same variables and the types of their outputs agree. Ops with a `destroy_map`, ops with an attribute
-    ``mergeable = False``, and values of which one is overwritten by a node of the graph stay apart. Linear in the
-    number of edges at first; run again on the same graph, it looks only at what has changed in between.
+    ``mergeable = False``, values of which one is overwritten by a node of the graph, and what the attributes of tags
+    mark differently stay apart. Test values and traces are no marks: they go to what remains, like names and origins.
+    Graphs inside ops (attribute `fgraph` of an op) are merged as well.
+
+    Linear in the number of edges at first; run again on the same graph, it looks only at what has changed in between.
 
     Examples
     --------
