@@ -68,3 +68,53 @@ def release(session: nox.Session) -> None:
     install_layer(session, layer, python, "--test", "--wheel", wheel)
     session.run(python, "tools/run_tests.py", layer, external=True)
     session.log("built and checked: %s", ", ".join(files))
+
+
+@nox.session
+def stress(session: nox.Session) -> None:
+    """Run the long form of linker-c's stress tests: killed processes, damaged caches, threads, a million calls."""
+    python = python_of(session)
+    install_layer(session, "linker-c", python, "--test")
+    folder = ROOT / "packages" / "linker-c"
+    with session.chdir(folder):
+        names = session.posargs or ["stress"]
+        session.run(python, "-m", "nose2", "-s", "tests", *names, env={"THEANO_STRESS": "long"}, external=True)
+
+
+#: What is not looked at under sanitizers: they hold freed memory back and slow processes down.
+UNSANITIZED = {"stress", "cache", "__pycache__"}
+SANITIZE = "-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run linker-c's tests on a runtime and kernels built with the address and undefined-behaviour sanitizers."""
+    python = python_of(session)
+    install_layer(session, "linker-c", python, "--test", "--with=setuptools>=80")
+    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()) / "linker-c"
+    shutil.rmtree(built, ignore_errors=True)
+    shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
+    environment = {"CFLAGS": f"{SANITIZE} -g -O1", "LDFLAGS": SANITIZE, "THEANO_REQUIRE_EXTENSION": "1"}
+    with session.chdir(built):
+        session.run(python, "setup.py", "--quiet", "build_ext", "--inplace", env=environment, external=True)
+    libraries = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+        for name in ("libasan.so", "libubsan.so")
+    ]
+    environment = {
+        "LD_PRELOAD": ":".join(libraries),
+        # The interpreter leaves memory to the end of the process on purpose; leaks are what `stress` looks for.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONMALLOC": "malloc",
+        "PYTHONPATH": str(built / "src"),
+        "THEANO_FLAGS": f"gcc.cxxflags={SANITIZE},base_compiledir={built / 'kernels'}",
+    }
+    tests = source / "tests"
+    names = session.posargs or sorted(path.name for path in tests.iterdir() if path.is_dir())
+    with session.chdir(source):
+        for name in names:
+            if name not in UNSANITIZED:
+                folder = tests if (tests / name / "__init__.py").exists() else tests / name
+                what = [name] if folder == tests else []
+                session.run(python, "-m", "nose2", "-s", str(folder), *what, env=environment, external=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -125,41 +123,9 @@ class TestCache(DirectoryTestCase):
 
     def test_second_process_starts_no_compiler(self) -> None:
         KernelLibrary().build([kernel(sc.exp)], self.options)
-        later = KernelLibrary()
-        start = time.perf_counter()
-        later.build([kernel(sc.exp)], self.options)
-        self.assertLess(time.perf_counter() - start, 0.02)
-
-
-_WORKER = """
-import sys
-import numpy as np
-from theano_linker_c import scalar as sc
-from theano_linker_c.compiler import CompilerOptions
-from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary
-ops = [sc.exp, sc.neg, sc.sqr, sc.tanh]
-kernels = [ElementwiseKernel(op, ("float64",), ("float64",), ((False,),), 1) for op in ops]
-loaded = KernelLibrary().build(kernels, CompilerOptions(command="gcc", directory=sys.argv[1]))
-assert all(k is not None and k.address for k in loaded)
-print("built", len(loaded))
-"""
-
-
-class TestProcesses(DirectoryTestCase):
-    def test_eight_processes_on_an_empty_directory(self) -> None:
-        # The workers need the import path of this process, however it was set.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        command = [sys.executable, "-W", "error", "-c", _WORKER, self.path]
-        workers = [
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)
-        ]
-        for worker in workers:
-            out, err = worker.communicate(timeout=120)
-            self.assertEqual((worker.returncode, out.strip()), (0, b"built 4"), err.decode())
-        self.assertEqual(list(Path(self.path, "tmp").iterdir()), [])
-        later = KernelLibrary()
-        later.build([kernel(op) for op in (sc.exp, sc.neg, sc.sqr, sc.tanh)], self.options)
-        self.assertEqual(later.compiler_runs, 0)
+        with mock.patch("subprocess.run", side_effect=AssertionError("a compiler was started")):
+            loaded = KernelLibrary().build([kernel(sc.exp)], self.options)
+        self.assertEqual(value_of(loaded[0], 0.0), 1.0)
 
 
 class TestSurroundings(DirectoryTestCase):

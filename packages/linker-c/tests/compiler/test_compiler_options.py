@@ -1,0 +1,160 @@
+"""What the flags tell the compiler, and what reaches it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from cache.cache_support import CacheTestCase, kernel, start
+
+from theano_graph import config
+from theano_linker_c import scalar as sc
+from theano_linker_c._flags import default_base_directory, default_compile_directory, find_compiler
+from theano_linker_c.compiler import CompileError, CompilerOptions, CompilerWarning, run_compiler
+from theano_linker_c.kernels import KernelLibrary
+
+
+class TestFlags(unittest.TestCase):
+    def test_each_flag_has_its_place(self) -> None:
+        with config.change_flags(
+            **{
+                "cxx": "/some/where/clang++",
+                "gcc.cxxflags": "-I'a folder' -DX=1 -lm",
+                "cmodule.remove_gxx_opt": True,
+                "cmodule.debug": True,
+                "cmodule.compilation_warning": True,
+                "cmodule.age_thresh_use": 77,
+                "cmodule.max_cache_size": 3,
+                "cmodule.preload_cache": True,
+                "nocleanup": True,
+                "compile.wait": 2,
+                "compile.timeout": 9,
+            }
+        ):
+            options = CompilerOptions.from_config()
+        self.assertEqual((options.command, options.extra), ("/some/where/clang++", ("-Ia folder", "-DX=1", "-lm")))
+        self.assertEqual((options.optimize, options.debug, options.warnings), (False, True, True))
+        self.assertEqual((options.max_age, options.max_bytes, options.wait, options.timeout), (77, 3 << 20, 2, 9))
+        self.assertEqual((options.keep_sources, options.preload), (True, True))
+
+    def test_defaults(self) -> None:
+        script = (
+            "from theano_linker_c.compiler import CompilerOptions\n"
+            "o = CompilerOptions.from_config()\n"
+            "print(o.extra, o.optimize, o.debug, o.keep_sources, o.preload, o.max_age, o.wait, o.timeout)\n"
+        )
+        out, _ = start(script).communicate(timeout=60)
+        self.assertEqual(out.decode().strip(), "() True False False False 2073600 5 120")
+
+    def test_the_timeout_follows_the_pause(self) -> None:
+        script = "from theano_graph import config; import theano_linker_c; print(config.compile.timeout)"
+        out, _ = start(script, flags="compile.wait=7").communicate(timeout=60)
+        self.assertEqual(int(out), 168)
+
+    def test_wrong_values_are_refused(self) -> None:
+        for name in ("compile.wait", "compile.timeout", "cmodule.max_cache_size"):
+            with self.subTest(flag=name), self.assertRaises(ValueError), config.change_flags(**{name: 0}):
+                self.fail("the flag was set")
+
+
+class TestDirectories(unittest.TestCase):
+    def test_name_of_the_platforms_directory(self) -> None:
+        folder = default_compile_directory()
+        self.assertEqual(os.path.dirname(folder), os.path.expanduser(str(config.base_compiledir)))
+        for part in (platform.system(), platform.machine(), platform.python_version(), "64"):
+            self.assertIn(part, os.path.basename(folder))
+
+    def test_own_format(self) -> None:
+        script = "from theano_graph import config; import theano_linker_c; print(config.compiledir)"
+        keys = ("platform", "processor", "hostname", "python_version", "python_bitwidth", "python_int_bitwidth")
+        text = "_".join(f"%({key})s" for key in keys)
+        out, err = start(script, flags=f"base_compiledir=/a/b,compiledir_format={text}").communicate(timeout=60)
+        folder = out.decode().strip()
+        self.assertTrue(folder.startswith("/a/b/"), err.decode())
+        self.assertEqual(folder.count("_"), len(keys) + platform.machine().count("_") * 2 - 1)
+
+    def test_home(self) -> None:
+        with mock.patch.dict(os.environ, {"HOME": "/home/somebody"}):
+            self.assertEqual(default_base_directory(), "/home/somebody/.theano")
+
+    def test_finding_a_compiler(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch.dict(os.environ, {"PATH": folder}):
+                self.assertEqual(find_compiler(), "")
+            for name in ("clang", "gcc") if sys.platform != "darwin" else ("gcc", "clang"):
+                path = Path(folder, name)
+                path.write_text("#!/bin/sh\n")
+                path.chmod(0o755)
+                with mock.patch.dict(os.environ, {"PATH": folder}):
+                    self.assertEqual(find_compiler(), str(path))
+
+
+class TestArguments(CacheTestCase):
+    def build_library(self, name: str, text: str) -> str:
+        """Make a small library in a folder with a space and accents; gives the folder."""
+        folder = os.path.join(os.path.dirname(self.path), "un été à côté")
+        os.makedirs(folder)
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", os.path.join(folder, f"lib{name}.so")],
+            input=text.encode(),
+            check=True,
+        )
+        return folder
+
+    def test_libraries_of_the_user(self) -> None:
+        folder = self.build_library("helper", "int helper(void) { return 42; }")
+        output = os.path.join(folder, "out.so")
+        source = "int helper(void); int value(void) { return helper(); }"
+        arguments = [f"-L{folder}", "-lhelper", f"-Wl,-rpath,{folder}", "-Wl,--no-undefined"]
+        run = run_compiler("gcc", arguments, source, output)
+        self.assertTrue(run.ok, run.message)
+
+    def test_kernels_with_libraries_and_folders_of_the_user(self) -> None:
+        folder = self.build_library("helper", "int helper(void) { return 42; }")
+        flags = f"-I'{folder}' -L'{folder}' -lhelper -Wl,-rpath,'{folder}'"
+        with config.change_flags(**{"gcc.cxxflags": flags}):
+            extra = CompilerOptions.from_config().extra
+        library = KernelLibrary()
+        options = CompilerOptions(command="gcc", directory=self.path, extra=extra)
+        self.assertIsNotNone(library.build([kernel(sc.exp)], options)[0])
+        toolchain = library.toolchain(options)[1]
+        assert toolchain is not None, "gcc works"
+        self.assertIn(f"-L{folder}", toolchain.arguments)
+
+    def test_no_shell_sees_the_arguments(self) -> None:
+        left = os.path.join(os.path.dirname(self.path), "left")
+        options = CompilerOptions(command="gcc", directory=self.path, extra=(f"-DX=`touch {left}`;touch {left}",))
+        KernelLibrary().build([kernel(sc.exp)], options)
+        self.assertFalse(os.path.exists(left))
+
+    def test_a_compiler_with_a_space_in_its_path(self) -> None:
+        folder = os.path.join(os.path.dirname(self.path), "mes outils é")
+        os.makedirs(folder)
+        found = shutil.which("gcc")
+        assert found is not None, "the tests of this folder need gcc"
+        command = os.path.join(folder, "gcc")
+        Path(command).write_text(f'#!/bin/sh\nexec {found} "$@"\n')
+        os.chmod(command, 0o755)
+        options = CompilerOptions(command=command, directory=self.path)
+        self.assertIsNotNone(KernelLibrary().build([kernel(sc.exp)], options)[0])
+
+    def test_the_compilers_warnings_are_shown_on_demand(self) -> None:
+        fake = os.path.join(os.path.dirname(self.path), "gcc")
+        Path(fake).write_text('#!/bin/sh\necho "input: warning: this is noise" >&2\nexec gcc "$@"\n')
+        os.chmod(fake, 0o755)
+        loud = CompilerOptions(command=fake, directory=self.path, warnings=True)
+        with self.assertWarnsRegex(CompilerWarning, "this is noise"):
+            KernelLibrary().build([kernel(sc.exp)], loud)
+
+    def test_the_message_names_the_command_and_the_first_error(self) -> None:
+        options = CompilerOptions(command="gcc", directory=self.path, extra=("-std=no-such-standard",))
+        wanted = r"gcc refused code(.|\n)*no-such-standard(.|\n)*arguments: .*-std=(.|\n)*To mend: check the flags cxx"
+        with self.assertRaisesRegex(CompileError, wanted):
+            KernelLibrary().build([kernel(sc.exp)], options)
