@@ -6,15 +6,16 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, ShownAsHtml, Variable, compose, config, printable_graph
+from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
 from .._container import Container
 from .._shared import SharedVariable
+from ..profiling import ProfileStats, as_profile, timing
 from ..program import Machine
 from ._arguments import Arguments
 from ._copying import copy_maker
 from ._errors import ArgumentError
-from ._link import link, wire
+from ._link import Wiring, link, wire
 from ._maker import FunctionMaker
 from ._views import ContainerView, Finder, ValueView
 
@@ -29,6 +30,8 @@ class Function(ShownAsHtml):
     were asked for: one value, a list, or a dictionary. Shared variables with updates get their new values after
     everything has been computed; when anything fails, all keep their values.
 
+    Several threads may call one function at once; calls that have updates take turns, so that none is lost.
+
     Functions compare and hash by identity. They can be pickled and deep-copied: the rewritten graph and the values are
     saved, and machine code is made again.
 
@@ -42,6 +45,8 @@ class Function(ShownAsHtml):
     container, value : views
         ``f.container[key]`` and ``f.value[key]`` give the container and the present value of an input, by position,
         name or variable; ``f[key]`` is ``f.value[key]``.
+    profile : ProfileStats or None
+        Figures of the calls, where profiling was asked for.
     trust_input : bool
         True: values that are not arrays of the right type already are passed on without check or conversion.
     """
@@ -58,19 +63,21 @@ class Function(ShownAsHtml):
         "fn",
         "input_storage",
         "maker",
+        "profile",
         "trust_input",
     )
     __call__: Callable[..., Any]
 
-    def __init__(self, maker: FunctionMaker, containers: list[Container]) -> None:
+    def __init__(self, maker: FunctionMaker, containers: list[Container], profile: ProfileStats | None = None) -> None:
         self.maker = maker
+        self.profile = profile
         self.input_storage = containers
         self.trust_input = False
         self._arguments = Arguments(maker.signature, containers)
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
-        self.fn: Machine = link(maker.fgraph, self._wiring, maker.mode.linker, maker.signature.label)
+        self.fn: Machine = self._link(maker.fgraph, self._wiring)
         self.__call__ = self.fn
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -106,11 +113,6 @@ class Function(ShownAsHtml):
     def inv_finder(self) -> dict[Container, Any]:
         """Container -> the input that it belongs to."""
         return dict(zip(self.input_storage, self.maker.inputs, strict=True))
-
-    @property
-    def profile(self) -> None:
-        """Profile of the calls; None, since profiling was not asked for."""
-        return None
 
     def __getitem__(self, key: int | str | Variable) -> Any:
         return self._finder.find(key).value
@@ -175,7 +177,7 @@ class Function(ShownAsHtml):
             True: the copy updates nothing.
         name : str, optional
             By default this function's name with " copy" appended.
-        profile : None or False
+        profile : bool, str, ProfileStats or None
             As for :func:`function`.
 
         Returns
@@ -190,7 +192,8 @@ class Function(ShownAsHtml):
         """
         maker = copy_maker(self.maker, swap or {}, delete_updates, name)
         values = [box.value for box in self.input_storage]
-        return type(self)(maker, maker.containers(values))
+        stats = as_profile(profile, maker.name, f"{maker.signature.label}.copy")
+        return type(self)(maker, maker.containers(values), stats)
 
     def __copy__(self) -> Function:
         containers = [
@@ -241,7 +244,14 @@ class Function(ShownAsHtml):
             n_outputs=len(indices),
             hooks=dataclasses.replace(self._wiring.hooks, single=False, finish=None),
         )
-        return link(part, wiring, self.maker.mode.linker, self.maker.signature.label)
+        return self._link(part, wiring)
+
+    def _link(self, fgraph: FunctionGraph, wiring: Wiring) -> Machine:
+        with timing(self.profile, "linker_time"):
+            machine = link(fgraph, wiring, self.maker.mode.linker, self.maker.signature.label)
+        if self.profile is not None:
+            self.profile.watch(machine)
+        return machine
 
 
 def _twin(box: Container) -> Container:
