@@ -31,3 +31,9 @@ add_flag(
     "How far apart nearly equal values may be: 0 allows little, 1 ten times and 2 a hundred times as much.",
     IntFlag(0, lambda level: level in (0, 1, 2)),
 )
+add_flag(
+    "on_shape_error",
+    "What to do when the shape rule of an op fails: 'warn' and take the shape from the value, or 'raise' an error of "
+    "the rewrite that asked, with which `on_opt_error` deals.",
+    EnumFlag("warn", "raise"),
+)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, shape_rule
-from theano_optimize import Phase
+from theano_graph import Apply, FunctionGraph, Variable, compose, config, describe, shape_rule
+from theano_optimize import Phase, RewriteWarning
 
 from .._convert import constant
 from .._variable import TensorVariable
@@ -69,7 +70,18 @@ def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> 
     if rule_of_op is None or not all(hasattr(v.type, "shape") for v in owner.inputs):
         return None
     lengths = [tuple(table.length(fgraph, v, i) for i in range(len(v.type.shape))) for v in owner.inputs]
-    return rule_of_op(owner, lengths)[x.index or 0]
+    try:
+        return rule_of_op(owner, lengths)[x.index or 0]
+    except Exception as error:  # rules are written by anybody
+        if config.on_shape_error == "raise":
+            raise
+        text = compose(
+            f"the shape rule of {owner.op} failed ({type(error).__name__}: {error}); the shape is taken from the value",
+            where=[describe(x)],
+            mend="correct the rule; on_shape_error=raise shows where it failed",
+        )
+        warnings.warn(text, RewriteWarning, stacklevel=2)
+        return None
 
 
 def _length(value: Any) -> Variable:
