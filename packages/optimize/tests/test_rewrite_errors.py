@@ -51,6 +51,7 @@ WRONG: dict[str, tuple[Callable[[Apply], Any], str]] = {
         lambda node: [add(neg(log(node.outputs[0])), node.inputs[0])],
         "itself computed from `Exp.0`",
     ),
+    "the same again": (lambda node: [exp(node.inputs[0])], "replaces `Exp.0` by itself: Exp on the same inputs"),
     "an unknown input": (lambda node: [real("free")], r"its replacement was refused: MissingInputError: .*`free`"),
 }
 

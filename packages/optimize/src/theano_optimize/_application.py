@@ -166,6 +166,7 @@ class RuleApplication:
             elif new is not old and self.fgraph.has_clients(old):
                 fitting = self._fitting(rule, node, old, new)
                 self._check_no_cycle(rule, node, old, fitting)
+                _check_differs(rule, node, old, fitting)
                 pairs.append((old, fitting))
         return pairs
 
@@ -229,6 +230,20 @@ class RuleApplication:
                 if owner is not None and owner not in seen and current not in known:
                     seen.add(owner)
                     stack.append(owner)
+
+
+def _check_differs(rule: NodeRewriter, node: Apply, old: Variable, new: Variable) -> None:
+    """Refuse a replacement that does the same with the same inputs and the same type: nothing would be gained."""
+    ours, theirs = old.owner, new.owner
+    if ours is None or theirs is None or type(ours.op) is not type(theirs.op) or new.type != old.type:
+        return
+    if new.index == old.index and ours.inputs == theirs.inputs and ours.op == theirs.op:
+        raise _wrong(
+            rule,
+            node,
+            f"replaces `{old}` by itself: {theirs.op} on the same inputs",
+            "return None where there is nothing to change",
+        )
 
 
 def _where(node: Apply) -> list[str]:

@@ -51,7 +51,11 @@ class LocalOptimizer(NodeRewriter):
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
         """Return the rule and its answer; engines call this."""
-        return self, self.transform(node)
+        result = self.transform(node)
+        if isinstance(result, Mapping) and "remove" in result:
+            # Programs list there the nodes that go; nodes without use go by themselves.
+            result = {old: new for old, new in result.items() if old != "remove"}
+        return self, result
 
     def __repr__(self) -> str:
         return object.__repr__(self)
