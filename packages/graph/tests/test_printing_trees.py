@@ -6,7 +6,7 @@ from typing import Any
 
 from support import NUMBER, POSITIVE, Join, chain, halves, join, names, other
 
-from theano_graph import FunctionGraph, debugprint, to_html
+from theano_graph import FunctionGraph, PrintableGraph, debugprint, to_html
 
 
 class Inside(Join):
@@ -140,6 +140,18 @@ inside [id E]
  > |b [id J] -> [id F]
 """,
         )
+
+    def test_times(self) -> None:
+        (x,) = names("x")
+        out = join(other(x), x)
+        first, second = FunctionGraph([x], [out], clone=False).toposort()
+        graph = PrintableGraph([out], [first, second], times={first: 3.0, second: 1.0})
+        self.assertEqual(
+            str(debugprint([graph], file="str")).splitlines()[:2],
+            ["join [id A] ''   1 --> 1 s (25.0%)", " |other [id B] ''   0 --> 3 s (75.0%)"],
+        )
+        still = PrintableGraph([out], times={first: 0.0})
+        self.assertIn("--> 0 s (0.0%)", str(debugprint([still, x], file="str")))
 
     def test_deep_chains_with_a_limit(self) -> None:
         (x,) = names("x")

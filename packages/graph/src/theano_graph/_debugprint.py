@@ -53,6 +53,7 @@ class TreePrinter:
         for key, text in self.done.items():
             self.used.setdefault(key, text)
         self.clients = _clients(graph) if options.print_clients else {}
+        self.total_time = sum(graph.times.values())
         self.inner: list[tuple[Apply, PrintableGraph]] = []
         self.outside: dict[Variable, Variable] = {}
 
@@ -87,17 +88,27 @@ class TreePrinter:
                 parts.append(f"-> {self._id(outer if outer.owner is None else outer.owner) or outer}")
         else:
             parts.append(f"'{variable.name or ''}'")
-            if node in self.positions:
-                parts.append(f"  {self.positions[node]}")
-            if self.options.print_view_map and node.op.view_map:
-                parts.append(f"v={_map_text(node.op.view_map)}")
-            if self.options.print_destroy_map and node.op.destroy_map:
-                parts.append(f"d={_map_text(node.op.destroy_map)}")
+            parts.extend(self._notes(node))
         if self.options.print_storage and variable in self.graph.storage:
             parts.append(str(self.graph.storage[variable]))
         if len(self.clients.get(variable, ())) > 1:
             parts.append(self._clients_text(variable))
         return " ".join(parts)
+
+    def _notes(self, node: Apply) -> Iterator[str]:
+        """Yield what is told of a node behind its name."""
+        if node in self.positions:
+            yield f"  {self.positions[node]}"
+        if node in self.graph.times:
+            yield self._time_text(self.graph.times[node])
+        if self.options.print_view_map and node.op.view_map:
+            yield f"v={_map_text(node.op.view_map)}"
+        if self.options.print_destroy_map and node.op.destroy_map:
+            yield f"d={_map_text(node.op.destroy_map)}"
+
+    def _time_text(self, seconds: float) -> str:
+        share = seconds / self.total_time if self.total_time else 0.0
+        return f"--> {seconds:.3g} s ({share:.1%})"
 
     def _clients_text(self, variable: Variable) -> str:
         shown = (
@@ -220,9 +231,10 @@ def debugprint(
     -------
     str, file or None
         The text if `file` is "str", else `file`. A line shows a variable: its name, or the op that computes it; its
-        id; its type, if wanted; for a computed one, its name in quotes and the position of the node in the order of
-        execution, if there is one. What is below a node is shown the first time only. The graphs inside ops come
-        after the trees, with ``-> [id]`` at inputs that stand for variables outside.
+        id; its type, if wanted; for a computed one, its name in quotes, the position of the node in the order of
+        execution, if there is one, and its time and the share of it, if the function was profiled. What is below a
+        node is shown the first time only. The graphs inside ops come after the trees, with ``-> [id]`` at inputs that
+        stand for variables outside.
 
     Raises
     ------

@@ -27,6 +27,8 @@ class PrintableGraph:
         The declared inputs; empty when none are declared.
     updates : mapping
         Output -> the input that takes its value after a call.
+    times : mapping
+        Node -> seconds that it has taken in all, where that was measured.
     """
 
     outputs: Sequence[Variable]
@@ -34,6 +36,7 @@ class PrintableGraph:
     storage: Mapping[Variable, Any] = field(default_factory=dict)
     inputs: Sequence[Variable] = ()
     updates: Mapping[Variable, Variable] = field(default_factory=dict)
+    times: Mapping[Apply, float] = field(default_factory=dict)
 
 
 @functools.singledispatch
@@ -74,6 +77,7 @@ def _of_list(obj: Sequence[Any]) -> PrintableGraph:
         storage={v: box for part in parts for v, box in part.storage.items()},
         inputs=[v for part in parts for v in part.inputs],
         updates={v: target for part in parts for v, target in part.updates.items()},
+        times={node: seconds for part in parts for node, seconds in part.times.items()},
     )
 
 
