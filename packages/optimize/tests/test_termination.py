@@ -69,8 +69,72 @@ class TestRulesThatUndoEachOther(unittest.TestCase):
         with self.assertRaises(RewriteCycleError):
             WalkRewriter([to_sub, to_add], visit_new=True).rewrite(graph([x, y], sub(x, y)))
 
+    def test_nodes_made_anew_each_time(self) -> None:
+        """Neither rule ever sees the same variables again; the expressions are the same all the same."""
+        count = 0
+
+        @node_rewriter([neg], name="inwards")
+        def inwards(fgraph: FunctionGraph, node: Apply) -> TransformResult:
+            nonlocal count
+            count += 1
+            inner = node.inputs[0].owner
+            return [add(*map(neg, inner.inputs))] if inner is not None and inner.op == add else None
+
+        outwards = PatternRewriter((add, (neg, "x"), (neg, "y")), (neg, (add, "x", "y")), name="outwards")
+        x, y = real("x"), real("y")
+        with self.assertRaisesRegex(RewriteCycleError, "come back to the same expression") as caught:
+            EquilibriumRewriter([inwards, outwards]).rewrite(graph([x, y], exp(neg(add(x, y)))))
+        self.assertEqual(set(caught.exception.rewriters), {"inwards", "outwards"})
+        self.assertLess(count, 30)
+
+    def test_a_ring_of_three(self) -> None:
+        rules = [
+            PatternRewriter((neg, "x"), (mul, -1, "x"), name="one"),
+            PatternRewriter((mul, -1, "x"), (sub, 0, "x"), name="two"),
+            PatternRewriter((sub, 0, "x"), (neg, "x"), name="three"),
+        ]
+        x = real("x")
+        with self.assertRaisesRegex(RewriteCycleError, "come back to the same expression") as caught:
+            EquilibriumRewriter(rules).rewrite(graph([x], exp(neg(x))))
+        self.assertEqual(set(caught.exception.rewriters), {"one", "two", "three"})
+
+    def test_a_ring_in_a_large_graph_takes_few_steps(self) -> None:
+        x, y = real("x"), real("y")
+        v = x
+        for _ in range(300):
+            v = exp(log(v))
+        profile_of = EquilibriumRewriter([to_sub, to_add])
+        with self.assertRaises(RewriteCycleError) as caught:
+            profile_of.rewrite(graph([x, y], sub(v, y)))
+        self.assertEqual(set(caught.exception.rewriters), {"add_of_neg_is_sub", "sub_is_add_of_neg"})
+
 
 class TestRulesThatFeedThemselves(unittest.TestCase):
+    def test_growth_around_the_same_expression(self) -> None:
+        wrap = node_rewriter([neg], name="wrap")(lambda fgraph, node: [exp(neg(node.inputs[0]))])
+        x = real("x")
+        fgraph = graph([x], neg(x))
+        with self.assertRaises(RewriteCycleError) as caught:
+            EquilibriumRewriter([wrap]).rewrite(fgraph)
+        self.assertEqual(caught.exception.rewriters, ("wrap",))
+        self.assertLess(len(fgraph.apply_nodes), 10)
+
+    def test_growth_that_doubles(self) -> None:
+        double = node_rewriter([neg], name="double")(
+            lambda fgraph, node: [add(neg(exp(node.inputs[0])), neg(log(node.inputs[0])))]
+        )
+        x = real("x")
+        fgraph = graph([x], neg(x))
+        with self.assertRaisesRegex(RewriteCycleError, "`double` fired 102 times, more than 101"):
+            EquilibriumRewriter([double], max_use_ratio=1).rewrite(fgraph)
+        fgraph.check_integrity()
+
+    def test_a_growing_ring_in_a_walk(self) -> None:
+        grow = node_rewriter([neg], name="grow")(lambda fgraph, node: [neg(exp(node.inputs[0]))])
+        x = real("x")
+        with self.assertRaisesRegex(RewriteCycleError, "`grow` fired"):
+            WalkRewriter([grow], visit_new=True, max_use_ratio=1).rewrite(graph([x], neg(x)))
+
     def test_growth(self) -> None:
         grow = node_rewriter([neg], name="grow")(lambda fgraph, node: [neg(exp(node.inputs[0]))])
         x = real("x")

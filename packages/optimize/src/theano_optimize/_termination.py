@@ -1,7 +1,7 @@
 """Noticing that rewriting will not end.
 
 Each node that a rule makes remembers what it was derived from. Two signs end a run: the same rule fires for the third
-time on the same application (op and inputs) along one line of descent, which means that rules undo each other; and a
+time on the same expression along one line of descent, which means that rules undo each other; and a
 rule fires more often than a multiple of the number of nodes, which means that it feeds itself.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, Constant, Variable, compose
 
 from ._errors import RewriteCycleError
 from ._text import tree_lines
@@ -20,6 +20,10 @@ SPARE_NODES = 100
 
 #: How often one rule may fire on one application along a line of descent.
 ALLOWED_REPETITIONS = 2
+
+#: How far an expression is described: levels, and inputs of nodes altogether.
+MAX_DEPTH = 4
+MAX_DESCRIBED = 24
 
 #: How far back a line of descent is searched.
 MAX_LINEAGE = 2000
@@ -65,7 +69,7 @@ class TerminationGuard:
         RewriteCycleError
             If rewriting would not end.
         """
-        state = (rule, node.op, tuple(node.inputs))
+        state = (rule, self._expression(node))
         current = Derivation(self._lineage.get(node), rule, state)
         self.firings[rule] += 1
         if self.firings[rule] > self.limit:
@@ -78,6 +82,25 @@ class TerminationGuard:
             if cycle:
                 raise self._error(node, cycle, "come back to the same expression again and again")
         self._current = current
+
+    def _expression(self, node: Apply) -> Hashable:
+        """Return what `node` computes, so that nodes made anew each time are recognised.
+
+        Nodes that rewriting made are described by their ops, as far as a few levels and nodes; others are themselves.
+        """
+        budget = MAX_DESCRIBED
+
+        def describe(variable: Variable, depth: int) -> Hashable:
+            nonlocal budget
+            owner = variable.owner
+            if isinstance(variable, Constant):
+                return (variable.type, variable.signature())
+            if owner is None or depth == 0 or budget <= 0 or owner not in self._lineage:
+                return variable
+            budget -= owner.nin
+            return (owner.op, variable.index, *(describe(v, depth - 1) for v in owner.inputs))
+
+        return (node.op, *(describe(v, MAX_DEPTH) for v in node.inputs))
 
     def after(self) -> None:
         """Note that the replacement is complete."""
