@@ -118,6 +118,10 @@ class TestVerifyGrad(unittest.TestCase):
         verify_grad(lambda a, b: a * b, [np.ones((2, 3)), np.ones((1, 3))])
         verify_grad(lambda a: a.sum(), [np.zeros((0, 2))])
 
+    def test_points_in_another_memory_order(self) -> None:
+        points = [np.arange(6.0).reshape(2, 3).T, np.asfortranarray(np.ones((3, 2)))]
+        verify_grad(lambda x, y: x * y, points)
+
     def test_float32(self) -> None:
         verify_grad(tt.exp, [np.float32([[0.5, 1.5]])], cast_to_output_type=True)  # type: ignore[arg-type]  # NumPy takes lists
 

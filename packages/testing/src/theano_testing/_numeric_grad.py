@@ -92,7 +92,7 @@ class numeric_grad:
         out_type: str | None = None,
     ) -> None:
         single = not isinstance(pt, (list, tuple))
-        points = [np.array(p) for p in ([pt] if single else pt)]
+        points = [np.array(p, order="C") for p in ([pt] if single else pt)]
         for p in points:
             if p.dtype.name not in self.type_eps:
                 raise TypeError(

@@ -69,7 +69,7 @@ def verify_grad(
     >>> import theano_tensor as tt
     >>> verify_grad(tt.tanh, [np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]])])
     """
-    points = [np.array(p) for p in pt]
+    points = [np.array(p, order="C") for p in pt]
     for p in points:
         if p.dtype.name not in _TOLERANCES:
             raise TypeError(

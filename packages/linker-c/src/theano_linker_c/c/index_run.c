@@ -87,12 +87,13 @@ struct Commit {
     const IndexPlan *plan;
     Region region;
     Move move;
-    int output;          /* the register that holds the array */
-    PyArrayObject *part; /* owned */
+    int output;                   /* a register that holds the array, or is empty again */
+    PyArrayObject *array, *part; /* owned */
 };
 
 static void commit_free(Commit *c) {
     region_free(&c->region);
+    Py_DECREF(c->array);
     Py_DECREF(c->part);
     PyMem_Free(c);
 }
@@ -118,6 +119,7 @@ static int defer(Frame *f, const Instruction *in, PyArrayObject *array, PyArrayO
     c->move = *move;
     c->move.region = &c->region;
     c->output = in->outputs[0];
+    c->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
     c->part = (PyArrayObject *)Py_NewRef((PyObject *)part);
     region->offsets = NULL;
     while (*end != NULL)
@@ -132,6 +134,8 @@ static int only_ours(const Machine *m, const Frame *f, PyObject *array) {
     Py_ssize_t known = 0, stored = 0;
     if (!buffer_is_plain((PyArrayObject *)array))
         return 0;
+    for (const Commit *c = f->commits; c != NULL; c = c->next)
+        known += (PyObject *)c->array == array;
     for (int r = 0; r < m->n_registers; r++)
         known += (f->registers[r] == array) + (m->buffers[r] == array);
     for (int k = 0; k < m->n_cells; k++)
@@ -142,19 +146,23 @@ static int only_ours(const Machine *m, const Frame *f, PyObject *array) {
 /* Everything that can fail: an array that somebody else sees is copied, for all writes into it. */
 static int commits_prepare(const Machine *m, Frame *f) {
     for (Commit *c = f->commits; c != NULL; c = c->next) {
-        PyObject *array = f->registers[c->output];
-        if (only_ours(m, f, array))
+        PyArrayObject *array = c->array;
+        if (only_ours(m, f, (PyObject *)array))
             continue;
-        PyObject *copy = PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
+        PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
         if (copy == NULL)
             return -1;
-        for (Commit *other = c; other != NULL; other = other->next)
-            if (f->registers[other->output] == array && other != c) {
-                other->move.data = PyArray_BYTES((PyArrayObject *)copy);
-                frame_set(f, other->output, Py_NewRef(copy));
-            }
-        c->move.data = PyArray_BYTES((PyArrayObject *)copy);
-        frame_set(f, c->output, copy);
+        Py_INCREF(array);
+        for (Commit *other = c; other != NULL; other = other->next) {
+            if (other->array != array)
+                continue;
+            Py_SETREF(other->array, (PyArrayObject *)Py_NewRef((PyObject *)copy));
+            other->move.data = PyArray_BYTES(copy);
+            if (f->registers[other->output] == (PyObject *)array)
+                frame_set(f, other->output, Py_NewRef((PyObject *)copy));
+        }
+        Py_DECREF(array);
+        Py_DECREF(copy);
     }
     return 0;
 }
