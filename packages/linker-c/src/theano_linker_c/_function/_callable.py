@@ -277,4 +277,5 @@ def _printable_function(obj: Function) -> Any:
     targets = obj.maker.signature.update_targets
     new_values = fgraph.outputs[len(fgraph.outputs) - len(targets) :]
     updates = {new: fgraph.inputs[target] for new, target in zip(new_values, targets, strict=True)}
-    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage, updates=updates)
+    times = {} if obj.profile is None else obj.profile.apply_time
+    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage, updates=updates, times=times)

@@ -28,10 +28,11 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
         ``graphs``: the graph, then each graph inside an op once. ``longest``: the longest time of a node in seconds,
         None without a profile.
     """
-    times = node_times(fct)
+    whole = printable_graph(fct)
+    times = whole.times
     profile = _Profile(times, sum(times.values()))
     graphs: list[dict[str, Any]] = []
-    waiting = [printable_graph(fct)]
+    waiting = [whole]
     numbers: dict[Op, int] = {}
     # The list grows while it is gone through.
     for graph in waiting:
@@ -63,12 +64,6 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
 class _Profile:
     times: Mapping[Apply, float]
     total: float
-
-
-def node_times(fct: Any) -> dict[Apply, float]:
-    """Return the seconds that each node of a profiled function has taken; empty without a profile."""
-    table = getattr(getattr(fct, "profile", None), "apply_time", None) or {}
-    return {key[-1] if isinstance(key, tuple) else key: float(seconds) for key, seconds in table.items()}
 
 
 def _node(shape: DiagramShape, fill: str, inner: int | None, profile: _Profile) -> dict[str, Any]:
