@@ -41,8 +41,8 @@ def pattern_of(expression: Variable, wildcards: Sequence[Variable], *, typed: bo
     for node in toposort(parts, [expression]):
         for variable in node.inputs:
             _note_leaf(variable, parts)
-        output = node.default_output()
-        parts[output] = (node.op, *(parts[v] for v in node.inputs))
+        if len(node.outputs) == 1 or node.op.default_output is not None:
+            parts[node.default_output()] = (node.op, *(parts[v] for v in node.inputs))
     _note_leaf(expression, parts)
     return parts[expression]
 

@@ -191,6 +191,9 @@ class SeenThrough(Pattern):
             behind = None if found else self.behind(variable)
             if behind is None:
                 return
+            # The identity is part of what fits: that it uses what is behind it is no other use.
+            if variable.owner is not None:
+                match = Match(match.bindings, (*match.nodes, variable.owner))
             variable = behind
 
     def wildcards(self) -> Iterator[str]:
