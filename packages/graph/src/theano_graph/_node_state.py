@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+import operator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -12,37 +13,59 @@ if TYPE_CHECKING:
 NodeT = TypeVar("NodeT", bound="Node")
 
 
-def _state_slots(cls: type) -> Iterable[str]:
-    slots = _slots_of.get(cls)
-    if slots is None:
-        slots = []
-        for base in cls.__mro__:
-            own = base.__dict__.get("__slots__", ())
-            slots.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
-        _slots_of[cls] = slots
-    return slots
-
-
 #: Slots that say nothing of a node itself: copies and pickles leave them out.
 _NOT_STATE = ("__weakref__", "__dict__", "_membership", "_position")
-_slots_of: dict[type, list[str]] = {}
-
-
 _UNSET = object()
 
 
-def slot_values(node: Node) -> Iterator[tuple[str, Any]]:
-    for slot in _state_slots(type(node)):
-        value = getattr(node, slot, _UNSET)
-        if value is not _UNSET:
-            yield slot, value
+class _Slots:
+    """What is asked of a class of nodes again and again; one object each, so that pickles refer to it."""
+
+    def __init__(self, cls: type) -> None:
+        names: list[str] = []
+        for base in cls.__mro__:
+            own = base.__dict__.get("__slots__", ())
+            names.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
+        self.names = tuple(names)
+        self.values = operator.attrgetter(*names)
+        self.arguments = (cls,)
+
+
+_slots_of: dict[type, _Slots] = {}
+
+
+def _slots(node: Node) -> _Slots:
+    cls = type(node)
+    found = _slots_of.get(cls)
+    if found is None:
+        found = _slots_of[cls] = _Slots(cls)
+    return found
+
+
+def new_arguments(node: Node) -> tuple[type]:
+    """Return the arguments with which :func:`new_node` makes a node of the same class."""
+    return _slots(node).arguments
+
+
+def slot_state(node: Node) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return the names and the values of the attributes that are set."""
+    slots = _slots(node)
+    try:
+        return slots.names, slots.values(node)
+    except AttributeError:
+        state = {name: value for name in slots.names if (value := getattr(node, name, _UNSET)) is not _UNSET}
+        return tuple(state), tuple(state.values())
+
+
+def _slot_values(node: Node) -> Iterator[tuple[str, Any]]:
+    return zip(*slot_state(node), strict=True)
 
 
 def with_same_slots(node: NodeT) -> NodeT:
     """Return a new node of the same class with the same attributes and a tag of its own."""
     cls = type(node)
     new = cls.__new__(cls)
-    for slot, value in slot_values(node):
+    for slot, value in _slot_values(node):
         setattr(new, slot, value)
     attributes = getattr(node, "__dict__", None)
     if attributes:
@@ -59,7 +82,7 @@ def deep_copy(node: Node, memo: dict[int, Any]) -> None:
     for output in getattr(node, "outputs", ()):
         if id(output) not in memo:
             deep_copy(output, memo)
-    for slot, value in slot_values(node):
+    for slot, value in _slot_values(node):
         if slot in ("inputs", "outputs"):
             copied: Any = [memo[id(v)] for v in value]
         elif value is None or slot == "origin":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
 from ._errors import GraphError, compose
-from ._node_state import deep_copy, in_order, new_node, slot_values, with_same_slots
+from ._node_state import deep_copy, in_order, new_arguments, new_node, slot_state, with_same_slots
 from ._origin import Origin, current_origin, with_origin
 from ._pickling import Ancestors, is_covered
 from ._type import Type
@@ -96,8 +96,8 @@ class Node:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         ancestors = None if is_covered(self) else Ancestors(lambda: in_order(self))
-        state = dict(slot_values(self))
-        return (new_node, (type(self),), (ancestors, state, getattr(self, "__dict__", None)))
+        slots, values = slot_state(self)
+        return (new_node, new_arguments(self), (ancestors, getattr(self, "__dict__", None), slots, *values))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         for node in in_order(self, memo):
@@ -105,9 +105,9 @@ class Node:
                 deep_copy(node, memo)
         return memo[id(self)]
 
-    def __setstate__(self, saved: tuple[Any, dict[str, Any], dict[str, Any] | None]) -> None:
-        _, state, attributes = saved
-        for slot, value in state.items():
+    def __setstate__(self, saved: tuple[Any, ...]) -> None:
+        _, attributes, slots, *values = saved
+        for slot, value in zip(slots, values, strict=True):
             setattr(self, slot, value)
         if attributes:
             self.__dict__.update(attributes)

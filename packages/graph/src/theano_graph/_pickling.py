@@ -42,8 +42,12 @@ class Ancestors:
 
     def _hand_over(self) -> Iterator[Any]:
         nodes = self._collect()
-        added = set(nodes) - _covered.nodes
-        _covered.nodes |= added
+        added = set(nodes)
+        if _covered.nodes:
+            added -= _covered.nodes
+            _covered.nodes |= added
+        else:
+            _covered.nodes = added.copy()
         try:
             yield from nodes
         finally:

@@ -1,0 +1,293 @@
+"""Each walker and constructor says what is wrong with what it is given, where that was made, and how to mend it."""
+
+from __future__ import annotations
+
+import unittest
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from support import NUMBER, join, names, other
+
+from theano_graph import (
+    AlreadyThere,
+    Apply,
+    CycleError,
+    Feature,
+    FunctionGraph,
+    GraphError,
+    NodeFinder,
+    Variable,
+    ancestors,
+    applys_between,
+    as_string,
+    clone_get_equiv,
+    clone_graph,
+    clone_replace,
+    equal_computations,
+    general_toposort,
+    graph_inputs,
+    io_connection_pattern,
+    is_in_ancestors,
+    is_same_graph,
+    list_of_nodes,
+    op_as_string,
+    orphans_between,
+    sort_apply_nodes,
+    stack_search,
+    toposort,
+    variables_and_orphans,
+    variables_between,
+    view_roots,
+)
+
+BETWEEN: list[Callable[..., Any]] = [
+    applys_between,
+    as_string,
+    clone_get_equiv,
+    clone_graph,
+    io_connection_pattern,
+    list_of_nodes,
+    orphans_between,
+    sort_apply_nodes,
+    toposort,
+    variables_and_orphans,
+    variables_between,
+    FunctionGraph,
+]
+THREE_PARTS = r"(?:.|\n)*\n  .*made at test_graph_bad_input.py:\d+(?:.|\n)*\n  To mend: "
+
+
+class TestWalkers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = NUMBER.make_variable("x")
+        self.out = join(self.x)
+
+    def test_outputs_that_are_no_variables(self) -> None:
+        for walk in BETWEEN:
+            with self.subTest(walk.__name__):
+                with self.assertRaisesRegex(TypeError, "(?s)output.* is no variable: 3.*To mend: pass variables"):
+                    walk([self.x], [3])
+                with self.assertRaisesRegex(TypeError, "(?s)output.*To mend: "):
+                    walk([self.x], [self.out.owner])
+
+    def test_inputs_that_are_no_variables(self) -> None:
+        for walk in BETWEEN:
+            with (
+                self.subTest(walk.__name__),
+                self.assertRaisesRegex(TypeError, "(?s)input.* is no variable: 'x'.*To mend"),
+            ):
+                walk(["x"], [self.out])
+
+    def test_one_variable_instead_of_a_list(self) -> None:
+        for walk in BETWEEN:
+            with self.subTest(walk.__name__):
+                with self.assertRaisesRegex(TypeError, rf"not one variable{THREE_PARTS}pass \[join.0\]"):
+                    walk([self.x], self.out)
+                if walk is not as_string:
+                    with self.assertRaisesRegex(TypeError, rf"not one variable{THREE_PARTS}pass \[x\]"):
+                        walk(self.x, [self.out])
+
+    def test_no_list_at_all(self) -> None:
+        with self.assertRaisesRegex(TypeError, "outputs are a list of variables, not 3\n  To mend"):
+            toposort([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
+
+    def test_walks_from_outputs(self) -> None:
+        bad: Any = [3]
+        for walk in (ancestors, graph_inputs):
+            with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To mend"):
+                walk(bad)
+            with self.assertRaisesRegex(TypeError, "0 of the blockers is no variable: 3\n  To mend"):
+                walk([self.out], bad)
+        self.assertEqual(graph_inputs([self.out], None), [self.x])
+
+    def test_single_things(self) -> None:
+        bad: Any = self.out
+        with self.assertRaisesRegex(TypeError, rf"is no apply node: join.0{THREE_PARTS}pass `variable.owner`"):
+            is_in_ancestors(self.out, bad)
+        with self.assertRaisesRegex(TypeError, rf"is a node, not a variable{THREE_PARTS}pass its outputs"):
+            is_in_ancestors(self.out.owner, self.out.owner)
+        with self.assertRaisesRegex(TypeError, "no variable: None\n  To mend"):
+            view_roots(None)  # type: ignore[arg-type]  # the wrong type is what is tested
+        with self.assertRaisesRegex(TypeError, "the second is no variable: 3\n  To mend"):
+            is_same_graph(self.x, 3)  # type: ignore[arg-type]  # the wrong type is what is tested
+
+    def test_comparisons(self) -> None:
+        with self.assertRaisesRegex(GraphError, "do not correspond: 1 and 0\n  To mend"):
+            equal_computations([self.out], [self.out], [self.x])
+        with self.assertRaisesRegex(TypeError, "0 of the xs is no variable: 3\n  To mend"):
+            equal_computations([3], [3])  # type: ignore[list-item]  # the wrong type is what is tested
+        self.assertTrue(is_same_graph(join(self.x, 1), join(self.x, 1), debug=True))
+        self.assertFalse(is_same_graph(join(self.x, 1), join(self.x, 2), debug=True))
+        self.assertFalse(is_same_graph(join(self.x), other(self.x), debug=True))
+        self.assertFalse(is_same_graph(join(self.x), self.x, debug=True))
+        self.assertTrue(is_same_graph(join(self.x), join(names("y")[0]), {self.x: self.out}, debug=True) is False)
+
+    def test_comparisons_that_disagree(self) -> None:
+        class Unstable(type(join)):  # type: ignore[misc]  # a class that is known at run time only
+            def __hash__(self) -> int:
+                return id(self)
+
+        with self.assertRaisesRegex(GraphError, rf"two ways to compare graphs disagree{THREE_PARTS}make sure"):
+            is_same_graph(Unstable("u")(self.x), Unstable("u")(self.x), debug=True)
+
+    def test_replacements(self) -> None:
+        with self.assertRaisesRegex(GraphError, "only variables can be replaced, not 'x'\n  To mend"):
+            clone_replace(self.out, {"x": self.x})
+        with self.assertRaisesRegex(TypeError, "0 of the outputs is no variable: 3\n  To mend"):
+            clone_replace([3], {})  # type: ignore[list-item]  # the wrong type is what is tested
+
+    def test_searches(self) -> None:
+        with self.assertRaisesRegex(TypeError, "(?s)starts from a deque or list, not 'a'.*To mend"):
+            stack_search("a", lambda n: None)  # type: ignore[call-overload]  # the wrong type is what is tested
+        with self.assertRaisesRegex(GraphError, "(?s)no search mode 'best'.*To mend"):
+            stack_search(deque("a"), lambda n: None, "best")
+        with self.assertRaisesRegex(TypeError, "(?s)a comparator is a function of two nodes, not 3.*To mend"):
+            sort_apply_nodes([self.x], [self.out], [3])  # type: ignore[list-item]  # the wrong type is tested
+        with self.assertRaisesRegex((TypeError, AttributeError), "."):
+            op_as_string([self.x], 3)  # type: ignore[arg-type]  # the wrong type is what is tested
+
+
+class TestOrders(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = NUMBER.make_variable("x")
+        self.a, self.b = join(self.x), other(self.x)
+
+    def test_orderings(self) -> None:
+        wanted = {self.a.owner: [self.b.owner]}
+        self.assertEqual(toposort([self.x], [self.a, self.b], wanted), [self.b.owner, self.a.owner])
+
+    def test_clients(self) -> None:
+        users: dict[Apply, list[Apply]] = {}
+        out = join(self.a, self.a, self.b)
+        order = toposort([self.x], [out], {self.b.owner: [self.a.owner]}, users)
+        self.assertEqual(order, [self.a.owner, self.b.owner, out.owner])
+        self.assertEqual(users, {self.a.owner: [out.owner, self.b.owner], self.b.owner: [out.owner]})
+
+    def test_bad_orderings(self) -> None:
+        bad: Any
+        for bad, text in (
+            ({self.a.owner: {self.b.owner}}, "are a set: its order changes"),
+            ({self.a: [self.b.owner]}, "a key of the orderings is no apply node"),
+            ({self.a.owner: [self.b]}, "what must come before join.* is no apply node"),
+            ([self.a.owner], "orderings are a mapping, not"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"(?s){text}.*To mend"):
+                toposort([self.x], [self.a], bad)
+
+    def test_cycle_is_named(self) -> None:
+        with self.assertRaisesRegex(CycleError, r"(?s)cycle through join .*\n  join .*\n  other .*\n  To mend"):
+            toposort([self.x], [self.a], {self.a.owner: [self.b.owner], self.b.owner: [self.a.owner]})
+        with self.assertRaisesRegex(CycleError, "(?s)0\n  1\n  2\n  3\n  ... 92 more ...\n.*99\n"):
+            general_toposort([0], lambda n: [(n + 1) % 100])
+
+    def test_general_order_by_a_cache(self) -> None:
+        cache: dict[int, list[int]] = {}
+
+        def compute(n: int) -> list[int]:
+            cache[n] = [n - 1] if n else []
+            return cache[n]
+
+        self.assertEqual(general_toposort([2], None, compute_deps_cache=compute, deps_cache=cache), [0, 1, 2])
+        self.assertEqual(cache, {0: [], 1: [0], 2: [1]})
+        known = {5: [7], 7: []}
+        self.assertEqual(general_toposort([5], None, compute_deps_cache=compute, deps_cache=known), [7, 5])
+
+    def test_general_order_with_bad_arguments(self) -> None:
+        bad: Any = 3
+        for deps, arguments in (
+            (None, {}),
+            (bad, {}),
+            (None, {"deps_cache": {}}),
+            (None, {"compute_deps_cache": lambda n: []}),
+            (None, {"compute_deps_cache": bad, "deps_cache": {}}),
+        ):
+            with self.assertRaisesRegex(TypeError, "To mend: pass `deps`, a function, or both"):
+                general_toposort([1], deps, **arguments)
+
+
+class TestGraphs(unittest.TestCase):
+    def setUp(self) -> None:
+        self.x = NUMBER.make_variable("x")
+        self.out = join(self.x)
+        self.fgraph = FunctionGraph([self.x], [self.out], clone=False)
+
+    def test_update_mapping(self) -> None:
+        x, y = names("xy")
+        graph = FunctionGraph([x, y], [join(x), y], update_mapping={0: 1})
+        self.assertEqual(graph.update_mapping, {0: 1})
+        self.assertEqual(graph.clone().update_mapping, {0: 1})
+        bad: Any
+        for bad in ({2: 0}, {0: 2}, {0: -1}, {"a": 0}, {0: 1, 1: 1}):
+            with self.assertRaisesRegex(GraphError, "(?s)update_mapping .*To mend: map the index"):
+                FunctionGraph([x, y], [join(x), y], update_mapping=bad)
+        bad = [0]
+        with self.assertRaisesRegex(TypeError, "(?s)update_mapping is a mapping of indices.*To mend"):
+            FunctionGraph([x], [x], update_mapping=bad)
+
+    def test_pairs(self) -> None:
+        bad: Any = [(self.out,)]
+        with self.assertRaisesRegex(TypeError, "(?s)a replacement is a pair of variables.*To mend"):
+            self.fgraph.replace_all(bad)
+
+    def test_places(self) -> None:
+        bad: Any = "0"
+        with self.assertRaisesRegex(GraphError, "(?s)has no place '0'.*To mend"):
+            self.fgraph.change_input(self.out.owner, bad, self.x)
+        with self.assertRaisesRegex(GraphError, "(?s)is not a node of this graph.*To mend"):
+            self.fgraph.change_input(other(self.x).owner, 0, self.x)
+
+    def test_inputs(self) -> None:
+        with self.assertRaisesRegex(GraphError, rf"an input has no owner{THREE_PARTS}"):
+            self.fgraph.add_input(other(self.x))
+        bad: Any = 3
+        with self.assertRaisesRegex(TypeError, "(?s)an input is a variable, not 3.*To mend"):
+            self.fgraph.add_input(bad)
+        y = names("y")[0]
+        self.fgraph.add_input(y)
+        self.fgraph.add_input(y)
+        self.assertEqual((self.fgraph.inputs, self.fgraph.n_clients(y)), ([self.x, y], 0))
+        self.fgraph.replace(self.out, y)
+        self.fgraph.check_integrity()
+
+    def test_clients_of_strangers(self) -> None:
+        foreign: Any
+        for foreign in (names("y")[0], 3, []):
+            for ask in (self.fgraph.clients, self.fgraph.n_clients):
+                with self.assertRaisesRegex(GraphError, "(?s)have clients.*To mend: pass one of `fgraph.variables`"):
+                    ask(foreign)
+
+    def test_features(self) -> None:
+        class Lends(Feature):
+            provides = {"missing": "nowhere"}
+
+        with self.assertRaisesRegex(GraphError, "(?s)lends the graph `missing` but has no method `nowhere`.*To mend"):
+            self.fgraph.attach_feature(Lends())
+        self.fgraph.attach_feature(NodeFinder())
+        self.fgraph.attach_feature(NodeFinder())
+        self.assertEqual(len(self.fgraph.features), 1)
+        with self.assertRaises(AlreadyThere):
+            NodeFinder().on_attach(self.fgraph)
+
+    def test_a_feature_that_cannot_stay_is_told(self) -> None:
+        told: list[str] = []
+
+        class Lends(Feature):
+            provides = {"replace": "on_attach"}
+
+            def on_detach(self, fgraph: FunctionGraph) -> None:
+                told.append("detached")
+
+        with self.assertRaisesRegex(GraphError, "(?s)`replace`, which FunctionGraph offers.*To mend"):
+            self.fgraph.attach_feature(Lends())
+        self.assertEqual((told, self.fgraph.features), (["detached"], ()))
+
+    def test_nodes(self) -> None:
+        bad: Any = self.x
+        with self.assertRaisesRegex(TypeError, "are lists or tuples of variables"):
+            Apply(join, bad, [NUMBER()])
+        with self.assertRaisesRegex(TypeError, "(?s)output 0 of join is no variable: 3.*To mend"):
+            bad = [3]
+            Apply(join, [self.x], bad)
+        with self.assertRaisesRegex(GraphError, "both an owner and an index, or neither"):
+            Variable(NUMBER, None, 0)
