@@ -25,19 +25,23 @@ ALLOWED_REPETITIONS = 2
 MAX_DEPTH = 4
 MAX_DESCRIBED = 24
 
+#: Number of firings along a line of descent before expressions are described.
+SHORT_LINE = 4
+
 #: How far back a line of descent is searched.
 MAX_LINEAGE = 2000
 
 
 class Derivation:
-    """One firing of a rule: its name, what it fired on, and the firing that made that."""
+    """One firing of a rule: its name, what it fired on, the firing that made that, and how many came before."""
 
-    __slots__ = ("parent", "rule", "state")
+    __slots__ = ("length", "parent", "rule", "state")
 
     def __init__(self, parent: Derivation | None, rule: str, state: Hashable) -> None:
         self.parent = parent
         self.rule = rule
         self.state = state
+        self.length: int = 0 if parent is None else parent.length + 1
 
 
 class TerminationGuard:
@@ -69,8 +73,11 @@ class TerminationGuard:
         RewriteCycleError
             If rewriting would not end.
         """
-        state = (rule, self._expression(node))
-        current = Derivation(self._lineage.get(node), rule, state)
+        parent = self._lineage.get(node)
+        # Most lines of descent are short, and describing expressions takes time.
+        long = parent is not None and parent.length >= SHORT_LINE
+        state = (rule, self._expression(node) if long else (node.op, *node.inputs))
+        current = Derivation(parent, rule, state)
         self.firings[rule] += 1
         if self.firings[rule] > self.limit:
             raise self._error(node, _rules_of(current), f"fired {self.firings[rule]} times, more than {self.limit:.0f}")
