@@ -46,7 +46,8 @@ def pipeline() -> SequenceRewriter:
 
 def expression() -> FunctionGraph:
     x = real("x")
-    return graph([x], identity(neg(neg(mul(x, const(1))))), identity(x), exp(x))
+    fgraph: FunctionGraph = graph([x], identity(neg(neg(mul(x, const(1))))), identity(x), exp(x))
+    return fgraph
 
 
 class TestDetails(unittest.TestCase):
