@@ -56,6 +56,7 @@ from .ops import (
     deep_copy_op as deep_copy_op,
     view_op as view_op,
 )
+from .profiling import ProfileStats as ProfileStats
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
@@ -85,6 +86,7 @@ __all__ = [
     "OrderedUpdates",
     "Out",
     "Print",
+    "ProfileStats",
     "SharedVariable",
     "SwapError",
     "UnusedInputError",

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from theano_graph import Apply
+from theano_graph import Apply, Variable
 
 from ._counters import Observer, Reading
 from ._index_payload import deferred_writes, index_payload
@@ -20,7 +20,7 @@ from ._machine_python import PythonMachine
 from ._perform import Runner, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
-from ._thunks import MachineView, python_runner
+from ._thunks import MachineView, Thunk, python_runner
 from .kernels import (
     ElementwiseKernel,
     ExtremumPosition,
@@ -95,6 +95,14 @@ class Machine(Protocol):
     def read_profile(self) -> Reading | None: ...
     @property
     def position_of_error(self) -> int: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def thunks(self) -> list[Thunk]: ...
+    @property
+    def nodes(self) -> list[Apply]: ...
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]: ...
 
 
 def make_machine(

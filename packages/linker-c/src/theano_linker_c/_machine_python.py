@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Variable
+from theano_graph import Apply, Variable
 
 from ._counters import Counters, Observer, Reading
 from ._perform import as_value
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
 from ._schedule import Schedule
-from ._thunks import MachineView, python_runner
+from ._thunks import MachineView, Thunk, python_runner
 
 
 class PythonMachine:
@@ -99,11 +99,20 @@ class PythonMachine:
             with self._counters.running():
                 self._run(registers)
 
-    def __getattr__(self, name: str) -> Any:
-        # `view` itself is asked for here only while the object is being made.
-        if name == "view":
-            raise AttributeError(name)
-        return getattr(self.view, name)
+    @property
+    def thunks(self) -> list[Thunk]:
+        """The nodes in the order in which they run, each with its storage."""
+        return self.view.thunks
+
+    @property
+    def nodes(self) -> list[Apply]:
+        """The nodes, in the order of the thunks."""
+        return self.view.nodes
+
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]:
+        """Variable -> the one-element list that its thunks use."""
+        return self.view.storage_map
 
     def _fill(self, values: Sequence[Any]) -> list[Any]:
         """Return the registers at the beginning of a call."""

@@ -6,6 +6,10 @@ class Machine:
     buffer_limit: int
     buffered_bytes: int
     view: Any
+    program: Any
+    thunks: list[Any]
+    nodes: list[Any]
+    storage_map: dict[Any, list[Any]]
     def __new__(
         cls,
         *,
@@ -34,7 +38,6 @@ class Machine:
     def read_profile(
         self,
     ) -> tuple[int, float, float, float, tuple[int, ...], tuple[float, ...]] | None: ...
-    def __getattr__(self, name: str, /) -> Any: ...
 
 def set_num_threads(count: int, /) -> None: ...
 def get_num_threads() -> int: ...

@@ -70,7 +70,7 @@ class TestMonitor(unittest.TestCase):
 
     def test_tags(self) -> None:
         mode = MonitorMode(post_func=detect_nan).excluding("local_elemwise_fusion", "inplace")
-        self.assertIsInstance(mode, MonitorMode)
+        assert isinstance(mode, MonitorMode)
         self.assertIs(mode.post_func, detect_nan)
         x = vector("x")
         self.assertEqual(function([x], add(x, x), mode=mode.including("a_tag"))(V).tolist(), [2, 4])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 from theano_graph import Variable, compose, config
 
 from .._alias import check_no_inplace
 from ..modes import Mode, get_mode
+from ..profiling import as_profile, timing
 from ._callable import Function
 from ._collect import Signature, as_unused_choice, check_used, collect
 from ._errors import FunctionInputError
@@ -56,8 +58,10 @@ def function(
     allow_input_downcast : bool or None
         True: arguments may lose precision when they are cast to an input's dtype. False: never. None: only Python
         floats, to ``floatX``.
-    profile : None or False
-        Profiling is not available yet; anything else is refused.
+    profile : bool, str, ProfileStats or None
+        Whether the calls are profiled: True makes a new :class:`ProfileStats`, with the text as its message where text
+        is given; a given one gathers the figures of all functions it is passed to. None follows the flag `profile`. The
+        figures are in ``f.profile``; ``f.profile.summary()`` prints them.
     on_unused_input : {"raise", "warn", "ignore"}, optional
         What happens with an input that nothing uses; by default the flag `on_unused_input`.
 
@@ -83,7 +87,8 @@ def function(
     'text'
     """
     where = f"function `{name}`" if name else "function"
-    _check_plain(name, profile, where)
+    _check_name(name, where)
+    stats, begin = as_profile(profile, name, where), perf_counter()
     chosen = get_mode(mode)
     unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
     items = as_inputs(inputs, allow_input_downcast, where)
@@ -95,8 +100,13 @@ def function(
         check_no_inplace(fgraph, where)
     maker = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
     containers = maker.containers()
-    maker.optimize()
-    return Function(maker, containers)
+    with timing(stats, "optimizer_time"):
+        maker.optimize()
+    fn = Function(maker, containers, stats)
+    if stats is not None:
+        stats.add_graph(maker.fgraph, maker.profile)
+        stats.compile_time += perf_counter() - begin
+    return fn
 
 
 def orig_function(
@@ -142,13 +152,6 @@ def orig_function(
     )
 
 
-def _check_plain(name: Any, profile: Any, where: str) -> None:
+def _check_name(name: Any, where: str) -> None:
     if name is not None and not isinstance(name, str):
         raise FunctionInputError(compose(f"{where}: the name is not a string", mend="pass name='...' or leave it out."))
-    if profile is not None and profile is not False:
-        raise FunctionInputError(
-            compose(
-                f"{where}: profiling is not available yet, and profile={profile!r} asks for it",
-                mend="leave `profile` out; Python's own profilers see each call of the function.",
-            )
-        )

@@ -34,6 +34,7 @@ from ._elementwise import elementwise_source
 from ._position import position_source
 from ._reduction import reduction_source
 from ._source import KernelSource, file_text
+from ._stopwatch import loading
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
@@ -197,7 +198,7 @@ def _preload(cache: KernelCache) -> None:
     for key in cache.entries():
         path = cache.find(key)
         if path is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError), loading:
                 ctypes.CDLL(path)
 
 
@@ -207,7 +208,8 @@ def _key(source: KernelSource, toolchain: Toolchain) -> str:
 
 
 def _load(path: str, item: _Wanted) -> LoadedKernel:
-    library = ctypes.CDLL(path)
+    with loading:
+        library = ctypes.CDLL(path)
 
     def address(suffix: str) -> int:
         return ctypes.cast(getattr(library, item.symbol + suffix), ctypes.c_void_p).value or 0

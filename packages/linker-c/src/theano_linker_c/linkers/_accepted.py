@@ -66,8 +66,7 @@ class AcceptedGraph:
     ) -> tuple[Callable[[], None], list[Container], list[Container], list[Thunk], list[Apply]]:
         """Return what :meth:`make_thunk` returns, the thunks of the nodes, and the nodes in the same order."""
         run, machine, inputs, outputs = self._build(input_storage, output_storage, {})
-        view: Any = machine
-        return run, inputs, outputs, list(view.thunks), list(view.nodes)
+        return run, inputs, outputs, list(machine.thunks), list(machine.nodes)
 
     def make_function(self, unpack_single: bool = True) -> Callable[..., Any]:
         """Return a function from the values of the inputs to those of the outputs.

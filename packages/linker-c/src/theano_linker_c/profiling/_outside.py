@@ -1,0 +1,15 @@
+"""What higher layers tell the profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from theano_graph import Apply, RuleTable
+
+outside: dict[str, Callable[[], float]] = {}
+"""What else a profile prints: beginning of a line -> function that gives the seconds. Higher layers add theirs, such as
+the time in all calls of `grad`."""
+
+device_kind: RuleTable[Callable[[Apply], Literal["cpu", "gpu", "transfer"]]] = RuleTable("device_kind")
+"""Op class -> where a node of it runs, or that it moves data; nodes without a rule run on the CPU."""

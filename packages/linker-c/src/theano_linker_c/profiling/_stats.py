@@ -1,0 +1,244 @@
+"""The figures of profiled functions."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from theano_graph import Apply, FunctionGraph, config
+from theano_optimize import RewriteProfile
+
+from ..kernels import loading
+from ..program import Machine, Program
+from . import _flags as _flags
+from ._memory import MemoryRecord
+from ._records import Group, NodeRecord, grouped
+from ._report import write_report
+
+
+class ProfileStats:
+    """Times, counts and memory of one function, or of several that were compiled with the same object.
+
+    Parameters
+    ----------
+    message : str, optional
+        How the profile is headed; functions that are compiled with ``profile=True`` put their name there.
+    memory : bool, optional
+        Whether the memory of results is measured; by default the flag `profile_memory`.
+
+    Attributes
+    ----------
+    compile_time, optimizer_time, linker_time, import_time : float
+        Seconds in `function`, and of these in rewriting the graph, in making the machine, and in loading native code.
+    nb_nodes : int
+        Number of nodes of all functions, after rewriting.
+    validate_time : float
+        Seconds in checks of the graph while it was rewritten; measured with the flag `profile_optimizer`.
+    optimizer_profile : RewriteProfile or None
+        What the rewriting of the last function did.
+    fgraphs : list of FunctionGraph
+        The rewritten graphs.
+
+    Examples
+    --------
+    >>> from theano_linker_c import ProfileStats, function, generic, view_op
+    >>> x = generic("x")
+    >>> stats = ProfileStats("two functions")
+    >>> f, g = function([x], view_op(x), profile=stats), function([x], view_op(view_op(x)), profile=stats)
+    >>> f(1), g(2)
+    (1, 2)
+    >>> stats.fct_callcount
+    2
+    """
+
+    def __init__(self, message: str | None = None, memory: bool | None = None) -> None:
+        self.message = message
+        self.memory = bool(config.profile_memory) if memory is None else memory
+        self.compile_time = self.optimizer_time = self.linker_time = self.import_time = self.validate_time = 0.0
+        self.nb_nodes = 0
+        self.optimizer_profile: RewriteProfile | None = None
+        self.fgraphs: list[FunctionGraph] = []
+        self._sources: list[tuple[Machine, Program, MemoryRecord | None]] = []
+
+    # ---- filled by functions
+
+    def watch(self, machine: Machine) -> None:
+        """Count the calls of a machine from now on."""
+        program = machine.program
+        record = MemoryRecord(program) if self.memory else None
+        machine.start_profile(int(config.profiling.ignore_first_call), record)
+        self._sources.append((machine, program, record))
+
+    def add_graph(self, fgraph: FunctionGraph, rewriting: Any) -> None:
+        """Note the rewritten graph of a function and the profile of its rewriting."""
+        self.fgraphs.append(fgraph)
+        self.nb_nodes += len(fgraph.apply_nodes)
+        if isinstance(rewriting, RewriteProfile):
+            self.optimizer_profile = rewriting
+            if rewriting.details is not None:
+                self.validate_time += rewriting.details.validate_seconds
+
+    # ---- read
+
+    def _total(self, index: int) -> Any:
+        readings = (machine.read_profile() for machine, _, _ in self._sources)
+        return sum(reading[index] for reading in readings if reading is not None)
+
+    @property
+    def fct_callcount(self) -> int:
+        """Number of calls."""
+        return int(self._total(0))
+
+    @property
+    def watch_time(self) -> float:
+        """Seconds spent on measuring memory."""
+        return float(self._total(3))
+
+    @property
+    def fct_call_time(self) -> float:
+        """Seconds in calls of the functions, without those spent on measuring memory."""
+        return float(self._total(1)) - self.watch_time
+
+    @property
+    def vm_call_time(self) -> float:
+        """Seconds in running instructions and between them, without those spent on measuring memory."""
+        return float(self._total(2)) - self.watch_time
+
+    def records(self) -> list[NodeRecord]:
+        """Return the figures of all nodes, in the order of their functions."""
+        found = []
+        for machine, program, memory in self._sources:
+            reading = machine.read_profile()
+            assert reading is not None, "watching a machine has started its counters"
+            counts, seconds = reading[4], reading[5]
+            shapes = {} if memory is None else memory.shapes
+            found += [
+                NodeRecord(x.node, i, seconds[i], counts[i], x.native, shapes.get(i))
+                for i, x in enumerate(program.instructions)
+            ]
+        return found
+
+    def memory_records(self) -> list[MemoryRecord]:
+        """Return what was measured of the memory of results, for each machine."""
+        return [record for _, _, record in self._sources if record is not None]
+
+    def classes(self) -> list[Group]:
+        """Return the figures of each class of ops, the slowest first."""
+        return grouped(self.records(), lambda node: node.op.__class__)
+
+    def ops(self) -> list[Group]:
+        """Return the figures of each op, the slowest first; equal ops are one."""
+        return grouped(self.records(), lambda node: node.op)
+
+    @property
+    def thunk_time(self) -> float:
+        """Seconds in all nodes."""
+        return sum(record.seconds for record in self.records())
+
+    @property
+    def apply_time(self) -> dict[Apply, float]:
+        """Node -> seconds."""
+        return {record.node: record.seconds for record in self.records()}
+
+    @property
+    def apply_callcount(self) -> dict[Apply, int]:
+        """Node -> number of calls."""
+        return {record.node: record.calls for record in self.records()}
+
+    @property
+    def apply_cimpl(self) -> dict[Apply, bool]:
+        """Node -> whether it runs native code."""
+        return {record.node: record.native for record in self.records()}
+
+    def class_time(self) -> dict[type, float]:
+        """Return class of ops -> seconds."""
+        return {group.key: group.seconds for group in self.classes()}
+
+    def class_callcount(self) -> dict[type, int]:
+        """Return class of ops -> number of calls."""
+        return {group.key: group.calls for group in self.classes()}
+
+    def class_nodes(self) -> dict[type, int]:
+        """Return class of ops -> number of nodes."""
+        return {group.key: group.nodes for group in self.classes()}
+
+    def class_impl(self) -> dict[type, str]:
+        """Return class of ops -> "C", "Py" or "C & Py"."""
+        return {group.key: group.kind for group in self.classes()}
+
+    def op_time(self) -> dict[Any, float]:
+        """Return op -> seconds."""
+        return {group.key: group.seconds for group in self.ops()}
+
+    def op_callcount(self) -> dict[Any, int]:
+        """Return op -> number of calls."""
+        return {group.key: group.calls for group in self.ops()}
+
+    def op_nodes(self) -> dict[Any, int]:
+        """Return op -> number of nodes."""
+        return {group.key: group.nodes for group in self.ops()}
+
+    def op_impl(self) -> dict[Any, str]:
+        """Return op -> "C", "Py" or "C & Py"."""
+        return {group.key: group.kind for group in self.ops()}
+
+    def summary(
+        self,
+        file: TextIO | None = None,
+        n_ops_to_print: int | None = None,
+        n_apply_to_print: int | None = None,
+    ) -> None:
+        """Print the profile.
+
+        Parameters
+        ----------
+        file : text file, optional
+            By default standard error.
+        n_ops_to_print, n_apply_to_print : int, optional
+            How many ops and nodes are listed; by default the flags `profiling.n_ops` and `profiling.n_apply`.
+        """
+        write_report(self, sys.stderr if file is None else file, n_ops_to_print, n_apply_to_print)
+
+    print_summary = summary
+
+    def __add__(self, other: ProfileStats) -> ProfileStats:
+        """Return the sum of two profiles."""
+        return total([self, other])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Machines stay behind: a copy begins to count anew.
+        return {**vars(self), "_sources": [], "fgraphs": [], "optimizer_profile": None}
+
+
+@contextmanager
+def timing(stats: ProfileStats | None, name: str) -> Iterator[None]:
+    """Add the seconds inside to an attribute of `stats`, such as ``"linker_time"``; do nothing where it is None."""
+    begin, loaded = time.perf_counter(), loading.seconds
+    try:
+        yield
+    finally:
+        if stats is not None:
+            setattr(stats, name, getattr(stats, name) + time.perf_counter() - begin)
+            stats.import_time += loading.seconds - loaded
+
+
+def total(profiles: list[ProfileStats]) -> ProfileStats:
+    """Return the sum of profiles; a function that is in several counts once."""
+    result = ProfileStats(f"Sum of the {len(profiles)} profiles", memory=False)
+    machines: set[int] = set()
+    times: Counter[str] = Counter()
+    for profile in profiles:
+        for name in ("compile_time", "optimizer_time", "linker_time", "import_time", "validate_time"):
+            times[name] += getattr(profile, name)
+        result.nb_nodes += profile.nb_nodes
+        for source in profile._sources:
+            if id(source[0]) not in machines:
+                machines.add(id(source[0]))
+                result._sources.append(source)
+    for name, seconds in times.items():
+        setattr(result, name, seconds)
+    return result
