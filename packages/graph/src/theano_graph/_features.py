@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar
 
-from ._errors import AlreadyThere, InconsistencyError, ReplacementKeptError, compose
+from ._errors import AlreadyThere, GraphError, InconsistencyError, ReplacementKeptError, compose
 from ._journal import Undo
 from ._nodes import Apply, Variable, describe
 
@@ -126,12 +126,25 @@ class History(Feature):
         """Return a history without a past."""
         return type(self)()
 
-    def checkpoint(self, fgraph: FunctionGraph) -> int:
+    def checkpoint(self, fgraph: FunctionGraph | None = None) -> int:
         """Return a mark for :meth:`revert`."""
         return len(self._changes)
 
     def revert(self, fgraph: FunctionGraph, mark: int) -> None:
-        """Undo all changes since `mark`, the last one first."""
+        """Undo all changes since `mark`, the last one first.
+
+        Raises
+        ------
+        GraphError
+            If `mark` is no mark, or one of a moment that has been undone.
+        """
+        if not isinstance(mark, int) or not 0 <= mark <= len(self._changes):
+            raise GraphError(
+                compose(
+                    f"{mark!r} marks no moment of the {len(self._changes)} changes that are remembered",
+                    mend="pass what `checkpoint` returned; marks of later moments end when an earlier one is restored",
+                )
+            )
         self._reverting = True
         try:
             while len(self._changes) > mark:
@@ -253,13 +266,15 @@ class ReplaceValidate(History, Validator):
         Raises
         ------
         InconsistencyError
-            If a feature refuses the result; the graph is as before.
+            If a feature refuses the result.
+        Exception
+            What one of the replacements or a feature raises. In each case the graph is as before.
         """
         mark = self.checkpoint(fgraph)
         try:
             fgraph.replace_all(pairs, reason)
             self.validate_all(fgraph)
-        except (InconsistencyError, TypeError, ValueError):
+        except BaseException:
             self.revert(fgraph, mark)
             raise
 

@@ -147,7 +147,22 @@ class Variable(Node):
         if name is not None and not isinstance(name, str):
             raise TypeError(compose(f"the name of a variable is a string, not {name!r}", mend="pass a str or None"))
         if (owner is None) != (index is None):
-            raise GraphError(compose("a variable has both an owner and an index, or neither"))
+            raise GraphError(
+                compose(
+                    "a variable has both an owner and an index, or neither",
+                    where=[f"name {name!r}, type {type}, index {index}"],
+                    mend="leave both to Apply: give it a variable without an owner as an output",
+                )
+            )
+        if owner is not None and not isinstance(owner, Apply):
+            raise TypeError(compose(f"the owner of a variable is a node, not {owner!r}", mend="leave it to Apply"))
+        if not isinstance(type, Type) and not hasattr(type, "filter"):
+            raise TypeError(
+                compose(
+                    f"the type of a variable is a Type, not {type!r}",
+                    mend="pass an instance of a subclass of theano_graph.Type, or make the variable by calling one",
+                )
+            )
         self.type = type
         self.owner = owner
         self.index = index
@@ -313,7 +328,15 @@ class Apply(Node):
 
     def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):
-            raise TypeError(compose("the inputs and outputs of an Apply are lists or tuples of variables"))
+            raise TypeError(
+                compose(
+                    "the inputs and outputs of an Apply are lists or tuples of variables",
+                    where=[f"{op} was given {inputs!r} and {outputs!r}"],
+                    mend="pass Apply(op, [inputs], [outputs])",
+                )
+            )
+        if isinstance(op, type):
+            raise TypeError(compose(f"{op.__name__} is a class of ops, not an op", mend=f"pass {op.__name__}(...)"))
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -334,6 +357,8 @@ class Apply(Node):
                     compose(f"output {i} of {op} is no variable: {output!r}", mend="make it with Type.make_variable()")
                 )
             if output.owner is None:
+                if isinstance(output, AtomicVariable) or output in self.inputs:
+                    raise _no_output(op, i, output)
                 output.owner = self
                 output.index = i
                 output.origin = self.origin
@@ -431,7 +456,13 @@ class Apply(Node):
             If `strict` and an input cannot be converted.
         """
         if len(inputs) != len(self.inputs):
-            raise GraphError(compose(f"{self.op} was given {len(inputs)} inputs in place of {len(self.inputs)}"))
+            raise GraphError(
+                compose(
+                    f"{self.op} was given {len(inputs)} inputs in place of {len(self.inputs)}",
+                    where=[describe(v) for v in inputs if isinstance(v, Variable)],
+                    mend="pass one for each input of the node, or apply the op anew",
+                )
+            )
         new_inputs, remake = self._converted(inputs, strict)
         if remake:
             node: Apply = self.op.make_node(*new_inputs)
@@ -472,6 +503,15 @@ class Apply(Node):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _no_output(op: Op, i: int, output: Variable) -> GraphError:
+    what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
+    return GraphError(
+        compose(
+            f"output {i} of {op} {what}", where=[describe(output)], mend="make a fresh variable for it: `output.type()`"
+        )
+    )
 
 
 def _copy_marks(source: Node, target: Node) -> None:

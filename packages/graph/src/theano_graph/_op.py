@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ._errors import GraphError, MissingRuleError, compose
-from ._nodes import Apply, Variable
+from ._nodes import Apply, Variable, describe
 from ._origin import mark_boundary
 from ._type import Type
 
@@ -60,7 +60,14 @@ class Op:
                 )
             )
         if len(inputs) != len(self.itypes):
-            raise TypeError(compose(f"{self} takes {len(self.itypes)} inputs, got {len(inputs)}"))
+            wanted_types = ", ".join(map(str, self.itypes))
+            raise TypeError(
+                compose(
+                    f"{self} takes {len(self.itypes)} inputs, got {len(inputs)}",
+                    where=[describe(v) for v in inputs if isinstance(v, Variable)],
+                    mend=f"pass one input for each of the types {wanted_types}",
+                )
+            )
         variables = [wanted.filter_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
         return Apply(self, variables, [t.make_variable() for t in self.otypes])
 
@@ -155,7 +162,12 @@ class Op:
         """Return the values of the attributes named in `__props__`."""
         props = type(self).__props__
         if props is None:
-            raise GraphError(compose(f"{type(self).__qualname__} has no __props__"))
+            raise GraphError(
+                compose(
+                    f"{type(self).__qualname__} has no __props__",
+                    mend="name the attributes that matter: __props__ = ()",
+                )
+            )
         return tuple(getattr(self, p) for p in props)
 
     def __str__(self) -> str:
