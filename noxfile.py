@@ -91,7 +91,7 @@ def sanitize(session: nox.Session) -> None:
     """Run linker-c's tests on a runtime and kernels built with the address and undefined-behaviour sanitizers."""
     python = python_of(session)
     install_layer(session, "linker-c", python, "--test", "--with=setuptools>=80")
-    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()) / "linker-c"
+    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()).resolve() / "linker-c"
     shutil.rmtree(built, ignore_errors=True)
     shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
     environment = {"CFLAGS": f"{SANITIZE} -g -O1", "LDFLAGS": SANITIZE, "THEANO_REQUIRE_EXTENSION": "1"}
@@ -110,6 +110,8 @@ def sanitize(session: nox.Session) -> None:
         "PYTHONPATH": str(built / "src"),
         "THEANO_FLAGS": f"gcc.cxxflags={SANITIZE},base_compiledir={built / 'kernels'}",
     }
+    check = "import sys, theano_linker_c._runtime as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
+    session.run(python, "-c", check, str(built), env=environment, external=True)
     tests = source / "tests"
     names = session.posargs or sorted(path.name for path in tests.iterdir() if path.is_dir())
     with session.chdir(source):
