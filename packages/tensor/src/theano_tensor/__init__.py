@@ -357,6 +357,7 @@ from .indexing import (
     nonzero_values as nonzero_values,
     register_sparse_gradient as register_sparse_gradient,
     set_subtensor as set_subtensor,
+    slice_length as slice_length,
     sparse_grad as sparse_grad,
     take as take,
 )

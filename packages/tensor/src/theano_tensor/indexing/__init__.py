@@ -14,15 +14,15 @@ from ._advanced_inc import (
 from ._advanced_rules import register_sparse_gradient as register_sparse_gradient
 from ._choose import Choose as Choose, choose as choose
 from ._getitem import inc_subtensor as inc_subtensor, set_subtensor as set_subtensor, sparse_grad as sparse_grad
-from ._index import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
 from ._nonzero import (
     Nonzero as Nonzero,
     flatnonzero as flatnonzero,
     nonzero as nonzero,
     nonzero_values as nonzero_values,
 )
-from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor
+from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor, slice_length as slice_length
 from ._take import compress as compress, take as take
+from .entries import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
 
 __all__ = [
     "NEWAXIS",
@@ -46,6 +46,7 @@ __all__ = [
     "nonzero_values",
     "register_sparse_gradient",
     "set_subtensor",
+    "slice_length",
     "sparse_grad",
     "take",
 ]

@@ -18,10 +18,10 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
 from .._type import StaticShape, TensorType
 from .._variable import TensorVariable
-from ._index import Entries, Slice, Symbol, as_python, count_symbols, entries_text, fill_in
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
 from ._parts import index_pattern, out_of_range
+from .entries import Entries, Slice, Symbol, as_python, count_symbols, entries_text, fill_in
 
 
 class AdvancedSubtensor(Op):

@@ -19,8 +19,8 @@ from ._advanced import (
     check_vector,
     static_of,
 )
-from ._index import Entries, Symbol, entries_text, fill_in
 from ._parts import check_values, fitting_part, index_pattern, out_of_range
+from .entries import Entries, Symbol, entries_text, fill_in
 
 
 class AdvancedIncSubtensor(Op):

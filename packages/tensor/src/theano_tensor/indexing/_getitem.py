@@ -14,9 +14,9 @@ from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
 from ._advanced_inc import change_of
-from ._index import Entries
 from ._parse import parse_index
 from ._subtensor import IncSubtensor, Subtensor
+from .entries import Entries
 
 
 @operation("getitem")

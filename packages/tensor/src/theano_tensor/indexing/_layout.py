@@ -17,8 +17,8 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._type import StaticShape
 from .._variable import TensorVariable
-from ._index import Entries, as_python, check_number, static_slice_length
 from ._parse import consumed
+from .entries import Entries, as_python, check_number, static_slice_length
 
 
 @dataclass(frozen=True, slots=True)

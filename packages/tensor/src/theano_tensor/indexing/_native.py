@@ -19,9 +19,9 @@ from theano_linker_c.kernels import (
 
 from ._advanced import AdvancedSubtensor
 from ._advanced_inc import AdvancedIncSubtensor
-from ._index import as_python
 from ._layout import is_mask, stretches
 from ._subtensor import IncSubtensor, Subtensor
+from .entries import as_python
 
 #: Dtypes whose elements the runtime copies, and those that it adds.
 _COPIED = frozenset(

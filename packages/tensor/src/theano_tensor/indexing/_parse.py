@@ -14,7 +14,7 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
 from .._variable import TensorConstant, TensorVariable
 from ..shape import as_length, static_int
-from ._index import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
+from .entries import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ..reduce import sum as sum_over
 
 
 def fitting_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> TensorVariable:
-    """Return a part in the dtype of `x`; refuse one that cannot be put where `x` is indexed, with the result of static `shape`.
+    """Return a part in the dtype of `x`; refuse one that does not fit where `x` is indexed, into static `shape`.
 
     Raises
     ------

@@ -15,8 +15,8 @@ from .._type import StaticShape, TensorType
 from .._variable import TensorVariable
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
-from ._index import Entries, as_python, entries_text, fill_in, static_result
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
+from .entries import Entries, as_python, entries_text, fill_in, static_result
 
 
 class Subtensor(Op):

@@ -19,11 +19,12 @@ Tracked = ScalarOp | Op | type[Op]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A rule, the phases that it runs in, and the tags that it is registered with."""
+    """A rule, the phases that it runs in, the tags that it is registered with, and the key that it is registered by."""
 
     rewriter: NodeRewriter
     phases: tuple[Phase, ...]
     tags: tuple[str, ...]
+    key: str
 
 
 #: All rules, in order of definition.
@@ -37,6 +38,7 @@ def rule(
     tags: Iterable[str] = ("fast_run", "fast_compile"),
     reference: str | None = None,
     reach: int = 1,
+    key: str | None = None,
 ) -> Callable[..., NodeRewriter]:
     """Return a decorator that makes a rule of ``fn(fgraph, node)`` and lists it.
 
@@ -48,13 +50,15 @@ def rule(
         Where and for which modes it is registered.
     exactness, reference, reach
         See :class:`theano_optimize.NodeRewriter`. `reach` is 0 if only the node's own op and inputs matter.
+    key : str, optional
+        Documented name by which modes include and exclude the rule; its own name is a tag then.
     """
     ops = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
 
     def decorate(function: Callable[..., object]) -> NodeRewriter:
         make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
         made = make(function)  # type: ignore[arg-type]  # the engine checks what a rule returns
-        RULES.append(Entry(made, tuple(phases), tuple(tags)))
+        RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name))
         return made
 
     return decorate
@@ -67,14 +71,14 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
     would surprise as much.
     """
     for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
-        _register(database, phase, constant_folding, (*_RUN_TAGS, "fast_compile"))
+        _register(database, phase, constant_folding.name, constant_folding, (*_RUN_TAGS, "fast_compile"))
     for entry in RULES:
         for phase in entry.phases:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
-            _register(database, phase, entry.rewriter, tags)
+            _register(database, phase, entry.key, entry.rewriter, tags)
         if Phase.CANONICALIZE not in entry.phases and Phase.STABILIZE in entry.phases:
-            _register(database, Phase.CANONICALIZE, entry.rewriter, ("fast_compile",))
+            _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
 
 
-def _register(database: object, phase: Phase, rewriter: NodeRewriter, tags: tuple[str, ...]) -> None:
-    database[phase.tag].register(rewriter.name, rewriter, *tags)  # type: ignore[index]  # a database of databases
+def _register(database: object, phase: Phase, key: str, rewriter: NodeRewriter, tags: tuple[str, ...]) -> None:
+    database[phase.tag].register(key, rewriter, *tags)  # type: ignore[index]  # a database of databases

@@ -1,0 +1,407 @@
+"""Parts of tensors: index less, index earlier, and change shared tables where they are.
+
+Where a rule would change which error is raised, it does not apply: numbers out of range stay out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Phase
+
+from .._variable import TensorVariable
+from ..creation import Alloc
+from ..elemwise import Elemwise
+from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor, slice_length
+from ..indexing.entries import Entries, as_python, from_python, known_number
+from ..linear import Dot
+from ..shape import MakeVector, ShapeI
+from ._language import call, can_replace, lift, operands, sole_client
+from ._registry import rule
+
+Found = list[Variable] | None
+FULL = slice(None)
+ONLY_RUN = ("fast_run",)
+
+
+def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
+    """Return the index of a node with variables in it."""
+    return as_python(node.op.entries, node.inputs[first:])
+
+
+def part_of(x: Variable, index: Sequence[Any]) -> TensorVariable:
+    """Return ``x[index]`` for a basic index with variables in it."""
+    items = list(index)
+    while items and items[-1] == FULL:
+        items.pop()
+    if not items:
+        return cast(TensorVariable, x)
+    entries, inputs = from_python(items)
+    return cast(TensorVariable, Subtensor(entries)(x, *inputs))
+
+
+def is_static(item: Any) -> bool:
+    """Tell whether a part of an index has no variables in it, but constants."""
+    bounds = (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
+    return all(b is None or isinstance(known_number(b), int) for b in bounds)
+
+
+def _numbers(item: slice) -> tuple[int | None, int | None, int | None]:
+    return known_number(item.start), known_number(item.stop), known_number(item.step)
+
+
+def _is_whole(item: Any, x: Variable, axis: int) -> bool:
+    """Tell whether a part of an index takes all of an axis, in its order."""
+    if not isinstance(item, slice):
+        return False
+    start, stop, step = _numbers(item)
+    if step not in (None, 1):
+        return False
+    length = cast(TensorVariable, x).type.shape[axis]
+    if length is not None and is_static(item):
+        return range(length)[slice(start, stop, step)] == range(length)
+    return start in (None, 0) and (stop is None or _is_length(item.stop, x, axis))
+
+
+def _is_length(bound: Any, x: Variable, axis: int) -> bool:
+    owner = bound.owner if isinstance(bound, Variable) else None
+    return owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x
+
+
+@rule(Subtensor, tags=("fast_run", "fast_compile", "local_useless_slice"), key="local_useless_subtensor")
+def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
+    x, index = node.inputs[0], index_of(node)
+    new = [FULL if _is_whole(item, x, axis) else item for axis, item in enumerate(index)]
+    if all(item == FULL for item in new):
+        return [x] if can_replace(node.outputs[0], x) else None
+    if new == list(index) and new[-1] != FULL:
+        return None
+    return _if_it_fits(node, part_of(x, new))
+
+
+def _if_it_fits(node: Apply, new: Variable) -> Found:
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Subtensor, key="local_subtensor_merge")
+def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x[a:][b:] -> x[a+b:]``, where that is known to be the same for tensors of all lengths."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Subtensor):
+        return None
+    x, outer = inner.inputs[0], list(index_of(node))
+    merged: list[Any] = []
+    for axis, item in enumerate(index_of(inner)):
+        if isinstance(item, slice) and outer:
+            found = _merged(item, outer.pop(0), cast(TensorVariable, x).type.shape[axis])
+            if found is None:
+                return None
+            merged.append(found)
+        else:
+            merged.append(item)
+    return _if_it_fits(node, part_of(x, [*merged, *outer]))
+
+
+def _merged(inner: slice, outer: Any, length: int | None) -> Any:
+    if inner == FULL:
+        return outer
+    if outer == FULL:
+        return inner
+    if not is_static(inner) or not is_static(outer):
+        return None
+    if length is not None:
+        return _merged_known(range(length)[slice(*_numbers(inner))], outer)
+    a, b, s = _numbers(inner)
+    a, s = a or 0, 1 if s is None else s
+    if a < 0 or s < 0 or (b is not None and b < 0):
+        return None
+    if not isinstance(outer, slice):
+        number = a + known_number(outer) * s
+        return number if known_number(outer) >= 0 and (b is None or number < b) else None
+    p, q, t = _numbers(outer)
+    p, t = p or 0, 1 if t is None else t
+    if p < 0 or t < 0 or (q is not None and q < 0):
+        return None
+    stops = [stop for stop in (b, None if q is None else a + q * s) if stop is not None]
+    return slice(a + p * s, min(stops) if stops else None, s * t)
+
+
+def _merged_known(elements: range, outer: Any) -> Any:
+    if not isinstance(outer, slice):
+        number = known_number(outer)
+        return elements[number] if -len(elements) <= number < len(elements) else None
+    left = elements[slice(*_numbers(outer))]
+    if not left:
+        return slice(0, 0)
+    stop = left[-1] + (1 if left.step > 0 else -1)
+    return slice(left[0], None if stop < 0 else stop, left.step)
+
+
+@rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
+def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must be single numbers.
+
+    This runs after stabilisation, whose patterns it would hide.
+    """
+    whole = node.inputs[0]
+    inner = whole.owner
+    if inner is None or type(inner.op) is not Elemwise or len(inner.outputs) != 1 or not node.op.entries:
+        return None
+    if sole_client(fgraph, whole) is not node:
+        return None
+    inputs = cast("list[TensorVariable]", inner.inputs)
+    large = [v for v in inputs if not all(v.type.broadcastable)]
+    if len(large) != 1 or large[0].type.broadcastable != cast(TensorVariable, whole).type.broadcastable:
+        return None
+    index = index_of(node)
+    one = [0 if not isinstance(item, slice) else FULL for item in index]
+    new = inner.op.make_node(*(part_of(v, index if v is large[0] else one) for v in inputs))
+    return _if_it_fits(node, new.outputs[0])
+
+
+@rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
+def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``alloc(value, n, m)[i:] -> alloc(value, n - i, m)``."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Alloc):
+        return None
+    value, *lengths = cast("list[TensorVariable]", inner.inputs)
+    whole = cast(TensorVariable, node.inputs[0]).type.shape
+    extra = len(lengths) - value.type.ndim
+    kept: list[Any] = []
+    taken: list[Any] = []
+    index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
+    for axis, item in enumerate(index):
+        stretched = axis < extra or value.type.broadcastable[axis - extra]
+        if isinstance(item, slice):
+            kept.append(slice_length(lengths[axis], item))
+        elif stretched and (whole[axis] is None or not is_static(item)):
+            return None  # it could be out of range, which only the whole can tell
+        if axis >= extra:
+            taken.append(item if not stretched else FULL if isinstance(item, slice) else 0)
+    return _if_it_fits(node, Alloc()(part_of(value, taken), *kept))
+
+
+@rule(Subtensor, key="local_subtensor_make_vector")
+def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``make_vector(a, b, c)[1] -> b``, and parts of such vectors are vectors of fewer scalars."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, MakeVector) or len(node.op.entries) != 1:
+        return None
+    (item,) = index_of(node)
+    if not is_static(item):
+        return None
+    dtype = inner.op.dtype
+    if isinstance(item, slice):
+        return _if_it_fits(node, MakeVector(dtype)(*inner.inputs[slice(*_numbers(item))]))
+    chosen = cast(TensorVariable, inner.inputs[known_number(item)])
+    return _if_it_fits(node, chosen.astype(dtype))
+
+
+@rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_of_dot")
+def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
+    whole = node.inputs[0]
+    inner = whole.owner
+    if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, whole) is not node:
+        return None
+    a, b = cast("list[TensorVariable]", inner.inputs)
+    if a.type.ndim not in (1, 2) or b.type.ndim not in (1, 2):
+        return None
+    index = [*index_of(node), FULL, FULL]
+    left, right = index[: a.type.ndim - 1], index[a.type.ndim - 1 : a.type.ndim + b.type.ndim - 2]
+    if all(item == FULL for item in left) and all(item == FULL for item in right):
+        return None
+    return _if_it_fits(node, Dot()(part_of(a, left), part_of(b, [FULL, *right] if right else [])))
+
+
+def _same_index(read: Apply, write: Apply) -> bool:
+    """Tell whether one node reads the very part that another writes."""
+    mine, theirs = read.inputs[1:], write.inputs[2:]
+    same = len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
+    return same and cast(Entries, read.op.entries) == cast(Entries, write.op.entries)
+
+
+def _covers(part: Variable, value: Variable) -> bool:
+    """Tell whether a value has all the dimensions of a part, unstretched."""
+    return can_replace(part, value) or (
+        getattr(part.type, "broadcastable", None) == getattr(value.type, "broadcastable", 0)
+        and getattr(part.type, "dtype", None) == getattr(value.type, "dtype", 0)
+        and value.type.is_super(part.type)
+    )
+
+
+@rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
+def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``."""
+    write = node.inputs[0].owner
+    if write is None or not isinstance(write.op, IncSubtensor) or not _same_index(node, write):
+        return None
+    x, y = write.inputs[:2]
+    if not can_replace(node.outputs[0], y):
+        return None
+    if write.op.set_instead_of_inc:
+        # A number could be out of range, or a length differ: with y alone nobody would notice.
+        sure = all(is_static(i) and (isinstance(i, slice)) for i in index_of(write, 2)) and _known_to_fit(node, y)
+        return [y] if sure else None
+    return _if_it_fits(node, call(scalar.add, node.op(x, *node.inputs[1:]), cast(TensorVariable, y)))
+
+
+def _known_to_fit(node: Apply, y: Variable) -> bool:
+    shape = cast(TensorVariable, node.outputs[0]).type.shape
+    return None not in shape and shape == cast(TensorVariable, y).type.shape
+
+
+@rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
+def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)``.
+
+    Not for arrays of numbers, in which duplicates would add up.
+    """
+    if not node.op.set_instead_of_inc:
+        return None
+    x, y = node.inputs[:2]
+    terms = operands(y, scalar.add)
+    if terms is None or len(terms) != 2:
+        return None
+    for read, other in (terms, reversed(terms)):
+        owner = read.owner
+        if owner is not None and isinstance(owner.op, Subtensor) and owner.inputs[0] is x and _same_index(owner, node):
+            return _if_it_fits(node, IncSubtensor(node.op.entries)(x, other, *node.inputs[2:]))
+    return None
+
+
+@rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
+def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A tensor that is replaced or incremented as a whole needs no index; nor does one that is zero before."""
+    x, y = cast("list[TensorVariable]", node.inputs[:2])
+    if not all(_is_whole(item, x, axis) for axis, item in enumerate(index_of(node, 2))):
+        return None
+    if y.type.ndim < x.type.ndim:
+        y = y.dimshuffle(["x"] * (x.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
+    return _if_it_fits(node, call(scalar.second if node.op.set_instead_of_inc else scalar.add, x, y))
+
+
+@rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor_alloc")
+def filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)`` where the lengths are known to fit."""
+    x, y, *inputs = node.inputs
+    owner = y.owner
+    if owner is None or not isinstance(owner.op, Alloc):
+        return None
+    part = Subtensor(node.op.entries)(x, *inputs)
+    if None in part.type.shape or part.type.shape != cast(TensorVariable, y).type.shape:
+        return None
+    return _if_it_fits(node, node.op(x, owner.inputs[0], *inputs))
+
+
+def is_zeros(variable: Variable) -> bool:
+    """Tell whether all elements of a tensor are known to be 0."""
+    owner = variable.owner
+    value: Variable | None = variable
+    if owner is not None and isinstance(owner.op, Alloc):
+        value = owner.inputs[0]
+    elif owner is not None:
+        fill = operands(variable, scalar.second)
+        value = None if fill is None else fill[1]
+    data = getattr(value, "data", None)
+    return isinstance(data, np.ndarray) and not data.any()
+
+
+def _adds(node: Apply | None) -> bool:
+    """Tell whether a node adds to a part, once for each time that an element is indexed."""
+    if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)):
+        return False
+    return not node.op.set_instead_of_inc and not getattr(node.op, "ignore_duplicates", False)
+
+
+def _increments(fgraph: FunctionGraph, node: Apply, total: Variable) -> Iterator[tuple[int, Apply]]:
+    """Yield the terms of a sum that are increments used nowhere else."""
+    for i, term in enumerate(node.inputs):
+        owner = term.owner
+        if owner is not None and _adds(owner) and sole_client(fgraph, term) is node and can_replace(total, term):
+            yield i, owner
+
+
+@rule(scalar.add, tags=ONLY_RUN, key="local_IncSubtensor_serialize")
+def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``inc(a, b, i) + inc(c, d, j) -> inc(inc(a + c, b, i), d, j)``, without those of a and c that are zeros."""
+    total = node.outputs[0]
+    found = dict(_increments(fgraph, node, total))
+    rest = [term for i, term in enumerate(node.inputs) if i not in found]
+    bases = [inner.inputs[0] for inner in found.values()]
+    needed = [base for base in bases if not is_zeros(base)]
+    if not found or (len(found) == 1 and needed) or not all(can_replace(total, term) for term in (*rest, *bases)):
+        return None
+    terms = [*rest, *needed] or bases[:1]
+    tip = terms[0] if len(terms) == 1 else lift(scalar.add)(*terms)
+    for inner in found.values():
+        tip = inner.op(tip, *inner.inputs[1:])
+    return _if_it_fits(node, tip)
+
+
+@rule(scalar.sub, tags=ONLY_RUN)
+def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x - inc(zeros, y, i) -> inc(x, -y, i)``: no tensor of the size of x is made."""
+    x, term = node.inputs
+    inner = term.owner
+    if inner is None or not _adds(inner) or not is_zeros(inner.inputs[0]) or sole_client(fgraph, term) is not node:
+        return None
+    if not can_replace(node.outputs[0], x) or not can_replace(node.outputs[0], term):
+        return None
+    negative = call(scalar.neg, cast(TensorVariable, inner.inputs[1]))
+    return _if_it_fits(node, inner.op(x, negative, *inner.inputs[2:]))
+
+
+@rule(scalar.mul, scalar.neg, tags=ONLY_RUN)
+def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c."""
+    found = dict(_increments(fgraph, node, node.outputs[0]))
+    if len(found) != 1:
+        return None
+    ((place, inner),) = found.items()
+    zeros, y, *index = inner.inputs
+    others = [v for i, v in enumerate(node.inputs) if i != place]
+    if not is_zeros(zeros) or not all(_is_finite_number(v) for v in others):
+        return None
+    ndim = cast(TensorVariable, y).type.ndim
+    factors = [cast(TensorVariable, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
+    scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
+    return _if_it_fits(node, inner.op(zeros, scaled, *index))
+
+
+def _bare(variable: Variable) -> Variable:
+    constant = cast(Any, variable)
+    return cast(Variable, constant.dimshuffle([])) if constant.type.ndim else variable
+
+
+def _needs(variable: Variable, ndim: int) -> bool:
+    return cast(TensorVariable, variable).type.ndim != ndim
+
+
+def _is_finite_number(variable: Variable) -> bool:
+    data = getattr(variable, "data", None)
+    return isinstance(data, np.ndarray) and data.size == 1 and bool(np.isfinite(data).all())
+
+
+@rule(AdvancedSubtensor, tags=(*ONLY_RUN, "local_useless_subtensor"))
+def all_rows_in_order(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x[[0, 1, ..., n - 1]] -> x`` for a dimension of known length n."""
+    x, *inputs = node.inputs
+    if len(inputs) != 1 or node.op.entries[-1] == Slice() or not _takes_one_axis(node.op.entries):
+        return None
+    axis = len(node.op.entries) - 1
+    data, length = getattr(inputs[0], "data", None), cast(TensorVariable, x).type.shape[axis]
+    if not isinstance(data, np.ndarray) or data.dtype == np.bool_ or data.ndim != 1 or length is None:
+        return None
+    return [x] if np.array_equal(data, np.arange(length)) and can_replace(node.outputs[0], x) else None
+
+
+def _takes_one_axis(entries: Entries) -> bool:
+    return all(entry == Slice() for entry in entries[:-1])
