@@ -176,8 +176,8 @@ class RewriteDatabase(Generic[BuiltT]):
                 )
             ) from None
 
-    def __getitem__(self, name: str) -> Rewriter | RewriteDatabase[Any]:
-        """Return what is registered under `name`."""
+    def __getitem__(self, name: str) -> Any:
+        """Return what is registered under `name`: a rewriter or a database."""
         return self._entry(name).item
 
     def __contains__(self, name: object) -> bool:

@@ -379,7 +379,7 @@ from theano_tensor import (
 )
 
 from .._lazy import from_testing
-from . import elemwise as elemwise, nnet as nnet, sharedvar as sharedvar
+from . import elemwise as elemwise, nnet as nnet, opt as opt, sharedvar as sharedvar
 
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad
