@@ -30,6 +30,7 @@ BENCHMARKS = (
     "memory",
     "import_time",
     "graph_layer",
+    "optimize_layer",
     "embedding",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
