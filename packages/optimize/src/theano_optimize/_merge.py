@@ -15,6 +15,7 @@ from weakref import WeakSet
 from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
 from ._aliasing import is_destroyed
+from ._destroy import find_handler
 from ._graph_rewriter import GraphRewriter, RewriteOptions
 from ._info import RewriteInfo
 from ._text import expression_text
@@ -160,7 +161,7 @@ class MergeTable(Feature):
             self._key_of[node] = key
             return
         # Two values of which one is overwritten later have to stay apart.
-        if self._destroyers and any(is_destroyed(fgraph, o) for o in (*node.outputs, *kept.outputs)):
+        if self._destroyers and _stay_apart(fgraph, node, kept):
             return
         pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
         if trace is not None:
@@ -172,6 +173,20 @@ class MergeTable(Feature):
                 new.name = old.name
         fgraph.replace_all(pairs, reason=MERGE_NODES)
         profile.count(MERGE_NODES)
+
+
+def _stay_apart(fgraph: FunctionGraph, node: Apply, kept: Apply) -> bool:
+    """Tell whether one of two equal nodes makes a value that is overwritten later while the other's is not."""
+    handler = find_handler(fgraph)
+    if handler is None:
+        return any(is_destroyed(fgraph, output) for output in (*node.outputs, *kept.outputs))
+    for one, other in zip(node.outputs, kept.outputs, strict=True):
+        # Views of the same are overwritten together.
+        if handler.root_of(fgraph, one) is handler.root_of(fgraph, other):
+            continue
+        if handler.has_destroyers(fgraph, (one, other)):
+            return True
+    return False
 
 
 def _marks(thing: Variable | Apply) -> Hashable:

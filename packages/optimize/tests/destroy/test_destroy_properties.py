@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unittest
+from random import Random
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
 from theano_graph import FunctionGraph, InconsistencyError, ReplaceValidate, Variable
-from theano_optimize import DestroyHandler, Supervisor
+from theano_optimize import DestroyHandler, MergeRewriter, Supervisor
 
 from .memory_language import Memory, is_legal, overwrite, overwrite_tolerant, pure, variables, view
 
@@ -92,6 +93,52 @@ class TestAgainstFullWalks(unittest.TestCase):
                 self.assertFalse(self.would_be_legal(fgraph, node.outputs[0], FORMS[form], operands))
             fgraph.check_integrity()
             self.check_state(fgraph, handler)
+
+    @settings(deadline=None, max_examples=150)
+    @given(st.randoms(use_true_random=False), st.integers(3, 50))
+    def test_many_replacements_in_larger_graphs(self, random: Random, size: int) -> None:
+        """The same on longer graphs, with operands from anywhere and views that change what they look at."""
+        inputs = variables(2)
+        made = list(inputs)
+        for _ in range(size):
+            span = random.choice((3, 10, 100))
+            operands = [made[-1 - random.randrange(min(span, len(made)))] for _ in range(random.choice((1, 1, 2, 3)))]
+            made.append(random.choice((pure, pure, view))(*operands))
+        fgraph: Any = FunctionGraph(inputs, [made[-1], random.choice(made)], clone=False)
+        handler = DestroyHandler()
+        for feature in (Supervisor(inputs[:1]), handler, ReplaceValidate()):
+            fgraph.attach_feature(feature)
+        for _ in range(20):
+            nodes = fgraph.toposort()
+            if not nodes:
+                return
+            place = random.randrange(len(nodes))
+            node = nodes[place]
+            operands = list(node.inputs)
+            if random.random() < 0.2:
+                pool = [*inputs, *(n.outputs[0] for n in nodes[:place])]
+                operands[random.randrange(len(operands))] = random.choice(pool)
+            op = random.choice((pure, view, overwrite, overwrite, overwrite_tolerant))
+            expected = self.would_be_legal(fgraph, node.outputs[0], op, operands)
+            try:
+                fgraph.replace_validate(node.outputs[0], op(*operands))
+                accepted = True
+            except InconsistencyError:
+                accepted = False
+            self.assertEqual(accepted, expected)
+            self.check_state(fgraph, handler)
+
+    @settings(deadline=None, max_examples=300)
+    @given(plans, st.integers(1, 2), st.booleans())
+    def test_merging_keeps_graphs_legal(self, plan: Plan, n_outputs: int, with_handler: bool) -> None:
+        fgraph = new_graph(plan, n_outputs)
+        if not is_legal(fgraph):
+            return
+        if with_handler:
+            fgraph.attach_feature(DestroyHandler())
+        MergeRewriter().rewrite(fgraph)
+        self.assertTrue(is_legal(fgraph))
+        fgraph.check_integrity()
 
     def would_be_legal(self, fgraph: Any, old: Variable, op: Memory, operands: list[Variable]) -> bool:
         copy, equiv = fgraph.clone_get_equiv()
