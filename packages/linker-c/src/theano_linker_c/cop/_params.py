@@ -312,25 +312,36 @@ class ParamsType(CLinkerType, Type):
         return list(zip(self.fields, self.types, strict=True))
 
     def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:
-        """Declare a structure and the pointer to it."""
-        return f"{self.name} storage_of_{name};\n{self.name} *{name};\n"
+        """Declare the pointer to the structure."""
+        return f"{self.name} *{name};\n"
 
     def c_init(self, name: str, sub: Sub) -> str:
         """Start without values."""
         return f"{name} = NULL;\n"
 
     def c_extract(self, name: str, sub: Sub, check_input: bool = True) -> str:
-        """Fill the structure from the attributes."""
+        """Fill a structure from the attributes; it has a place of its own, since its pointer may be copied."""
         return f"""
-{name} = NULL;
-if ({self.name}_extract(&storage_of_{name}, py_{name}) < 0)
+{name} = ({self.name} *)PyMem_Malloc(sizeof({self.name}));
+if ({name} == NULL) {{
+    PyErr_NoMemory();
     {sub["fail"]}
-{name} = &storage_of_{name};
+}}
+if ({self.name}_extract({name}, py_{name}) < 0) {{
+    PyMem_Free({name});
+    {name} = NULL;
+    {sub["fail"]}
+}}
 """
 
     def c_cleanup(self, name: str, sub: Sub) -> str:
-        """Let go of the values."""
-        return f"if ({name} != NULL)\n    {self.name}_cleanup({name}, {self.length});\n"
+        """Let go of the values and of the structure."""
+        return f"""
+if ({name} != NULL) {{
+    {self.name}_cleanup({name}, {self.length});
+    PyMem_Free({name});
+}}
+"""
 
     def c_support_code(self) -> Sequence[str]:
         """Return the code of the types, the structure, and the functions that fill and empty it."""
