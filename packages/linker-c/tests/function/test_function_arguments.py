@@ -169,9 +169,9 @@ class TestOptions(unittest.TestCase):
         self.assertEqual(f(3.0), 6.0)
         f[y] = 5
         self.assertEqual(f(3.0), 15.0)
-        for call in (lambda: f(3.0, 4.0), lambda: f(3.0, y=4.0)):
-            with self.assertRaises(ArgumentError):
-                call()
+        for arguments, named in (((3.0, 4.0), {}), ((3.0,), {"y": 4.0})):
+            with self.subTest(named=named), self.assertRaises(ArgumentError):
+                f(*arguments, **named)
 
     def test_names(self) -> None:
         x = scalar("x")

@@ -15,8 +15,7 @@ from cache.cache_support import start
 from function.function_support import Pointwise, add, scalar, vector
 
 from theano_graph import config
-from theano_linker_c import Function, Mode, function, shared
-from theano_linker_c._machine_native import _runtime
+from theano_linker_c import Function, Mode, _runtime, function, shared
 
 from .stress_support import LONG, NATIVE, nadd, nexp, nmul, nsum
 
@@ -75,11 +74,20 @@ class TestThreads(unittest.TestCase):
         self.check_values(function([x], [nmul(nadd(x, x), nexp(x)), nsum(nadd(x, x))], mode=Mode("py", None)))
 
     def test_no_update_is_lost(self) -> None:
-        pause = Pointwise("pause", lambda v: (time.sleep(1e-4), v)[1])
+        def pause(value: Any) -> Any:
+            time.sleep(1e-4)
+            return value
+
         for linker in ("cvm", "py"):
             total = shared(np.zeros(3), name="total")
-            f = function([self.x], [], updates={total: add(pause(total), self.x)}, mode=Mode(linker, None))
-            in_threads(4, lambda _, f=f: [f(np.ones(3)) for _ in range(ROUNDS)] and None)  # type: ignore[misc]
+            new = add(Pointwise("pause", pause)(total), self.x)
+            f = function([self.x], [], updates={total: new}, mode=Mode(linker, None))
+
+            def work(_: int, f: Function = f) -> None:
+                for _ in range(ROUNDS):
+                    f(np.ones(3))
+
+            in_threads(4, work)
             with self.subTest(linker=linker):
                 np.testing.assert_array_equal(total.get_value(), np.full(3, 4 * ROUNDS))
 
