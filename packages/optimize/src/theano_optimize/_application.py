@@ -7,11 +7,11 @@ after an error the graph is as it was.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, InconsistencyError, ReplaceValidate, Variable, compose, describe
+from theano_graph import Apply, FunctionGraph, History, InconsistencyError, ReplaceValidate, Variable, compose, describe
 
 from ._errors import RewriteError, RewriteWarning
 from ._graph_rewriter import RewriteOptions
@@ -59,9 +59,12 @@ class RuleApplication:
         self.validates = any(hasattr(feature, "validate") for feature in fgraph.features)
         if self.validates and not hasattr(fgraph, "replace_all_validate"):
             fgraph.attach_feature(ReplaceValidate())
-        self._replace_all: Callable[..., object] = getattr(
-            fgraph, "replace_all_validate" if self.validates else "replace_all"
-        )
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether rewriting may go on after a replacement that was taken back."""
+        options = self.options
+        return self.validates or options.on_error in ("warn", "ignore") or options.on_failure is not None
 
     def ask(self, rewriter: NodeRewriter, node: Apply) -> tuple[NodeRewriter, Pairs] | None:
         """Return the rule that answered and the checked replacements that it offers, or None for no change.
@@ -108,7 +111,7 @@ class RuleApplication:
         created = 0 if self.details is None else count_new(self.fgraph, (new for _, new in pairs))
         start = perf_counter()
         try:
-            self._replace_all(pairs, reason=rule.name)
+            self._replace_all(pairs, rule.name)
         except InconsistencyError as error:
             if not self.validates:
                 self._fail(_raised(rule, node, error, "its replacement was refused:"))
@@ -122,6 +125,27 @@ class RuleApplication:
             after = "\n".join(expression_text(new, trace.depth) for _, new in pairs)
             trace.fired(rule.info, where, before, after, self._seconds + perf_counter() - start)
         return True
+
+    def _replace_all(self, pairs: Pairs, reason: str) -> None:
+        """Make all replacements or, where one of them fails or the result is inconsistent, none."""
+        fgraph: Any = self.fgraph  # features lend it the methods used here
+        if self.validates:
+            fgraph.replace_all_validate(pairs, reason)
+        elif len(pairs) == 1:
+            fgraph.replace_all(pairs, reason)
+        else:
+            own = None if hasattr(fgraph, "revert") else History()
+            if own is not None:
+                fgraph.attach_feature(own)
+            mark = fgraph.checkpoint()
+            try:
+                fgraph.replace_all(pairs, reason)
+            except BaseException:
+                fgraph.revert(mark)
+                raise
+            finally:
+                if own is not None:
+                    fgraph.remove_feature(own)
 
     def _fail(self, error: RewriteError) -> None:
         """Raise `error`, warn of it or drop it, as the options say."""

@@ -245,6 +245,7 @@ class EquilibriumRewriter(GraphRewriter):
         rules = self._index.for_op(node.op)
         if not rules:
             return False
+        may_refuse = application.may_refuse
         with origin_from(node):
             for rewriter in rules:
                 if distance > rewriter.reach:
@@ -254,10 +255,10 @@ class EquilibriumRewriter(GraphRewriter):
                     continue
                 rule, pairs = answer
                 work.guard.before(rule.name, node)
-                if application.validates:
+                if may_refuse:
                     work.hold()
                 changed = application.replace(rule, node, pairs)
-                if application.validates:
+                if may_refuse:
                     work.release(changed)
                 work.guard.after()
                 if changed:
