@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op
 from theano_linker_c import In, Mode, Out, function, shared
 from theano_linker_c.modes import optdb
+from theano_linker_c.ops import OutputGuard
 from theano_optimize import AddDestroyHandler, InplaceRewriter, SequenceRewriter, WalkRewriter, node_rewriter
 
 from .function_support import ArrayType, add, matrix, transpose
@@ -92,6 +93,19 @@ class TestRewritesThatWorkInPlace(unittest.TestCase):
             f: Any = function([x], outputs, mode=Mode("vm", rewriter), accept_inplace=True)
             self.assertEqual([r[0, 0] for r in f(np.ones((1, 1)))], [4.0, 4.0, 4.0])
             self.assertTrue(f.maker.fgraph.has_destroyers([v for n in f.maker.fgraph.toposort() for v in n.inputs]))
+
+    def test_a_guarded_value_stays(self) -> None:
+        x = matrix("x")
+        y = add(x, x)
+        for rewriter in REWRITERS:
+            f = function([x], [OutputGuard()(y), Double()(y)], mode=Mode("vm", rewriter), accept_inplace=True)
+            self.assertEqual(in_place(f), [False])
+            given = np.ones((1, 1))
+            self.assertEqual([r[0, 0] for r in f(given)], [2.0, 4.0])
+            f = function([x], OutputGuard()(x), mode=Mode("vm", rewriter), accept_inplace=True)
+            self.assertFalse(np.shares_memory(f(given), given))
+        with self.assertRaises(TypeError):
+            function([x], OutputGuard()(x))
 
     def test_the_default_modes_have_the_handler(self) -> None:
         self.assertIn("add_destroy_handler", optdb.query("fast_run").labels)

@@ -2,6 +2,7 @@
 
 from ._copies import (
     DeepCopyOp as DeepCopyOp,
+    OutputGuard as OutputGuard,
     ViewOp as ViewOp,
     deep_copy_op as deep_copy_op,
     register_deep_copy_op_c_code as register_deep_copy_op_c_code,
@@ -12,6 +13,7 @@ from ._print import Print as Print, print_attributes as print_attributes
 
 __all__ = [
     "DeepCopyOp",
+    "OutputGuard",
     "Print",
     "ViewOp",
     "deep_copy_op",

@@ -48,6 +48,16 @@ class ViewOp(RegisteredCodeOp):
         output_storage[0][0] = inputs[0]
 
 
+class OutputGuard(ViewOp):
+    """The value itself, declared to be overwritten so that no other node may overwrite it.
+
+    A graph that a :class:`~theano_optimize.DestroyHandler` watches needs none: its outputs are protected anyway. The op
+    serves rewrites that put in-place forms in without one.
+    """
+
+    destroy_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+
 deep_copy_op = DeepCopyOp()
 view_op = ViewOp()
 

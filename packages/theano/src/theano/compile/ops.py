@@ -7,6 +7,7 @@ from theano_linker_c import (
     view_op as view_op,
 )
 from theano_linker_c.ops import (
+    OutputGuard as OutputGuard,
     register_deep_copy_op_c_code as register_deep_copy_op_c_code,
     register_view_op_c_code as register_view_op_c_code,
 )
@@ -20,6 +21,7 @@ from theano_tensor import (
 
 __all__ = [
     "DeepCopyOp",
+    "OutputGuard",
     "Shape",
     "Shape_i",
     "SpecifyShape",
