@@ -121,7 +121,8 @@ class TestCopies(unittest.TestCase):
         for _ in range(3000):
             value = halves(value)[0]
         value.tag.note = ["kept"]
-        for again in (copy.deepcopy([x, value]), pickle.loads(pickle.dumps([x, value]))):
+        copies: list[Any] = [copy.deepcopy([x, value]), pickle.loads(pickle.dumps([x, value]))]
+        for again in copies:
             self.assertTrue(equal_computations([value], [again[1]], [x], [again[0]]))
             second = again[1].owner.outputs[1]
             self.assertIs(second.owner, again[1].owner)
@@ -132,11 +133,11 @@ class TestCopies(unittest.TestCase):
         class Marked(Variable):
             """A variable with attributes of its own."""
 
-        x = Marked(NUMBER, name="x")
-        x.extra = [1]  # type: ignore[attr-defined]  # any attribute may be set where a class has no slots
-        again = copy.deepcopy(x)
+        x: Any = Marked(NUMBER, name="x")
+        x.extra = [1]
+        again: Any = copy.deepcopy(x)
         self.assertEqual((again.extra, again.name, again.origin), ([1], "x", x.origin))
-        self.assertIsNot(again.extra, x.extra)  # type: ignore[attr-defined]  # as above
+        self.assertIsNot(again.extra, x.extra)
 
     def test_nodes_of_one_line_share_their_origin(self) -> None:
         x = names("x")[0]

@@ -156,7 +156,7 @@ class Variable(Node):
             )
         if owner is not None and not isinstance(owner, Apply):
             raise TypeError(compose(f"the owner of a variable is a node, not {owner!r}", mend="leave it to Apply"))
-        if not isinstance(type, Type) and not hasattr(type, "filter"):
+        if not hasattr(type, "filter"):
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",

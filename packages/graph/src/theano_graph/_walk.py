@@ -168,27 +168,27 @@ def _noting(
 
 def _postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
     order: list[NodeT] = []
-    done: set[NodeT] = set()
-    path: dict[NodeT, None] = {}
+    # Whether a node that was opened is done; the others are the path to the present one, in order.
+    done: dict[NodeT, bool] = {}
     # Holds nothing but nodes: one entry to open a node, which stays until what was put above it is done, to close it.
     stack = list(roots)
     stack.reverse()
     while stack:
         node = stack[-1]
-        if node in done:
-            stack.pop()
-        elif node in path:
-            stack.pop()
-            del path[node]
-            done.add(node)
-            order.append(node)
-        else:
-            path[node] = None
+        known = done.get(node)
+        if known is None:
+            done[node] = False
             for dependency in reversed(dependencies(node)):
-                if dependency in path:
-                    raise _cycle(list(path), dependency)
-                if dependency not in done:
+                state = done.get(dependency)
+                if state is None:
                     stack.append(dependency)
+                elif not state:
+                    raise _cycle([n for n, is_done in done.items() if not is_done], dependency)
+            continue
+        stack.pop()
+        if not known:
+            done[node] = True
+            order.append(node)
     return order
 
 
