@@ -23,7 +23,7 @@ from ._local_optimizers import LocalOptGroup, LocalOptimizer, graph_of
 from ._optimizers import EngineOptimizer, report_failure
 
 #: ``failure_callback(error, navigator, replacements, local_optimizer, node)``.
-FailureCallback = Callable[[BaseException, Any, list[Any], Any, Any], object]
+FailureCallback = Callable[[Any, Any, list[Any], Any, Any], object]
 
 
 class NavigatorOptimizer(EngineOptimizer):

@@ -143,7 +143,7 @@ class SeqOptimizer(EngineOptimizer):
     ) -> None:
         super().__init__(name)
         first = opts[0] if len(opts) == 1 else None
-        if first is not None and not isinstance(first, GraphRewriter):
+        if isinstance(first, Iterable) and not isinstance(first, GraphRewriter):
             opts = tuple(first)
         # The core checks that each is a graph rewriter.
         self._opts: list[GraphRewriter] = list(SequenceRewriter(opts).rewriters)  # type: ignore[arg-type]

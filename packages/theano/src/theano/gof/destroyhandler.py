@@ -1,8 +1,25 @@
 """Which nodes may overwrite their inputs."""
 
-from theano_graph import InconsistencyError as InconsistencyError
+from collections.abc import Sequence
+
+from theano_graph import InconsistencyError as InconsistencyError, Variable
 from theano_optimize import (
     DestroyHandler as DestroyHandler,
     Supervisor as Supervisor,
-    fast_inplace_check as fast_inplace_check,
+    fast_inplace_check as _check,
 )
+
+
+def fast_inplace_check(inputs: Sequence[Variable]) -> list[Variable]:
+    """Return those inputs of a node that another op in its place could overwrite, as far as a quick look tells.
+
+    Parameters
+    ----------
+    inputs : sequence of Variable
+        ``node.inputs`` of a node in a graph with a destroy handler.
+    """
+    for variable in inputs:
+        for client, _ in variable.clients:
+            if client != "output" and client.fgraph is not None:
+                return _check(client.fgraph, inputs)
+    return _check(inputs)
