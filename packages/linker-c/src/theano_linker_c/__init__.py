@@ -35,6 +35,7 @@ from ._shared import (
     shared_constructor as shared_constructor,
 )
 from ._version import __version__ as __version__
+from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
 from .modes import (
     FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN,
@@ -70,6 +71,8 @@ __all__ = [
     "ArgumentError",
     "ArgumentValueError",
     "Container",
+    "DebugMode",
+    "DebugModeError",
     "DeepCopyOp",
     "DuplicateUpdateError",
     "Function",

@@ -56,37 +56,23 @@ def lower(
     order = fgraph.toposort()
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
-    thunks = [OwnThunk(node, None if native else "py") if has_own_thunk(node) else None for node in order]
+    thunks = [_thunk_of(node, native) for node in order]
     branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
     asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
     if lazy and asking:
         schedule, release = make_schedule(fgraph, order, registers, asking)
     else:
         schedule, release = None, _releases(fgraph, order, registers)
-    kernels = [
-        _kernel_of(node) if native and thunks[i] is None and branches[i] is None else None
-        for i, node in enumerate(order)
-    ]
-    loaded = _build(kernels, options)
-    free = [
-        i
-        for i, kernel in enumerate(kernels)
-        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, BUILT_IN)
-    ]
-    own_code = _own_code(order, free, native, options)
+    found = _forms(order, thunks, branches, native, options)
     instructions = tuple(
         Instruction(
             node,
             tuple(registers[v] for v in node.inputs),
             tuple(registers[v] for v in node.outputs),
             release[i],
-            kernel if loaded[i] is not None or isinstance(kernel, BUILT_IN) else None,
-            loaded[i],
-            thunks[i],
-            branches[i],
-            own_code.get(i),
+            *found[i],
         )
-        for i, (node, kernel) in enumerate(zip(order, kernels, strict=True))
+        for i, node in enumerate(order)
     )
     accepts = [Accepts(_is_float64(fgraph.inputs[i])) for i in positions] if accepts is None else accepts
     results = [registers[v] for v in fgraph.outputs]
@@ -103,6 +89,67 @@ def lower(
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
     )
+
+
+def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruction]:
+    """Return an instruction for each of some nodes, which need not be of one graph.
+
+    The registers of each instruction are numbered by themselves: inputs, then outputs. Nothing is let go of.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+    native : bool
+        False leaves all nodes to their Python code.
+    """
+    thunks = [_thunk_of(node, native) for node in nodes]
+    forms = _forms(nodes, thunks, [None] * len(nodes), native, None)
+    instructions = []
+    for node, form in zip(nodes, forms, strict=True):
+        numbers: dict[Variable, int] = {}
+        for variable in (*node.inputs, *node.outputs):
+            numbers.setdefault(variable, len(numbers))
+        inputs, outputs = (tuple(numbers[v] for v in side) for side in (node.inputs, node.outputs))
+        instructions.append(Instruction(node, inputs, outputs, (), *form))
+    return instructions
+
+
+Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
+
+
+def _thunk_of(node: Apply, native: bool) -> OwnThunk | None:
+    return OwnThunk(node, None if native else "py") if has_own_thunk(node) else None
+
+
+def _forms(
+    order: Sequence[Apply],
+    thunks: Sequence[OwnThunk | None],
+    branches: Sequence[Branch | None],
+    native: bool,
+    options: CompilerOptions | None,
+) -> list[Form]:
+    """Return in which form each node runs; all machine code that is missing is compiled at once."""
+    kernels = [
+        _kernel_of(node) if native and thunks[i] is None and branches[i] is None else None
+        for i, node in enumerate(order)
+    ]
+    loaded = _build(kernels, options)
+    free = [
+        i
+        for i, kernel in enumerate(kernels)
+        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, BUILT_IN)
+    ]
+    own_code = _own_code(order, free, native, options)
+    return [
+        (
+            kernel if loaded[i] is not None or isinstance(kernel, BUILT_IN) else None,
+            loaded[i],
+            thunks[i],
+            branches[i],
+            own_code.get(i),
+        )
+        for i, kernel in enumerate(kernels)
+    ]
 
 
 def _own_code(

@@ -1,0 +1,28 @@
+"""DebugMode: functions that check rewrites and ops while they run."""
+
+from ..modes import register_mode
+from ._errors import (
+    BadDestroyMap as BadDestroyMap,
+    BadOptimization as BadOptimization,
+    BadThunkOutput as BadThunkOutput,
+    BadViewMap as BadViewMap,
+    DebugModeError as DebugModeError,
+    InvalidValueError as InvalidValueError,
+    StochasticOrder as StochasticOrder,
+)
+from ._mode import DebugMode as DebugMode
+
+_strict = DebugMode()
+register_mode("DebugMode", _strict)
+register_mode("DEBUG_MODE", _strict)
+
+__all__ = [
+    "BadDestroyMap",
+    "BadOptimization",
+    "BadThunkOutput",
+    "BadViewMap",
+    "DebugMode",
+    "DebugModeError",
+    "InvalidValueError",
+    "StochasticOrder",
+]

@@ -1,0 +1,263 @@
+"""One node, computed in every way that there is, with all checks."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, compose
+
+from .._perform import as_value, params_of
+from ..program import Instruction
+from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node
+from ._into import run_into
+from ._layouts import Buffers, buffers_for
+
+Run = Callable[[list[Any], Buffers | None], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What DebugMode checks; the attributes are those of :class:`DebugMode`, with the flags put in."""
+
+    check_c_code: bool
+    check_py_code: bool
+    check_isfinite: bool
+    require_matching_strides: int
+    warn_input_not_reused: bool
+    layouts: tuple[str, ...]
+    strided_ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """A way to compute a node.
+
+    Attributes
+    ----------
+    name : str
+        As it is called in errors.
+    run : callable
+        ``(inputs, memory for the results or None) -> results``.
+    takes_memory : bool
+        Whether it puts results into memory that it is given.
+    """
+
+    name: str
+    run: Run
+    takes_memory: bool
+
+
+def implementations(instruction: Instruction, native: Callable[..., Any] | None, choices: Choices) -> list[Implementation]:
+    """Return the ways to compute a node that are to be compared; Python first."""
+    node, op = instruction.node, instruction.node.op
+    own: Any = getattr(op, "debug_perform", None)
+    if own is not None:
+        return [Implementation("debug_perform", _performer(node, own), True)]
+    if instruction.thunk is not None:
+        thunk = instruction.thunk
+        return [Implementation("make_thunk", lambda values, _: thunk(values), False)]
+    found = []
+    if native is not None and choices.check_c_code:
+        c_thunk = instruction.c_thunk
+        if c_thunk is None:
+            found.append(Implementation("native code", lambda values, _: native(values), False))
+        else:
+            found.append(Implementation("c_code", lambda values, buffers: run_into(c_thunk, values, buffers), True))
+    if _has_perform(op) and (choices.check_py_code or not found):
+        found.insert(0, Implementation("perform", _performer(node, op.perform), True))
+    if not found and native is not None:
+        found.append(Implementation("native code", lambda values, _: native(values), False))
+    return found
+
+
+def _has_perform(op: Any) -> bool:
+    own = getattr(op, "perform", None)
+    return own is not None and getattr(own, "__qualname__", "") != "Op.perform"
+
+
+def _performer(node: Apply, perform: Any) -> Run:
+    params, count = params_of(node), len(node.outputs)
+
+    def run(values: list[Any], buffers: Buffers | None) -> Sequence[Any]:
+        storage = [[None] for _ in range(count)] if buffers is None else [[buffer] for buffer in buffers]
+        perform(node, values, storage, *params)
+        return [as_value(cell[0], variable) for cell, variable in zip(storage, node.outputs, strict=True)]
+
+    return run
+
+
+class NodeCheck:
+    """Computes one node with all checks.
+
+    Parameters
+    ----------
+    instruction : Instruction
+    ways : sequence of Implementation
+    choices : Choices
+    """
+
+    def __init__(self, instruction: Instruction, ways: Sequence[Implementation], choices: Choices) -> None:
+        self.node = instruction.node
+        self._ways = ways
+        self._choices = choices
+        self._warned = False
+        self._initial: list[Any] | None = None
+
+    def compute(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the results for `inputs`, which are left as they are.
+
+        Raises
+        ------
+        DebugModeError
+            Of the kind that says what is wrong.
+        """
+        reference: list[Any] | None = None
+        for way in self._ways:
+            results = self._run(way, way.name, inputs, None)
+            if reference is None:
+                reference, first = results, way.name
+            else:
+                self._compare(first, reference, way.name, results, inputs)
+                self._compare_strides(first, reference, way.name, results)
+            if way.takes_memory:
+                self._try_memory(way, first, reference, results, inputs)
+        assert reference is not None, "every node has a way to be computed"
+        if "initial" in self._choices.layouts:
+            self._initial = [copy.deepcopy(value) for value in reference]
+        return reference
+
+    def _run(self, way: Implementation, name: str, inputs: Sequence[Any], buffers: Buffers | None) -> list[Any]:
+        """Run one implementation on copies of the inputs and check what it did to them."""
+        values = [clone(value) for value in inputs]
+        results = list(way.run(list(values), buffers))
+        for variable, value in zip(self.node.outputs, results, strict=True):
+            self._check_valid(variable, value, name)
+        self._check_destroyed(inputs, values, name)
+        self._check_aliases(values, results, name)
+        # Later runs must not see through views into what other runs were given.
+        return [clone(value) for value in results]
+
+    def _check_valid(self, variable: Any, value: Any, name: str) -> None:
+        if not variable.type.is_valid_value(value):
+            reason = str(variable.type.value_validity_msg(value)).splitlines() or [""]
+            raise InvalidValueError(variable, value, hint=name, specific_hint=reason[0])
+        if self._choices.check_isfinite and not is_finite(value):
+            raise InvalidValueError(variable, value, hint=name, specific_hint="it has NaN or infinities in it")
+
+    def _check_destroyed(self, before: Sequence[Any], after: Sequence[Any], name: str) -> None:
+        permitted = {i for inputs in self.node.op.destroy_map.values() for i in inputs}
+        for i, variable in enumerate(self.node.inputs):
+            if i not in permitted and not same(variable.type, before[i], after[i]):
+                raise BadDestroyMap(self.node, i, before[i], after[i], name)
+
+    def _check_aliases(self, values: Sequence[Any], results: Sequence[Any], name: str) -> None:
+        op = self.node.op
+        for k, result in enumerate(results):
+            declared = {*op.view_map.get(k, ()), *op.destroy_map.get(k, ())}
+            shares = self.node.outputs[k].type.may_share_memory
+            inside = [i for i, value in enumerate(values) if shares(result, value)]
+            # One array may be given as several inputs: a declared one of them is enough.
+            wrong = [i for i in inside if i not in declared and not any(values[i] is values[d] for d in declared)]
+            if wrong:
+                raise BadViewMap(self.node, k, result, in_alias_idx=wrong, perform=name)
+            others = [
+                j
+                for j, other in enumerate(results)
+                if j != k and shares(result, other) and not declared & {*op.view_map.get(j, ()), *op.destroy_map.get(j, ())}
+            ]
+            if others:
+                raise BadViewMap(self.node, k, result, out_alias_idx=others, perform=name)
+            if self._choices.warn_input_not_reused and declared and not inside:
+                self._warn_not_reused(k, result, name)
+
+    def _warn_not_reused(self, k: int, result: Any, name: str) -> None:
+        if self._warned or not isinstance(result, np.ndarray) or not result.size:
+            return
+        self._warned = True
+        maps = f"view_map {dict(self.node.op.view_map)}, destroy_map {dict(self.node.op.destroy_map)}"
+        text = compose(
+            f"an op says that output {k} lies in the memory of an input, and it does not",
+            where=[describe_node(self.node), maps, f"implementation: {name}"],
+            mend="use the memory, or take the declaration away; DebugMode.warn_input_not_reused=False is silent.",
+        )
+        warnings.warn(text, stacklevel=2)
+
+    def _compare(self, first: str, a: Sequence[Any], second: str, b: Sequence[Any], inputs: Sequence[Any]) -> None:
+        for variable, one, other in zip(self.node.outputs, a, b, strict=True):
+            if not approximately(variable.type, one, other):
+                raise BadThunkOutput(variable, first, one, second, other, inputs)
+
+    def _compare_strides(self, first: str, a: Sequence[Any], second: str, b: Sequence[Any]) -> None:
+        if not self._choices.require_matching_strides:
+            return
+        for variable, one, other in zip(self.node.outputs, a, b, strict=True):
+            if _strides(one) != _strides(other):
+                if self._choices.require_matching_strides > 1:
+                    raise BadThunkOutput(variable, f"{first} (strides)", one, f"{second} (strides)", other)
+                if not self._warned:
+                    self._warned = True
+                    warnings.warn(
+                        f"{describe_node(self.node)}: strides of results differ: {first} {_strides(one)}, "
+                        f"{second} {_strides(other)}",
+                        stacklevel=2,
+                    )
+
+    def _try_memory(
+        self, way: Implementation, first: str, reference: Sequence[Any], results: Sequence[Any], inputs: Sequence[Any]
+    ) -> None:
+        for name, buffers in self._memory(results):
+            label = f"{way.name} into {name} memory"
+            self._compare(first, reference, label, self._run(way, label, inputs, buffers), inputs)
+
+    def _memory(self, results: Sequence[Any]) -> Iterator[tuple[str, Buffers]]:
+        for layout in self._choices.layouts:
+            if layout == "previous":
+                yield layout, [clone(value) for value in results]
+            elif layout == "initial":
+                if self._initial is not None:
+                    yield layout, [clone(value) for value in self._initial]
+            else:
+                yield from buffers_for(layout, results, self._choices.strided_ndim)
+
+
+def clone(value: Any) -> Any:
+    """Return a copy of a value; an array keeps the order of its strides, their signs, and overlaps none."""
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        if not value.ndim:
+            return value.copy()
+        flips = tuple(slice(None, None, -1) if step < 0 else slice(None) for step in value.strides)
+        return np.array(value[flips], order="K", subok=True)[flips]
+    return copy.deepcopy(value)
+
+
+def same(kind: Any, a: Any, b: Any) -> bool:
+    """Tell whether two values are equal, bit for bit where they are arrays."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and not a.dtype.hasobject:
+        return a.dtype == b.dtype and a.shape == b.shape and bool(a.tobytes() == b.tobytes())
+    return bool(kind.values_eq(a, b))
+
+
+def approximately(kind: Any, a: Any, b: Any) -> bool:
+    """Tell whether two values are equal up to rounding, as their type says."""
+    return bool(kind.values_eq_approx(a, b))
+
+
+def is_finite(value: Any) -> bool:
+    """Tell whether a value has no NaN and no infinity; what is not made of floats has none."""
+    array = value if isinstance(value, (np.ndarray, np.generic)) else getattr(value, "data", None)
+    if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind not in "fc":
+        return True
+    return bool(np.isfinite(array).all())
+
+
+def _strides(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return None
+    # The step along an axis of length 1 means nothing.
+    return tuple(step for step, n in zip(value.strides, value.shape, strict=True) if n != 1) if value.size else ()
