@@ -28,8 +28,10 @@ class TestFormulas(unittest.TestCase):
             (x[0], "x[0]"),
             (x[1:3, ::2], "x[1:3, ::2]"),
             (x[n:, n], "x[n:, n]"),
-            (tt.set_subtensor(x[n], 0), "set_subtensor(x[n], TensorConstant{0})"),
-            (tt.inc_subtensor(v[:3], 1), "inc_subtensor(v[:3], TensorConstant{1})"),
+            (tt.set_subtensor(x[n], 0), "set_subtensor(x[n], TensorConstant{0.0})"),
+            (tt.inc_subtensor(v[:3], 1), "inc_subtensor(v[:3], TensorConstant{1.0})"),
+            (x[tt.lvector("i"), None, 1:], "x[i, None, 1:]"),
+            (tt.inc_subtensor(x[tt.gt(x, 0)], v), "inc_subtensor(x[gt(x, TensorConstant{0})], v)"),
             (tt.dvector(), "<TensorType(float64, vector)>"),
         ]
         for variable, text in cases:

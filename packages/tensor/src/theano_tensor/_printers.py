@@ -19,7 +19,8 @@ from theano_graph import (
 from theano_linker_c import scalar
 
 from .elemwise import DimShuffle, Elemwise
-from .indexing import SYMBOL, IncSubtensor, Slice, Subtensor
+from .indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor
+from .indexing.entries import NEWAXIS, SYMBOL
 from .linear import Dot
 from .shape import Rebroadcast
 
@@ -97,7 +98,7 @@ def _index(op: Op, numbers: list[Variable]) -> list[Fragment]:
         if i:
             pieces.append(", ")
         if not isinstance(entry, Slice):
-            pieces.append(Operand(next(remaining)) if entry is SYMBOL else str(entry))
+            pieces.append(Operand(next(remaining)) if entry is SYMBOL else "None" if entry is NEWAXIS else str(entry))
             continue
         bounds = (entry.start, entry.stop) if entry.step is None else (entry.start, entry.stop, entry.step)
         for j, bound in enumerate(bounds):
@@ -132,8 +133,10 @@ def _register() -> None:
     pprint.assign(DimShuffle, _DimShufflePrinter())
     pprint.assign(Rebroadcast, TransparentPrinter())
     pprint.assign(Dot, OperatorPrinter("\\dot", _PRODUCT))
-    pprint.assign(Subtensor, _SubtensorPrinter())
-    pprint.assign(IncSubtensor, _IncSubtensorPrinter())
+    for read in (Subtensor, AdvancedSubtensor):
+        pprint.assign(read, _SubtensorPrinter())
+    for write in (IncSubtensor, AdvancedIncSubtensor):
+        pprint.assign(write, _IncSubtensorPrinter())
 
 
 _register()

@@ -81,7 +81,7 @@ class TestAnyIndex(unittest.TestCase):
     @given(cases(("float64", "int32", "float32", "complex64")), st.booleans(), st.booleans())
     def test_writing(self, case: Case, replace: bool, whole: bool) -> None:
         part = _expected(case)
-        given_part = part if isinstance(part, Exception) else np.asarray(part + 100) if whole else np.asarray(100)
+        given_part: Any = part if isinstance(part, Exception) else np.asarray(part + 100) if whole else np.asarray(100)
 
         def build() -> Any:
             x, index, inputs, values = case.symbolic()

@@ -36,7 +36,7 @@ from theano_linker_c import (
     function_dump as function_dump,
     shared as shared,
 )
-from theano_tensor import dot as dot
+from theano_tensor import dot as dot, sparse_grad as sparse_grad
 from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
 
 from . import (

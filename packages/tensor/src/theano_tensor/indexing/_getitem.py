@@ -39,7 +39,7 @@ def getitem(x: Any, index: Any) -> TensorVariable:
     length = _length(variable, parsed.entries)
     if length is not None:
         result = length
-    elif parsed.entries:
+    elif parsed.entries or parsed.new_axes is None:  # all of it too, so that it can be replaced
         result = Subtensor(parsed.entries)(variable, *parsed.inputs)
     else:
         result = variable
@@ -51,7 +51,7 @@ def _length(variable: TensorVariable, entries: Entries) -> TensorVariable | None
     owner = variable.owner
     if owner is None or not isinstance(owner.op, ShapeOf) or len(entries) != 1 or not isinstance(entries[0], int):
         return None
-    ndim = owner.inputs[0].type.ndim
+    ndim = getattr(owner.inputs[0].type, "ndim", 0)
     return shape_i(owner.inputs[0], entries[0] % ndim) if -ndim <= entries[0] < ndim else None
 
 

@@ -27,6 +27,7 @@ from ._registry import rule
 Found = list[Variable] | None
 FULL = slice(None)
 ONLY_RUN = ("fast_run",)
+BOTH = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
 def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
@@ -73,7 +74,12 @@ def _is_length(bound: Any, x: Variable, axis: int) -> bool:
     return owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x
 
 
-@rule(Subtensor, tags=("fast_run", "fast_compile", "local_useless_slice"), key="local_useless_subtensor")
+@rule(
+    Subtensor,
+    phases=BOTH,
+    tags=("fast_run", "fast_compile", "local_useless_slice"),
+    key="local_useless_subtensor",
+)
 def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
     x, index = node.inputs[0], index_of(node)
@@ -89,7 +95,7 @@ def _if_it_fits(node: Apply, new: Variable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Subtensor, key="local_subtensor_merge")
+@rule(Subtensor, phases=BOTH, key="local_subtensor_merge")
 def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x[a:][b:] -> x[a+b:]``, where that is known to be the same for tensors of all lengths."""
     inner = node.inputs[0].owner

@@ -14,12 +14,19 @@ from .var import (
 
 # isort: split
 from theano_tensor import (
+    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor as AdvancedIncSubtensor,
+    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+    AdvancedSubtensor as AdvancedSubtensor,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
     All as All,
     Alloc as Alloc,
     Any as Any,
     ARange as ARange,
     ArgMax as ArgMax,
     ArgMin as ArgMin,
+    Choose as Choose,
     DimShuffle as DimShuffle,
     DisconnectedInputError as DisconnectedInputError,
     DisconnectedType as DisconnectedType,
@@ -34,6 +41,7 @@ from theano_tensor import (
     MakeVector as MakeVector,
     Max as Max,
     Min as Min,
+    Nonzero as Nonzero,
     NotScalarConstantError as NotScalarConstantError,
     NullType as NullType,
     Prod as Prod,
@@ -100,11 +108,13 @@ from theano_tensor import (
     ccol as ccol,
     ccols as ccols,
     ceil as ceil,
+    choose as choose,
     clip as clip,
     cmatrices as cmatrices,
     cmatrix as cmatrix,
     col as col,
     cols as cols,
+    compress as compress,
     concatenate as concatenate,
     conj as conj,
     consider_constant as consider_constant,
@@ -159,6 +169,7 @@ from theano_tensor import (
     fcol as fcol,
     fcols as fcols,
     fill as fill,
+    flatnonzero as flatnonzero,
     flatten as flatten,
     floor as floor,
     floor_div as floor_div,
@@ -264,6 +275,8 @@ from theano_tensor import (
     mul as mul,
     neg as neg,
     neq as neq,
+    nonzero as nonzero,
+    nonzero_values as nonzero_values,
     norm as norm,
     ones as ones,
     ones_like as ones_like,
@@ -295,6 +308,7 @@ from theano_tensor import (
     sinh as sinh,
     size as size,
     softplus as softplus,
+    sparse_grad as sparse_grad,
     specify_shape as specify_shape,
     split as split,
     sqr as sqr,
@@ -308,6 +322,7 @@ from theano_tensor import (
     sum as sum,
     swapaxes as swapaxes,
     switch as switch,
+    take as take,
     tan as tan,
     tanh as tanh,
     tensor as tensor,
@@ -379,7 +394,7 @@ from theano_tensor import (
 )
 
 from .._lazy import from_testing
-from . import elemwise as elemwise, nnet as nnet, opt as opt, sharedvar as sharedvar
+from . import elemwise as elemwise, nnet as nnet, opt as opt, sharedvar as sharedvar, subtensor as subtensor
 
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad

@@ -1,0 +1,15 @@
+"""Indexing."""
+
+from theano_tensor import (
+    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor as AdvancedIncSubtensor,
+    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+    AdvancedSubtensor as AdvancedSubtensor,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
+    IncSubtensor as IncSubtensor,
+    Subtensor as Subtensor,
+    inc_subtensor as inc_subtensor,
+    set_subtensor as set_subtensor,
+    take as take,
+)
