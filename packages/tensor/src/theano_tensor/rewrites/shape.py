@@ -11,6 +11,7 @@ from theano_graph import Apply, FunctionGraph, Variable, compose, config, descri
 from theano_optimize import Phase, RewriteWarning
 
 from .._convert import constant
+from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
@@ -40,12 +41,16 @@ def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
 def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     """``shape(x)`` as a vector of the lengths of its dimensions."""
     (x,) = node.inputs
+    if not isinstance(x.type, TensorType):
+        return None
     return [MakeVector("int64")(*(shape_i(x, i) for i in range(x.type.ndim)))]
 
 
 @rule(ShapeI, tags=(*ONLY_RUN, "local_shape_to_shape_i"))
 def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
+    if not isinstance(node.inputs[0].type, TensorType):
+        return None
     x, i = cast(TensorVariable, node.inputs[0]), node.op.i
     known = x.type.shape[i]
     if known is not None:

@@ -7,6 +7,12 @@ from ._rebroadcast import (
     patternbroadcast as patternbroadcast,
     unbroadcast as unbroadcast,
 )
+from ._registered import (
+    register_rebroadcast_c_code as register_rebroadcast_c_code,
+    register_shape_c_code as register_shape_c_code,
+    register_shape_i_c_code as register_shape_i_c_code,
+    register_specify_shape_c_code as register_specify_shape_c_code,
+)
 from ._reshape import (
     Reshape as Reshape,
     flatten as flatten,
@@ -47,6 +53,10 @@ __all__ = [
     "flatten",
     "lengths_of",
     "make_vector",
+    "register_rebroadcast_c_code",
+    "register_shape_c_code",
+    "register_shape_i_c_code",
+    "register_specify_shape_c_code",
     "reshape",
     "shape",
     "shape_i",

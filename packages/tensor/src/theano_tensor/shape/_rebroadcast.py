@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
+from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 
 
-class Rebroadcast(Op):
+class Rebroadcast(RebroadcastCode):
     """The input itself, with other dimensions that broadcast.
 
     Parameters
@@ -34,7 +35,9 @@ class Rebroadcast(Op):
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor; ShapeError if an axis does not exist or cannot broadcast."""
-        variable = as_tensor_variable(x)
+        variable = shaped_operand(x, REBROADCAST_CODE)
+        if not isinstance(variable.type, TensorType):
+            return Apply(self, [variable], [variable.type.make_variable()])
         shape = list(variable.type.shape)
         for axis, flag in self.pattern:
             if not 0 <= axis < variable.type.ndim:

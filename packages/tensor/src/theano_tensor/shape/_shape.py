@@ -17,17 +17,27 @@ from .._operators import call, operation
 from .._type import CONVERSIONS, StaticShape, TensorType
 from .._variable import TensorVariable
 from ._lengths import as_length, static_int
+from ._registered import (
+    SHAPE_CODE,
+    SHAPE_I_CODE,
+    SPECIFY_SHAPE_CODE,
+    ShapeCode,
+    ShapeICode,
+    SpecifyShapeCode,
+    is_other,
+    shaped_operand,
+)
 
 
-class ShapeOf(Op):
-    """The shape of a tensor, as a vector of int64."""
+class ShapeOf(ShapeCode):
+    """The shape of a tensor, or of a value of another type that has one, as a vector of int64."""
 
     __props__ = ()
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor."""
-        variable = as_tensor_variable(x)
-        return Apply(self, [variable], [TensorType("int64", (variable.type.ndim,)).make_variable()])
+        variable = shaped_operand(x, SHAPE_CODE)
+        return Apply(self, [variable], [TensorType("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -43,7 +53,7 @@ class ShapeOf(Op):
         return "Shape"
 
 
-class ShapeI(Op):
+class ShapeI(ShapeICode):
     """The length of one dimension, as an int64 scalar.
 
     Parameters
@@ -59,8 +69,8 @@ class ShapeI(Op):
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor; ShapeError if it has no such dimension."""
-        variable = as_tensor_variable(x)
-        if not 0 <= self.i < variable.type.ndim:
+        variable = shaped_operand(x, SHAPE_I_CODE)
+        if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
             raise ShapeError(compose(f"there is no dimension {self.i}", where=[describe(variable)]))
         return Apply(self, [variable], [TensorType("int64", ()).make_variable()])
 
@@ -120,7 +130,7 @@ class MakeVector(Op):
         return f"MakeVector{{dtype={self.dtype!r}}}"
 
 
-class SpecifyShape(Op):
+class SpecifyShape(SpecifyShapeCode):
     """The input itself, with the claim that some of its dimensions have given lengths; checked when it runs.
 
     Parameters
@@ -137,8 +147,10 @@ class SpecifyShape(Op):
 
     def make_node(self, x: Any, *lengths: Any) -> Apply:
         """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
-        variable = as_tensor_variable(x)
+        variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
         given = [as_length(n) for n in lengths]
+        if not isinstance(variable.type, TensorType):
+            return Apply(self, [variable, *given], [variable.type.make_variable()])
         shape: list[int | None] = list(variable.type.shape)
         for axis, n in zip(self.axes, given, strict=True):
             known = static_int(n)
@@ -201,7 +213,7 @@ def _pushforward_specify(node: Apply, tangents: list[Variable | None]) -> list[V
 
 @shape_rule.register(ShapeOf)
 def _shape_of_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    return [(node.inputs[0].type.ndim,)]
+    return [(len(node.inputs[0].type.shape),)]
 
 
 @shape_rule.register(ShapeI)
@@ -241,6 +253,9 @@ def shape(x: Any) -> TensorVariable:
     >>> shape(dmatrix("x")).type
     TensorType(int64, (2,))
     """
+    if is_other(x, SHAPE_CODE):
+        other: TensorVariable = ShapeOf()(x)
+        return other
     variable = as_tensor_variable(x)
     if None not in variable.type.shape:
         return constant(np.asarray(variable.type.shape, dtype="int64"))
@@ -250,6 +265,9 @@ def shape(x: Any) -> TensorVariable:
 
 def shape_i(x: Any, i: int) -> TensorVariable:
     """Length of one dimension, as an int64 scalar; a constant where it is known."""
+    if is_other(x, SHAPE_I_CODE):
+        other: TensorVariable = ShapeI(i)(x)
+        return other
     variable = as_tensor_variable(x)
     known = variable.type.shape[i]
     if known is not None:

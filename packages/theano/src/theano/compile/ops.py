@@ -12,9 +12,14 @@ from theano_linker_c.ops import (
     register_view_op_c_code as register_view_op_c_code,
 )
 from theano_tensor import (
+    Rebroadcast as Rebroadcast,
     ShapeI as Shape_i,
     ShapeOf as Shape,
     SpecifyShape as SpecifyShape,
+    register_rebroadcast_c_code as register_rebroadcast_c_code,
+    register_shape_c_code as register_shape_c_code,
+    register_shape_i_c_code as register_shape_i_c_code,
+    register_specify_shape_c_code as register_specify_shape_c_code,
     shape_i as shape_i,
     specify_shape as specify_shape,
 )
@@ -22,12 +27,17 @@ from theano_tensor import (
 __all__ = [
     "DeepCopyOp",
     "OutputGuard",
+    "Rebroadcast",
     "Shape",
     "Shape_i",
     "SpecifyShape",
     "ViewOp",
     "deep_copy_op",
     "register_deep_copy_op_c_code",
+    "register_rebroadcast_c_code",
+    "register_shape_c_code",
+    "register_shape_i_c_code",
+    "register_specify_shape_c_code",
     "register_view_op_c_code",
     "shape_i",
     "specify_shape",
