@@ -49,7 +49,7 @@ class TestSections(unittest.TestCase):
             for _ in range(5):
                 f(V)
             text = text_of(f.profile)
-            self.assertIn("Function profiling\n==================\n  Message: train\n", text)
+            self.assertIn("Function profiling\n==================\nMessage: train\n", text)
             whole = seconds(text, "Time in 5 calls to Function.__call__")
             parts = ("Time in thunks", "Overhead between thunks", "Overhead of arguments, results and updates")
             self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, places=7)
@@ -61,7 +61,7 @@ class TestSections(unittest.TestCase):
                 "Copying the graph and checks",
             )
             self.assertAlmostEqual(sum(seconds(text, part) for part in parts), whole, places=7)
-            self.assertIn("    Number of Apply nodes: 3\n", text)
+            self.assertIn("  Number of Apply nodes: 3\n", text)
 
     def test_tables(self) -> None:
         x = vector("x")

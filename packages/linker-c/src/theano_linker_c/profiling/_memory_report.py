@@ -38,7 +38,7 @@ def _node_lines(record: MemoryRecord, most: int) -> Iterable[str]:
     rest = rows[len(shown) :]
     left = sum(_bytes(results) for _, results in rest)
     share = 100 * left / max(1, sum(_bytes(results) for _, results in rows))
-    yield f"   ... (remaining {len(rest)} Apply instances: {left} bytes of results, {share:.2f}%)"
+    yield f"  ... (remaining {len(rest)} Apply instances: {left} bytes of results, {share:.2f}%)"
 
 
 def _letters(node: Apply, results: list[Result]) -> str:

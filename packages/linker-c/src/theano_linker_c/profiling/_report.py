@@ -50,27 +50,26 @@ def _global_lines(stats: ProfileStats) -> Iterable[str]:
     calls, call_time = stats.fct_callcount, stats.fct_call_time
     yield "Function profiling"
     yield "=================="
-    yield f"  Message: {stats.message}"
-    yield f"  Time in {calls} calls to Function.__call__: {call_time:e}s"
+    yield f"Message: {stats.message}"
+    yield f"Time in {calls} calls to Function.__call__: {call_time:e}s"
     if calls:
         run_time, thunks = stats.vm_call_time, stats.thunk_time
-        yield f"  Time in Function.fn.__call__: {run_time:e}s ({_share(run_time, call_time)})"
-        yield f"  Time in thunks: {thunks:e}s ({_share(thunks, call_time)})"
+        yield f"Time in Function.fn.__call__: {run_time:e}s ({_share(run_time, call_time)})"
+        yield f"Time in thunks: {thunks:e}s ({_share(thunks, call_time)})"
         between, around = run_time - thunks, call_time - run_time
-        yield f"  Overhead between thunks: {between:e}s ({_share(between, call_time)})"
-        yield f"  Overhead of arguments, results and updates: {around:e}s ({_share(around, call_time)})"
+        yield f"Overhead between thunks: {between:e}s ({_share(between, call_time)})"
+        yield f"Overhead of arguments, results and updates: {around:e}s ({_share(around, call_time)})"
         yield _device_line(stats.records(), thunks)
         if stats.watch_time:
-            yield f"  Time in measuring memory, not in the times above: {stats.watch_time:e}s"
-    yield f"  Total compile time: {stats.compile_time:e}s"
-    yield f"    Number of Apply nodes: {stats.nb_nodes}"
-    yield f"    Theano Optimizer time: {stats.optimizer_time:e}s"
-    yield f"       Theano validate time: {stats.validate_time:e}s"
-    yield f"    Theano Linker time (includes C, CUDA code generation/compiling): {stats.linker_time:e}s"
-    yield f"       Import time {stats.import_time:e}s"
+            yield f"Time in measuring memory, not in the times above: {stats.watch_time:e}s"
+    yield f"Total compile time: {stats.compile_time:e}s"
+    yield f"  Number of Apply nodes: {stats.nb_nodes}"
+    yield f"  Theano Optimizer time: {stats.optimizer_time:e}s"
+    yield f"    Theano validate time: {stats.validate_time:e}s"
+    yield f"  Theano Linker time (includes C, CUDA code generation/compiling): {stats.linker_time:e}s"
+    yield f"    Import time {stats.import_time:e}s"
     rest = stats.compile_time - stats.optimizer_time - stats.linker_time
-    yield f"    Copying the graph and checks: {max(rest, 0.0):e}s"
-    yield ""
+    yield f"  Copying the graph and checks: {max(rest, 0.0):e}s"
     for text, seconds in outside.items():
         yield f"{text} {seconds():e}s"
     yield ""
@@ -82,7 +81,7 @@ def _device_line(records: Iterable[NodeRecord], total: float) -> str:
         rule = device_kind.get(record.node.op)
         spent["cpu" if rule is None else rule(record.node)] += record.seconds
     parts = [f"{seconds:.3f}s({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
-    return f"  Spent {parts[0]}, {parts[1]} and {parts[2]}"
+    return f"Spent {parts[0]}, {parts[1]} and {parts[2]}"
 
 
 def _group_lines(
@@ -112,7 +111,7 @@ def _apply_lines(records: Sequence[NodeRecord], total: float, most: int) -> Iter
     if any(flops):
         header = header.replace("<#call>", "<#call> <Mflops> <Gflops/s>")
     yield "Apply"
-    yield "------"
+    yield "-----"
     yield header
     done = 0.0
     for record, count in zip(records[:most], flops, strict=True):
@@ -154,5 +153,5 @@ def _per_call(item: Group | NodeRecord) -> float:
 
 def _remaining(items: Sequence[Any], plural: str, total: float) -> str:
     seconds = sum(item.seconds for item in items)
-    share = _percent(seconds, total)
-    return f"   ... (remaining {len(items)} {plural} account for {share}({seconds:.2f}s) of the runtime)"
+    share = 100 * seconds / total if total else 0.0
+    return f"  ... (remaining {len(items)} {plural} account for {share:5.2f}%({seconds:.2f}s) of the runtime)"
