@@ -14,6 +14,7 @@ Pearce, Kelly: A dynamic topological sort algorithm for directed acyclic graphs 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from theano_graph import Apply, FunctionGraph, Variable
 
@@ -21,7 +22,7 @@ from ._intervals import Intervals
 from ._order import NodeOrder
 from ._versions import Versions
 
-#: How many nodes are looked at from a node that overwrites something before all readers are listed.
+#: How many readers are listed, and then nodes looked at after the one that overwrites, before all readers are listed.
 PROBE = 16
 
 #: Steps of searches for each node of the graph after which the proofs of reachability are worked out anew.
@@ -131,11 +132,14 @@ class Sequencer:
         return None
 
     def _settle_destroyer(self, fgraph: FunctionGraph, node: Apply, roots: list[Variable]) -> bool:
-        if self._meets_reader(fgraph, node, roots):
-            return False
         label = self._order.label
         here = label(node)
-        late = {r: None for root in roots for r in self._versions.readers(fgraph, root) if label(r) > here}
+        readers = chain.from_iterable(self._versions.readers(fgraph, root) for root in roots)
+        first = list(islice(readers, PROBE))
+        # Where there are many readers, a look at what follows the node is cheaper than a list of all of them.
+        if len(first) == PROBE and self._meets_reader(fgraph, node, roots):
+            return False
+        late = dict.fromkeys(r for r in chain(first, readers) if label(r) > here)
         return not late or self._put_before(fgraph, late, node)
 
     def _meets_reader(self, fgraph: FunctionGraph, node: Apply, roots: list[Variable]) -> bool:
