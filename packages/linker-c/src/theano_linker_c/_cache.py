@@ -23,6 +23,7 @@ _TRIM = 60 * 60
 _TRIM_STORES = 100
 _KEPT_SHARE = 0.8
 _KEPT_FAILURES = 20
+_KEPT_VERIFIED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class KernelCache:
             data = self.folder.read("objects", name)
             if data is None or _object_name(data) != name:
                 return None
+            if len(self._verified) >= _KEPT_VERIFIED:
+                self._verified.clear()
             self._verified[name] = mark
         if now - info.st_atime > _TOUCH:
             _touch(path, now, info.st_mtime)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from theano_linker_c import scalar as sc
+from theano_linker_c.kernels import KernelLibrary
 
-from .cache_support import CacheTestCase
+from .cache_support import CacheTestCase, kernel
 
 _DAY = 24 * 3600
 
@@ -81,6 +83,40 @@ class TestBounds(CacheTestCase):
             os.utime(Path(self.path, "failed", f"{index:02d}.c"), (index, index))
         cache.clean()
         self.assertEqual(self.names("failed"), [f"{index:02d}.c" for index in range(10, 30)])
+
+
+class TestMemory(CacheTestCase):
+    """Machine code that nobody needs any more leaves the process."""
+
+    def mapped(self) -> int:
+        with open("/proc/self/maps", encoding="utf-8") as file:
+            return len({line.split()[-1] for line in file if self.path in line and " r-xp " in line})
+
+    def test_code_goes_with_its_kernels(self) -> None:
+        library = KernelLibrary(kept=2)
+        held = library.build([kernel(sc.exp)], self.options)
+        for op in (sc.neg, sc.sqr, sc.tanh, sc.sqrt):
+            library.build([kernel(op)], self.options)
+        gc.collect()
+        self.assertEqual(self.mapped(), 3)
+        del held
+        gc.collect()
+        self.assertEqual(self.mapped(), 2)
+        library.clear()
+        gc.collect()
+        self.assertEqual(self.mapped(), 0)
+
+    def test_what_was_dropped_is_found_on_disk_again(self) -> None:
+        library = KernelLibrary(kept=1)
+        for op in (sc.exp, sc.neg, sc.exp):
+            library.build([kernel(op)], self.options)
+        self.assertEqual(library.compiler_runs, 2)
+
+    def test_kernels_in_use_are_shared(self) -> None:
+        library = KernelLibrary(kept=1)
+        first = library.build([kernel(sc.exp), kernel(sc.neg)], self.options)
+        again = library.build([kernel(sc.exp), kernel(sc.neg)], self.options)
+        self.assertEqual([a is b for a, b in zip(first, again, strict=True)], [True, True])
 
 
 class TestDamage(CacheTestCase):

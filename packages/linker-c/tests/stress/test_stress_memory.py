@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import unittest
 import weakref
 from collections.abc import Callable
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 from function.function_support import add, fail_if_negative, scalar, vector
 
-from theano_linker_c import In, Mode, eval_cache, function, shared
+from theano_linker_c import In, Mode, eval_cache, function, scalar as sc, shared
 
-from .stress_support import LONG, NATIVE, nadd, nexp, nmul, nsum, resident_bytes
+from .stress_support import LONG, NATIVE, Native, nadd, nexp, nmul, nsum, resident_bytes
 
 CALLS = 1_000_000 if LONG else 30_000
 FUNCTIONS = 500 if LONG else 30
@@ -112,6 +113,23 @@ class TestFunctions(MemoryTestCase):
             f(np.ones(1000))
 
         self.assert_steady(make, FUNCTIONS, slack=(8 if LONG else 4) << 20)
+
+    def test_different_ones(self) -> None:
+        """Each has machine code of its own, which goes with it."""
+        numbers = itertools.count()
+
+        def make() -> None:
+            number = float(next(numbers)) + 0.5
+            x = sc.ScalarType("float64")()
+            y = sc.ScalarType("float64").make_constant(number)
+            scaled = Native(sc.Composite([x], [sc.add(sc.mul(x, y), x)]), lambda v: v * number + v)
+            v = vector("v")
+            self.assertEqual(function([v], scaled(v), mode=NATIVE)(np.ones(2))[1], number + 1)
+
+        # The process keeps the code of the last 256.
+        for _ in range(260 if LONG else 0):
+            make()
+        self.assert_steady(make, FUNCTIONS if LONG else 10)
 
     def test_nothing_is_left_of_a_function(self) -> None:
         x, state = vector("x"), shared(np.zeros(1000), name="state")

@@ -14,6 +14,7 @@ from ._driver import (
 )
 from ._errors import CompileError as CompileError, CompilerWarning as CompilerWarning
 from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
+from ._mapped import MappedCode as MappedCode
 from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
 from ._toolchain import (
     Toolchain as Toolchain,
@@ -28,6 +29,7 @@ __all__ = [
     "CompilerOptions",
     "CompilerRun",
     "CompilerWarning",
+    "MappedCode",
     "Toolchain",
     "available_vector_functions",
     "build_lock",

@@ -22,9 +22,7 @@ class CompilerRun:
     message: str
 
 
-def run_compiler(
-    command: str, arguments: Sequence[str], source: str, output: str, language: str = "c"
-) -> CompilerRun:
+def run_compiler(command: str, arguments: Sequence[str], source: str, output: str, language: str = "c") -> CompilerRun:
     """Compile C text into a shared object at `output`.
 
     Parameters

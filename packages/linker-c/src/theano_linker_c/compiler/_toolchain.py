@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 
 from ._directory import CompileDirectory, digest, remove
 from ._driver import check_room, compile_error, run_compiler
+from ._mapped import MappedCode
 from ._options import CompilerOptions
 
 #: Arguments that generated code relies on: integers wrap, NaN and inf are exact, no rounding differs from Python.
@@ -177,17 +178,17 @@ def _try(path: str, arguments: Sequence[str], vectors: bool, folder: CompileDire
 
 def _look(output: str) -> _Trial:
     try:
-        library = ctypes.CDLL(output)
+        code = MappedCode(output)
     except OSError as error:
         if "failed to map segment" in str(error):
             raise OSError(errno.ENOEXEC, "nothing in it can be run (it is mounted with noexec)", output) from error
         return _Trial(None, str(error))
     try:
         values = (ctypes.c_double * 32)(*([0.5] * 32))
-        library.theano_probe(ctypes.c_int64(32), values)
+        code.library.theano_probe(ctypes.c_int64(32), values)
         if any(abs(value - 1.6487212707001282) > 1e-14 for value in values):
             return _Trial(None, "the probe computes wrong values")
-        version = bytes((ctypes.c_char * 256).in_dll(library, "theano_version"))
+        version = bytes((ctypes.c_char * 256).in_dll(code.library, "theano_version"))
         return _Trial(version.rstrip(b"\0").decode("utf-8", "replace"))
     except (ValueError, AttributeError) as error:
         return _Trial(None, str(error))

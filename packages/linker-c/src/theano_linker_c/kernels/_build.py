@@ -7,8 +7,10 @@ import ctypes
 import os
 import threading
 import warnings
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from theano_graph import compose
@@ -18,6 +20,7 @@ from ..compiler import (
     CompileDirectory,
     CompilerOptions,
     CompilerWarning,
+    MappedCode,
     Toolchain,
     build_lock,
     check_room,
@@ -40,7 +43,7 @@ _T = TypeVar("_T")
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class LoadedKernel:
     """Machine code of a kernel, ready to be called.
 
@@ -52,11 +55,14 @@ class LoadedKernel:
         Address of the function (of a reduction: ``NAME_inner``); 0 for a `Reorder`, which needs no code.
     outer_address : int
         Address of a reduction's ``NAME_outer``, otherwise 0.
+    code : MappedCode or None
+        What the addresses lie in; stays in memory as long as this object.
     """
 
     symbol: str
     address: int
     outer_address: int = 0
+    code: MappedCode | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +78,18 @@ class _Wanted:
 class KernelLibrary:
     """Loaded kernels of the process, and the toolchains that made them.
 
-    Machine code stays mapped as long as the process lives, since programs hold its addresses; the table holds a few
-    integers for each kernel and is emptied by `clear`.
+    Programs keep the kernels that they run; here those that were wanted last are kept too, for the next program.
+
+    Parameters
+    ----------
+    kept : int
+        How many kernels are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = 256) -> None:
         self._lock = threading.RLock()
-        self._loaded: dict[str, LoadedKernel] = {}
+        self._loaded: weakref.WeakValueDictionary[str, LoadedKernel] = weakref.WeakValueDictionary()
+        self._recent: deque[LoadedKernel] = deque(maxlen=kept)
         self._toolchains: dict[CompilerOptions, tuple[CompileDirectory, Toolchain | None]] = {}
         self._caches: dict[CompilerOptions, KernelCache] = {}
         #: Number of compiler runs for kernels since the library was made (probing not counted).
@@ -92,6 +103,7 @@ class KernelLibrary:
         """Forget what is loaded and what is known of compilers."""
         with self._lock:
             self._loaded.clear()
+            self._recent.clear()
             self._toolchains.clear()
             self._caches.clear()
 
@@ -132,34 +144,35 @@ class KernelLibrary:
             return {}
         wanted = {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
         cache = self._caches[options]
-        missing = self._missing(wanted.values(), cache)
+        held: dict[str, LoadedKernel] = {}
+        missing = self._missing(wanted.values(), cache, held)
         if missing:
             with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
                 if waited:
-                    missing = self._missing(missing.values(), cache)
+                    missing = self._missing(missing.values(), cache, held)
                 if missing:
                     found = list(missing.values())
-                    with_room(folder, lambda: self._compile(found, toolchain, cache, options))
-        return {source: self._loaded[item.key] for source, item in wanted.items()}
+                    held.update(with_room(folder, lambda: self._compile(found, toolchain, cache, options)))
+        self._loaded.update(held)
+        self._recent.extend(held.values())
+        return {source: held[item.key] for source, item in wanted.items()}
 
-    def _missing(self, items: Iterable[_Wanted], cache: KernelCache) -> dict[str, _Wanted]:
-        """Load what is on disk; gives the rest."""
-        return {i.key: i for i in items if i.key not in self._loaded and not self._load_cached(cache, i)}
-
-    def _load_cached(self, cache: KernelCache, item: _Wanted) -> bool:
-        path = cache.find(item.key)
-        if path is None:
-            return False
-        try:
-            self._loaded[item.key] = _load(path, item)
-        except (OSError, AttributeError):
-            # A complete file that the loader refuses, or that lacks the symbol, is of no use: make a new one.
-            return False
-        return True
+    def _missing(
+        self, items: Iterable[_Wanted], cache: KernelCache, held: dict[str, LoadedKernel]
+    ) -> dict[str, _Wanted]:
+        """Put what is loaded or on disk into `held`; gives the rest."""
+        missing = {}
+        for item in items:
+            found = self._loaded.get(item.key) or _load_cached(cache, item)
+            if found is None:
+                missing[item.key] = item
+            else:
+                held[item.key] = found
+        return missing
 
     def _compile(
         self, items: Sequence[_Wanted], toolchain: Toolchain, cache: KernelCache, options: CompilerOptions
-    ) -> None:
+    ) -> dict[str, LoadedKernel]:
         text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions)
         output = cache.folder.temporary_file(".so")
         try:
@@ -171,13 +184,14 @@ class KernelLibrary:
             if options.warnings and "warning:" in run.message:
                 warnings.warn(f"compiling kernels: {run.message}", CompilerWarning, stacklevel=8)
             # Loaded before it is published: from then on other processes may remove it at any time.
-            loaded = {item.key: _load(output, item) for item in items}
+            code = MappedCode(output)
+            loaded = {item.key: _find(code, item) for item in items}
             name = os.path.basename(cache.store(output, list(loaded)))
             if options.keep_sources:
                 cache.folder.write(text.encode(), "sources", name.removesuffix(".so") + ".c")
         finally:
             remove(output)
-        self._loaded.update(loaded)
+        return loaded
 
 
 def with_room(folder: CompileDirectory, action: Callable[[], _T]) -> _T:
@@ -207,16 +221,23 @@ def _key(source: KernelSource, toolchain: Toolchain) -> str:
     return digest(file_text([source.render("kernel")], toolchain.vector_functions), toolchain.identity)
 
 
-def _load(path: str, item: _Wanted) -> LoadedKernel:
-    with loading:
-        library = ctypes.CDLL(path)
+def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
+    path = cache.find(item.key)
+    if path is None:
+        return None
+    try:
+        return _find(MappedCode(path), item)
+    except (OSError, AttributeError):
+        # A complete file that the loader refuses, or that lacks the symbol, is of no use: make a new one.
+        return None
 
-    def address(suffix: str) -> int:
-        return ctypes.cast(getattr(library, item.symbol + suffix), ctypes.c_void_p).value or 0
 
+def _find(code: MappedCode, item: _Wanted) -> LoadedKernel:
     if item.source.has_outer:
-        return LoadedKernel(item.symbol, address("_inner"), address("_outer"))
-    return LoadedKernel(item.symbol, address(""))
+        return LoadedKernel(
+            item.symbol, code.address(item.symbol + "_inner"), code.address(item.symbol + "_outer"), code
+        )
+    return LoadedKernel(item.symbol, code.address(item.symbol), code=code)
 
 
 def _warn_no_compiler(options: CompilerOptions) -> None:
