@@ -37,6 +37,7 @@ from theano_optimize import (
     TransformResult,
     constant_folding,
     node_rewriter,
+    profile_report,
 )
 
 
@@ -177,6 +178,9 @@ def collect_equal_factors(fgraph: FunctionGraph, node: Apply) -> TransformResult
     return [power(x, 2)] if x is y else None
 
 
+# Wildcards for rules that are written as two formulas.
+x, y = NUMBER("x"), NUMBER("y")
+
 CONSTANT = {"pattern": "c", "constraint": is_constant}
 
 RULES = [
@@ -196,8 +200,8 @@ RULES = [
     PatternRewriter((neg, (neg, "x")), "x", name="neg_of_neg"),
     PatternRewriter((add, "x", (neg, "y")), (sub, "x", "y"), name="add_of_neg"),
     PatternRewriter((sub, (add, "x", "y"), "y"), "x", name="sub_of_sum"),
-    PatternRewriter((mul, (exp, "x"), (exp, "y")), (exp, (add, "x", "y")), name="product_of_exp"),
-    PatternRewriter((log, (exp, "x")), "x", name="log_of_exp", exactness="stabilizing"),
+    PatternRewriter.from_expressions(mul(exp(x), exp(y)), exp(add(x, y)), [x, y], name="product_of_exp"),
+    PatternRewriter.from_expressions(log(exp(x)), x, [x], name="log_of_exp", exactness="stabilizing"),
     PatternRewriter(
         (add, (add, "x", CONSTANT), "y"),
         (add, (add, "x", "y"), "c"),
@@ -227,7 +231,9 @@ def build_database() -> SequenceDatabase:
     return database
 
 
-def simplify(formula: str, *tags: str, trace: RewriteTrace | None = None) -> str:
+def simplify(
+    formula: str, *tags: str, trace: RewriteTrace | None = None, report: Callable[[str], object] | None = None
+) -> str:
     """Return a simpler text for a formula.
 
     Parameters
@@ -236,6 +242,9 @@ def simplify(formula: str, *tags: str, trace: RewriteTrace | None = None) -> str
     *tags : str
         Further tags of rules: "fast" for rules that hold almost everywhere, "-name" to leave one out.
     trace : RewriteTrace, optional
+        Where to record what fires.
+    report : callable, optional
+        Called with the report on what took how long.
 
     Raises
     ------
@@ -249,7 +258,9 @@ def simplify(formula: str, *tags: str, trace: RewriteTrace | None = None) -> str
     """
     variables, expression = read(formula)
     fgraph = FunctionGraph(list(variables.values()), [expression])
-    build_database().query("simplify", *tags).rewrite(fgraph, trace=trace)
+    profile = build_database().query("simplify", *tags).rewrite(fgraph, trace=trace, details=report is not None)
+    if report is not None:
+        report(profile_report(profile))
     return write(fgraph.outputs[0])
 
 
@@ -260,11 +271,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fast", action="store_true", help="use rules that hold almost everywhere, too")
     parser.add_argument("--without", metavar="RULE", action="append", default=[], help="leave a rule out")
     parser.add_argument("--trace", action="store_true", help="print each rewrite")
+    parser.add_argument("--profile", action="store_true", help="print what took how long")
     options = parser.parse_args(arguments)
     trace = RewriteTrace(stream=sys.stdout) if options.trace else None
     tags = ["fast"] * options.fast + [f"-{name}" for name in options.without]
     try:
-        print(simplify(options.formula, *tags, trace=trace))
+        print(simplify(options.formula, *tags, trace=trace, report=print if options.profile else None))
     except FormulaError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

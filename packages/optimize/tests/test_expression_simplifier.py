@@ -106,6 +106,13 @@ class TestCommandLine(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertRegex(out, r"formulas/rules/mul_of_one \(\d+ us\)")
 
+    def test_a_profile(self) -> None:
+        status, out, _ = run("x * 1", "--profile")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"(?m)^SeqOptimizer  formulas  time \d\.\d{3}s for 1/0 nodes before/after optimization$")
+        self.assertRegex(out, r"(?m)^    \d\.\d{3}s - 1 - 0 - mul_of_one$")
+        self.assertTrue(out.endswith("\nx\n"))
+
     def test_an_error(self) -> None:
         status, out, err = run("x *")
         self.assertEqual((status, out), (2, ""))
