@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import unittest
 from typing import Any
 
@@ -114,6 +115,13 @@ class Inner(RealOp):
 
 
 class TestGraphsInsideOps(unittest.TestCase):
+    def test_a_merged_graph_can_be_pickled(self) -> None:
+        x, z = real("x"), real("z")
+        op = Inner([x], [add(neg(x), neg(x))])
+        fgraph = pickle.loads(pickle.dumps(merged([z], op(z))))
+        self.assertEqual(ops_of(fgraph.outputs[0].owner.op.fgraph), ["Neg", "Add"])
+        self.assertEqual(MergeRewriter().rewrite(fgraph).changes, 0)
+
     def test_merged_at_any_depth(self) -> None:
         x, y = real("x"), real("y")
         innermost = Inner([y], [add(neg(y), neg(y))])

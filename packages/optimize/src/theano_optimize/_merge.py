@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from typing import Literal
-from weakref import WeakSet
 
 from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
@@ -45,7 +44,7 @@ class MergeTable(Feature):
         self._key_of_constant: dict[Constant, Hashable] = {}
         self._left_constants: dict[Constant, None] = {}
         self._destroyers = 0
-        self._done_inside: WeakSet[FunctionGraph] = WeakSet()
+        self._done_inside: set[FunctionGraph] = set()
 
     # ---- what the graph tells
 
