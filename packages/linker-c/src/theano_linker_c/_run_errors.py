@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, config, describe
 
 from ._error_details import details
-from ._program import Program
+from ._program import Instruction, Program
 
 #: Exceptions whose text is more than their one argument would be shown by changing it.
 _PLAIN_STR = BaseException.__str__
@@ -49,6 +49,27 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     else:
         error.add_note(text)
     return error
+
+
+def annotate_node(error: BaseException, node: Apply, values: Sequence[Any] = ()) -> BaseException:
+    """Add to an exception which node raised it, as :func:`annotate` does for an instruction.
+
+    Parameters
+    ----------
+    error : BaseException
+    node : Apply
+    values : sequence
+        The values of its inputs, if they are known.
+
+    Returns
+    -------
+    BaseException
+        `error` itself.
+    """
+    count = len(node.inputs)
+    alone = Instruction(node, tuple(range(count)), tuple(range(count, count + len(node.outputs))), ())
+    operands = list(values) if len(values) == count else [None] * count
+    return annotate(error, Program((alone,), count + len(node.outputs), (), (), (), (), ()), 0, operands)
 
 
 def misfit(node: Apply, values: Sequence[Any]) -> BaseException:

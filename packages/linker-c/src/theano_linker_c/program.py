@@ -18,7 +18,7 @@ from ._program import (
     ProgramInput as ProgramInput,
     array_spec_of as array_spec_of,
 )
-from ._run_errors import annotate as annotate
+from ._run_errors import annotate as annotate, annotate_node as annotate_node
 from ._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
 from ._thunks import MachineView as MachineView, Thunk as Thunk
 
@@ -38,6 +38,7 @@ __all__ = [
     "Schedule",
     "Thunk",
     "annotate",
+    "annotate_node",
     "array_spec_of",
     "lazy_form",
     "lower",

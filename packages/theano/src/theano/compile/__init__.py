@@ -1,12 +1,17 @@
 """Compiling graphs into functions."""
 
 from . import (
+    debugmode as debugmode,
     function_module as function_module,
     io as io,
     mode as mode,
+    monitormode as monitormode,
+    nanguardmode as nanguardmode,
     ops as ops,
+    profiling as profiling,
     sharedvalue as sharedvalue,
 )
+from .debugmode import DebugMode as DebugMode
 
 # The module `function` stays importable, yet the name `function` in this package is the function: what is imported
 # last wins.
@@ -41,7 +46,10 @@ from .mode import (
     register_mode as register_mode,
     register_optimizer as register_optimizer,
 )
+from .monitormode import MonitorMode as MonitorMode
+from .nanguardmode import NanGuardMode as NanGuardMode
 from .ops import DeepCopyOp as DeepCopyOp, SpecifyShape as SpecifyShape, ViewOp as ViewOp
+from .profiling import ProfileStats as ProfileStats
 from .sharedvalue import (
     SharedVariable as SharedVariable,
     shared as shared,

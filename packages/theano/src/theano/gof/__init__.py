@@ -29,6 +29,7 @@ from theano_linker_c.cop import (
 )
 
 from . import (
+    cc as cc,
     compilelock as compilelock,
     destroyhandler as destroyhandler,
     fg as fg,
@@ -41,6 +42,20 @@ from . import (
     toolbox as toolbox,
     type as type,
     utils as utils,
+    vm as vm,
+)
+from .cc import (
+    CLinker as CLinker,
+    CLinkerType as CLinkerType,
+    DualLinker as DualLinker,
+    OpWiseCLinker as OpWiseCLinker,
+)
+from .link import (
+    Linker as Linker,
+    LocalLinker as LocalLinker,
+    PerformLinker as PerformLinker,
+    WrapLinker as WrapLinker,
+    WrapLinkerMany as WrapLinkerMany,
 )
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization,
@@ -78,3 +93,4 @@ from .optdb import (
     TopoDB as TopoDB,
 )
 from .type import PureType as PureType
+from .vm import VM_Linker as VM_Linker

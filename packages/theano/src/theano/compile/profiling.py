@@ -1,0 +1,3 @@
+"""Profiles of compiled functions."""
+
+from theano_linker_c.profiling import ProfileStats as ProfileStats

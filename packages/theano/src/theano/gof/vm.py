@@ -1,0 +1,3 @@
+"""Linkers of machines that evaluate lazily."""
+
+from theano_linker_c.linkers import VM_Linker as VM_Linker
