@@ -35,6 +35,7 @@ from theano_optimize import (
     RewriterGroup,
     TransformResult,
     WalkRewriter,
+    constant_scalar,
     node_rewriter,
     pattern_of,
 )
@@ -189,6 +190,24 @@ class TestRarerParts(unittest.TestCase):
             (add, (exp, "x"), "y"), "y", tracks=[exp], candidates=lambda n: [c for c, _ in n.outputs[0].clients]
         )
         self.assertEqual(rewritten(rule, exp(real("a"))), "[Exp(a)]")
+
+
+class OneElement:
+    """Looks like an array with one element."""
+
+    size = 1
+
+    def item(self) -> float:
+        return 2.5
+
+
+class TestNumbersOfConstants(unittest.TestCase):
+    def test_what_counts_as_a_number(self) -> None:
+        several = OneElement()
+        several.size = 2
+        for data, number in ((3, 3), (2.5, 2.5), (OneElement(), 2.5), (several, None), ("text", None), (None, None)):
+            with self.subTest(data=data):
+                self.assertEqual(constant_scalar(REAL, data), number)
 
 
 class TestOptions(unittest.TestCase):

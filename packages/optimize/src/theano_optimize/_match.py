@@ -29,8 +29,8 @@ MAX_IDENTITIES = 100
 def constant_scalar(type_: Type, data: Any) -> Any:
     """Return the number that a constant of a type stands for, or None if it stands for no single number.
 
-    Patterns compare numbers with it. Layers with types of their own register a method for them, for instance to let
-    an array that is filled with one value count as this value.
+    Patterns compare numbers with it. Numbers and arrays with one element count; layers with types of their own register
+    a method for them, for instance to let an array that is filled with one value count as this value.
 
     Parameters
     ----------
@@ -51,6 +51,8 @@ def constant_scalar(type_: Type, data: Any) -> Any:
         return data
     if getattr(data, "shape", None) == ():
         return data[()]
+    if getattr(data, "size", None) == 1 and callable(getattr(data, "item", None)):
+        return data.item()
     return None
 
 
