@@ -8,6 +8,7 @@ import io
 import pickle
 import unittest
 from typing import Any
+from unittest import mock
 
 from support import NUMBER, Join, halves, join, names, other
 
@@ -129,6 +130,18 @@ class TestCopies(unittest.TestCase):
             self.assertEqual(again[1].tag.note, ["kept"])
             self.assertIsNot(again[1].tag.note, value.tag.note)
 
+    def test_copies_and_pickles_walk_once(self) -> None:
+        x = names("x")[0]
+        value = x
+        for _ in range(200):
+            value = halves(value)[0]
+        fgraph = FunctionGraph([x], [value])
+        for duplicate in (copy.deepcopy, pickle.dumps):
+            for thing in (value, fgraph):
+                with mock.patch.object(Apply, "get_parents", autospec=True, side_effect=Apply.get_parents) as asked:
+                    duplicate(thing)
+                self.assertLess(asked.call_count, 500)
+
     def test_attributes_are_copied_deeply(self) -> None:
         class Marked(Variable):
             """A variable with attributes of its own."""
@@ -144,6 +157,14 @@ class TestCopies(unittest.TestCase):
         first, second = (join(x) for _ in range(2))
         self.assertIs(first.origin, second.origin)
         self.assertIsNot(first.origin, join(x).origin)
+
+        def make() -> Any:
+            return join(x)
+
+        a = make()
+        b = make()
+        self.assertEqual(a.origin.frames[0], b.origin.frames[0])
+        self.assertEqual(b.origin.frames[1].lineno, a.origin.frames[1].lineno + 1)
 
 
 class TestCallbacks(unittest.TestCase):

@@ -142,7 +142,6 @@ class GraphStore(FeatureHost):
                     self._forget([leaf])
                 case LeafPruned(leaf):
                     self._clients[leaf] = {}
-                    self._left_leaves.discard(leaf)
         if any(isinstance(step, Pruned) for step in steps):
             self._nodes = dict(sorted(self._nodes.items(), key=lambda item: item[1]))
         for v in touched:
