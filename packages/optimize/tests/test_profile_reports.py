@@ -95,6 +95,13 @@ class TestDetails(unittest.TestCase):
         self.assertNotIn("on_import", vars(feature))
         self.assertEqual(str(fgraph), "[Neg(x)]")
 
+    def test_features_that_come_later_count_for_the_whole(self) -> None:
+        attach = FunctionGraphRewriter(lambda fgraph: fgraph.attach_feature(Slow()), "attach")
+        x = real("x")
+        profile = SequenceRewriter([attach, WalkRewriter(twice)]).rewrite(graph([x], log(x)), details=True)
+        assert profile.details is not None
+        self.assertGreater(profile.details.callback_seconds, 1e-5)
+
     def test_the_kind_and_the_place_of_parts(self) -> None:
         profile = pipeline().rewrite(expression())
         self.assertEqual(profile.kind, "SequenceRewriter")

@@ -196,7 +196,9 @@ class GraphRewriter:
         profile.seconds = perf_counter() - start
         profile.nodes_before = before
         profile.nodes_after = len(fgraph.apply_nodes)
-        profile.details = options.details
+        if options.details is not None:
+            profile.details = options.details
+            options.details.cover(profile.parts)
         return profile
 
     def summary_lines(self) -> list[str]:

@@ -72,6 +72,12 @@ class RewriteDetails:
         self.created[rule] = self.created.get(rule, 0) + created
         self.most_nodes = max(self.most_nodes, nodes)
 
+    def cover(self, parts: Iterable[RewriteProfile]) -> None:
+        """Let the times in checks and callbacks be no less than those of `parts`, which may have brought features."""
+        inner = [part.details for part in parts if part.details is not None]
+        self.validate_seconds = max(self.validate_seconds, sum(d.validate_seconds for d in inner))
+        self.callback_seconds = max(self.callback_seconds, sum(d.callback_seconds for d in inner))
+
     def sorted_nodes(self, fgraph: FunctionGraph) -> list[Apply]:
         """Return the nodes of `fgraph` in order; the time counts here and in the current round."""
         start = perf_counter()
