@@ -48,6 +48,20 @@ class TestTypes(unittest.TestCase):
             with self.subTest(index=str(index)):
                 self.assertEqual(x[index].type.shape, shape)
 
+    def test_an_ellipsis_without_dimensions_keeps_arrays_apart(self) -> None:
+        x = T.dtensor3("x")
+        value = np.arange(24.0).reshape(2, 3, 4)
+        for index in (
+            (slice(None), [0, 1], Ellipsis, 0),
+            (slice(None), [0, 1], Ellipsis, [0, 1]),
+            (0, Ellipsis, 1, [0]),
+        ):
+            np.testing.assert_array_equal(run([x], x[index], value), value[index])
+            expected = value.copy()
+            expected[index] += np.arange(2.0).reshape(2, 1) if value[index].ndim == 2 else 1
+            part = np.arange(2.0).reshape(2, 1) if value[index].ndim == 2 else 1.0
+            np.testing.assert_array_equal(run([x], T.inc_subtensor(x[index], part), value), expected)
+
     def test_ops(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")
         table: list[tuple[Variable, type]] = [

@@ -69,11 +69,22 @@ class TestFires(unittest.TestCase):
         np.testing.assert_allclose(found, [-np.log(2), -1000.0])
 
     def test_alloc(self) -> None:
-        self.kept(T.alloc(self.v, self.n, 5)[1:, 2], ["Subtensor", "Elemwise", "Alloc"])
+        five = T.specify_shape(self.v, (5,)) * 1
+        self.assertNotEqual(compiled_ops([self.v, self.n], T.alloc(five, self.n, 5)[1:, 2])[-1], "Subtensor")
         self.kept(T.alloc(1.0, self.n, self.n)[:, 1:][1:], ["Elemwise", "Alloc"])
         self.assertIn("Alloc", compiled_ops([self.v, self.n], T.alloc(self.v, self.n, 5)[self.n]))
         with self.assertRaisesRegex(IndexError, "index 3 is out of bounds"):
             function([self.v, self.n], T.alloc(self.v, self.n, 5)[self.n], mode=FAST_RUN)(np.zeros(5), 3)
+
+    def test_what_is_out_of_range_is_left_for_the_call(self) -> None:
+        empty = T.tensor("float64", shape=(0,), name="empty")
+        call = function([empty, self.n], T.alloc(empty, self.n)[0], mode=FAST_RUN)
+        with self.assertRaisesRegex(IndexError, "index 0 is out of bounds"):
+            call(np.zeros(0), 0)
+
+    def test_alloc_of_what_may_have_length_one(self) -> None:
+        found = function([self.x], T.alloc(self.x[:, :1], 2, 3)[:, 1:], mode=FAST_RUN)(np.ones((2, 3)))
+        np.testing.assert_array_equal(found, np.ones((2, 2)))
 
     def test_vector_of_scalars(self) -> None:
         a, b = T.dscalars("a", "b")

@@ -14,7 +14,8 @@ from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
 from ._advanced_inc import change_of
-from ._parse import parse_index
+from ._layout import layout
+from ._parse import ParsedIndex, parse_index
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import Entries
 
@@ -35,7 +36,7 @@ def getitem(x: Any, index: Any) -> TensorVariable:
     result: TensorVariable
     if parsed.advanced:
         result = advanced_op(parsed.entries, parsed.inputs)(variable, *parsed.inputs)
-        return result
+        return _arrays_first(result, variable, parsed) if parsed.apart else result
     length = _length(variable, parsed.entries)
     if length is not None:
         result = length
@@ -44,6 +45,13 @@ def getitem(x: Any, index: Any) -> TensorVariable:
     else:
         result = variable
     return result if parsed.new_axes is None else dimshuffle(result, parsed.new_axes)
+
+
+def _arrays_first(part: TensorVariable, x: TensorVariable, parsed: ParsedIndex) -> TensorVariable:
+    found = layout(parsed.entries, parsed.inputs, x.type.ndim)
+    before, stop = len(found.before), len(found.before) + found.ndim
+    order = [*range(before, stop), *range(before), *range(stop, part.type.ndim)]
+    return dimshuffle(part, order) if before else part
 
 
 def _length(variable: TensorVariable, entries: Entries) -> TensorVariable | None:

@@ -31,12 +31,15 @@ class ParsedIndex:
         Whether there are arrays or truth values in it. Only then the entries contain NEWAXIS.
     new_axes : tuple of (int or "x"), or None
         Of a basic index: the pattern for dimshuffle afterwards, where newaxis was used.
+    apart : bool
+        Whether an Ellipsis that stands for no dimension stands between arrays: they count as not being neighbours.
     """
 
     entries: Entries
     inputs: tuple[TensorVariable, ...]
     advanced: bool
     new_axes: tuple[int | str, ...] | None
+    apart: bool = False
 
 
 def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
@@ -61,14 +64,22 @@ def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
         raise IndexingError(
             compose("an index can have only one Ellipsis (...)", where=[describe(x)], mend="write `:` for the others")
         )
-    items = _expand(items, x.type.ndim - wanted)
+    missing = x.type.ndim - wanted
+    apart = not missing and any(item is Ellipsis for item in items) and _ellipsis_between(items)
+    items = _expand(items, missing)
     inputs: list[TensorVariable] = []
     entries = [NEWAXIS if item is None else _entry(x, item, inputs) for item in items]
     if any(is_array_index(item) for item in items):
-        return ParsedIndex(_trimmed(entries), tuple(inputs), True, None)
+        return ParsedIndex(_trimmed(entries), tuple(inputs), True, None, apart)
     basic = [entry for entry in entries if entry is not NEWAXIS]
     order = _order(entries, x.type.ndim) if len(basic) < len(entries) else None
     return ParsedIndex(_trimmed(basic), tuple(inputs), False, order)
+
+
+def _ellipsis_between(items: list[Any]) -> bool:
+    place = next(i for i, item in enumerate(items) if item is Ellipsis)
+    arrays = [i for i, item in enumerate(items) if isinstance(item, (int, TensorVariable))]
+    return bool(arrays) and arrays[0] < place < arrays[-1]
 
 
 def is_array_index(item: Any) -> bool:

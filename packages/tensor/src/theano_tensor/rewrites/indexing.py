@@ -5,7 +5,8 @@ Where a rule would change which error is raised, it does not apply: numbers out 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._errors import ShapeError
 from .._variable import TensorVariable
 from ..creation import Alloc
 from ..elemwise import Elemwise
@@ -28,6 +30,19 @@ Found = list[Variable] | None
 FULL = slice(None)
 ONLY_RUN = ("fast_run",)
 BOTH = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+
+
+def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Callable[[FunctionGraph, Apply], Found]:
+    """Leave a node alone where the new form shows that an index cannot fit: that is for the call to say."""
+
+    @wraps(function)
+    def careful(fgraph: FunctionGraph, node: Apply) -> Found:
+        try:
+            return function(fgraph, node)
+        except (IndexError, ShapeError):
+            return None
+
+    return careful
 
 
 def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
@@ -80,6 +95,7 @@ def _is_length(bound: Any, x: Variable, axis: int) -> bool:
     tags=("fast_run", "fast_compile", "local_useless_slice"),
     key="local_useless_subtensor",
 )
+@unless_out_of_range
 def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
     x, index = node.inputs[0], index_of(node)
@@ -96,6 +112,7 @@ def _if_it_fits(node: Apply, new: Variable) -> Found:
 
 
 @rule(Subtensor, phases=BOTH, key="local_subtensor_merge")
+@unless_out_of_range
 def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x[a:][b:] -> x[a+b:]``, where that is known to be the same for tensors of all lengths."""
     inner = node.inputs[0].owner
@@ -150,6 +167,7 @@ def _merged_known(elements: range, outer: Any) -> Any:
 
 
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
+@unless_out_of_range
 def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must be single numbers.
 
@@ -172,6 +190,7 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
+@unless_out_of_range
 def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``alloc(value, n, m)[i:] -> alloc(value, n - i, m)``."""
     inner = node.inputs[0].owner
@@ -185,6 +204,8 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
     for axis, item in enumerate(index):
         stretched = axis < extra or value.type.broadcastable[axis - extra]
+        if item != FULL and not stretched and value.type.shape[axis - extra] is None:
+            return None  # it could turn out to have length 1
         if isinstance(item, slice):
             kept.append(slice_length(lengths[axis], item))
         elif stretched and (whole[axis] is None or not is_static(item)):
@@ -195,6 +216,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Subtensor, key="local_subtensor_make_vector")
+@unless_out_of_range
 def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
     """``make_vector(a, b, c)[1] -> b``, and parts of such vectors are vectors of fewer scalars."""
     inner = node.inputs[0].owner
@@ -211,6 +233,7 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_of_dot")
+@unless_out_of_range
 def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
     whole = node.inputs[0]
@@ -244,6 +267,7 @@ def _covers(part: Variable, value: Variable) -> bool:
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
+@unless_out_of_range
 def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
     """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``."""
     write = node.inputs[0].owner
@@ -265,6 +289,7 @@ def _known_to_fit(node: Apply, y: Variable) -> bool:
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
+@unless_out_of_range
 def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)``.
 
@@ -284,6 +309,7 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
+@unless_out_of_range
 def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
     """A tensor that is replaced or incremented as a whole needs no index; nor does one that is zero before."""
     x, y = cast("list[TensorVariable]", node.inputs[:2])
@@ -295,6 +321,7 @@ def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor_alloc")
+@unless_out_of_range
 def filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)`` where the lengths are known to fit."""
     x, y, *inputs = node.inputs
