@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theano_graph import Apply, Op, Type, Variable
-from theano_linker_c import SharedVariable, register_shared_constructor
+from theano_linker_c import SharedVariable, shared as share_anything
 from theano_linker_c.program import ArraySpec
 
 Array = npt.NDArray[Any]
@@ -207,7 +207,6 @@ def matrix(name: str | None = None, dtype: str = "float64") -> Any:
     return ArrayType(dtype, (None, None))(name)
 
 
-@register_shared_constructor
 def shared_array(
     value: Any,
     name: str | None = None,
@@ -222,3 +221,11 @@ def shared_array(
     array = np.asarray(value) if borrow else np.array(value)
     shape: tuple[int | None, ...] = array.shape if static else (None,) * array.ndim
     return SharedVariable(ArrayType(array.dtype.name, shape), array, name, strict, allow_downcast)
+
+
+def shared(value: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Share arrays as :class:`ArrayType`, whatever constructors other tests have registered, and anything else."""
+    try:
+        return shared_array(value, *arguments, **keywords)
+    except TypeError:
+        return share_anything(value, *arguments, **keywords)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from theano_graph import ConfigError, config
-from theano_linker_c import Mode, function, shared
+from theano_linker_c import Mode, function
 
-from .function_support import add, matrix, mul, pointwise, vector
+from .function_support import add, matrix, mul, pointwise, shared, vector
 
 
 def text_of(call: Any, *args: Any) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from theano_linker_c import ArgumentError, In, Mode, Out, SharedVariable, function, scalar as sc, shared
+from theano_linker_c import ArgumentError, In, Mode, Out, SharedVariable, function, scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 
-from .function_support import Pointwise, add, add_one_in_place, mul, scalar, transpose, vector
+from .function_support import Pointwise, add, add_one_in_place, mul, scalar, shared, transpose, vector
 
 
 def small(dtype: str) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from theano_graph import debugprint, generic
-from theano_linker_c import FAST_COMPILE, Function, In, eval_cache, function, function_dump, shared
+from theano_linker_c import FAST_COMPILE, Function, In, eval_cache, function, function_dump
 
-from .function_support import add, matrix, mul, scalar, transpose, vector
+from .function_support import add, matrix, mul, scalar, shared, transpose, vector
 
 
 def accumulator() -> tuple[Any, Any, Function]:

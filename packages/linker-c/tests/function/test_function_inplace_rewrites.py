@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op
-from theano_linker_c import In, Mode, Out, function, shared
+from theano_linker_c import In, Mode, Out, function
 from theano_linker_c.modes import optdb
 from theano_linker_c.ops import OutputGuard
 from theano_optimize import AddDestroyHandler, InplaceRewriter, SequenceRewriter, WalkRewriter, node_rewriter
 
-from .function_support import ArrayType, add, matrix, transpose
+from .function_support import ArrayType, add, matrix, shared, transpose
 
 
 class Double(Op):

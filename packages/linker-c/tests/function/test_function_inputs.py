@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from theano_graph import MissingInputError, config
-from theano_linker_c import Container, In, Out, UnusedInputError, function, shared
+from theano_linker_c import Container, In, Out, UnusedInputError, function
 
-from .function_support import ArrayType, add, add_one_in_place, constant, matrix, mul, scalar, vector
+from .function_support import ArrayType, add, add_one_in_place, constant, matrix, mul, scalar, shared, vector
 
 
 class TestCalls(unittest.TestCase):

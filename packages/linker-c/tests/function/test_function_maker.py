@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Op, config
-from theano_linker_c import Container, Function, Mode, function, orig_function, shared
+from theano_linker_c import Container, Function, Mode, function, orig_function
 
-from .function_support import POINTWISE, add, mul, scalar, vector
+from .function_support import POINTWISE, add, mul, scalar, shared, vector
 
 
 def ops_of(fn: Function) -> list[Op]:

@@ -7,9 +7,20 @@ import unittest
 import numpy as np
 
 from theano_graph import Constant, FunctionGraph, generic
-from theano_linker_c import DeepCopyOp, Function, In, Out, ViewOp, function, shared
+from theano_linker_c import DeepCopyOp, Function, In, Out, ViewOp, function
 
-from .function_support import add, add_one_in_place, constant, matrix, minmax, mul, shared_array, transpose, vector
+from .function_support import (
+    add,
+    add_one_in_place,
+    constant,
+    matrix,
+    minmax,
+    mul,
+    shared,
+    shared_array,
+    transpose,
+    vector,
+)
 
 
 def n_copies(fn: Function) -> int:

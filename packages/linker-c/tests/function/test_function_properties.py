@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function, shared
+from theano_linker_c import FAST_COMPILE, FAST_RUN, Mode, function
 
-from .function_support import add, add_one_in_place, constant, matrix, mul, transpose
+from .function_support import add, add_one_in_place, constant, matrix, mul, shared, transpose
 
 OPS: tuple[tuple[Any, Any], ...] = (
     (add, lambda a: a + a),

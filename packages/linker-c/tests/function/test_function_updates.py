@@ -15,10 +15,21 @@ from theano_linker_c import (
     constructors,
     function,
     register_shared_constructor,
-    shared,
 )
 
-from .function_support import ArrayType, add, constant, fail_if_negative, matrix, mul, scalar, sub, to_float32, vector
+from .function_support import (
+    ArrayType,
+    add,
+    constant,
+    fail_if_negative,
+    matrix,
+    mul,
+    scalar,
+    shared,
+    sub,
+    to_float32,
+    vector,
+)
 
 
 class TestShared(unittest.TestCase):

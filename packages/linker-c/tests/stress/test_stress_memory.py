@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from function.function_support import add, fail_if_negative, scalar, vector
+from function.function_support import add, fail_if_negative, scalar, shared, vector
 
-from theano_linker_c import In, Mode, eval_cache, function, scalar as sc, shared
+from theano_linker_c import In, Mode, eval_cache, function, scalar as sc
 
 from .stress_support import LONG, NATIVE, Native, nadd, nexp, nmul, nsum, resident_bytes
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from cache.cache_support import start
-from function.function_support import Pointwise, add, scalar, vector
+from function.function_support import Pointwise, add, scalar, shared, vector
 
 from theano_graph import config
-from theano_linker_c import Function, Mode, _runtime, function, shared
+from theano_linker_c import Function, Mode, _runtime, function
 
 from .stress_support import LONG, NATIVE, nadd, nexp, nmul, nsum
 
