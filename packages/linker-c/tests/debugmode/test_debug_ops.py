@@ -124,7 +124,9 @@ class TestBadThunkOutput(unittest.TestCase):
         x, y = vector("x"), vector("y")
         node = WrongKernel(add.scalar_op)(x, y)
         f = debugged([x, y], node)
-        with self.assertRaisesRegex(BadThunkOutput, "(?s)different results.*Elementwise.*made at.*native code") as caught:
+        with self.assertRaisesRegex(
+            BadThunkOutput, "(?s)different results.*Elementwise.*made at.*native code"
+        ) as caught:
             f(V, V + 1)
         error = caught.exception
         self.assertIsInstance(error, DebugModeError)
@@ -191,9 +193,9 @@ class TestBadThunkOutput(unittest.TestCase):
         for layout in ("f_contiguous", "strided"):
             with self.assertRaisesRegex(BadThunkOutput, layout):
                 debugged([x], node, check_preallocated_output=[layout])(value)
-        with config.change_flags(**{"DebugMode.check_preallocated_output": "ALL"}):
-            with self.assertRaises(BadThunkOutput):
-                debugged([x], node)(value)
+        everything = config.change_flags(**{"DebugMode.check_preallocated_output": "ALL"})
+        with everything, self.assertRaises(BadThunkOutput):
+            debugged([x], node)(value)
 
     def test_good_use_of_memory_passes(self) -> None:
         def careful(memory: Any, v: Any) -> Any:
@@ -292,7 +294,8 @@ class TestBadViewMap(unittest.TestCase):
             return v[::-1]
 
         x, y = vector("x"), vector("y")
-        for maps in ({}, {"views": (0,)}, {"destroys": (0,)}):
+        choices: tuple[dict[str, Any], ...] = ({}, {"views": (0,)}, {"destroys": (0,)})
+        for maps in choices:
             with self.assertRaisesRegex(BadViewMap, r"(?s)output 0.*shares memory with inputs \[1\]") as caught:
                 debugged([x, y], Python(turned, **maps)(x, y))(V, V.copy())
             self.assertEqual((caught.exception.output_idx, caught.exception.in_alias_idx), (0, [1]))
@@ -304,11 +307,15 @@ class TestBadViewMap(unittest.TestCase):
 
     def test_declared_and_not_done(self) -> None:
         x = vector("x")
-        for maps in ({"views": (0,)}, {"destroys": (0,)}):
+        choices: tuple[dict[str, Any], ...] = ({"views": (0,)}, {"destroys": (0,)})
+        for maps in choices:
             f = debugged([x], Python(np.sin, **maps)(add(x, x)))
             with self.assertWarnsRegex(UserWarning, "(?s)output 0 lies in the memory of an input.*Python.sin"):
                 f(V)
-            with config.change_flags(**{"DebugMode.warn_input_not_reused": False}), warnings.catch_warnings(action="error"):
+            with (
+                config.change_flags(**{"DebugMode.warn_input_not_reused": False}),
+                warnings.catch_warnings(action="error"),
+            ):
                 debugged([x], Python(np.sin, **maps)(add(x, x)))(V)
 
 

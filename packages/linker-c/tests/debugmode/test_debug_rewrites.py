@@ -48,7 +48,9 @@ class TestBadOptimization(unittest.TestCase):
             f(V, V)
         error = caught.exception
         assert error.old_r.owner is not None and error.new_r.owner is not None
-        self.assertEqual((str(error.old_r.owner.op), str(error.new_r.owner.op)), ("Elementwise{add}", "Elementwise{sub}"))
+        self.assertEqual(
+            (str(error.old_r.owner.op), str(error.new_r.owner.op)), ("Elementwise{add}", "Elementwise{sub}")
+        )
         self.assertEqual((error.old_r_val.tolist(), error.new_r_val.tolist()), ([2, 4, 6], [0, 0, 0]))
         self.assertEqual(getattr(error.reason, "name", error.reason), "add_to_sub")
         self.assertIn("Elementwise{add} [id A]", error.old_graph)
@@ -111,7 +113,9 @@ class TestStochasticOrder(unittest.TestCase):
 
         x, y = vector("x"), vector("y")
         stochastic = DebugMode(FunctionGraphRewriter(shuffle, "shuffle"), stability_patience=3)
-        with self.assertRaisesRegex(StochasticOrder, "(?s)first 0 events are equal.*attempt 0, event 0:.*attempt 1, event 0"):
+        with self.assertRaisesRegex(
+            StochasticOrder, "(?s)first 0 events are equal.*attempt 0, event 0:.*attempt 1, event 0"
+        ):
             function([x, y], [add(x, x), add(y, y)], mode=stochastic)
         once = DebugMode(FunctionGraphRewriter(shuffle, "shuffle"), stability_patience=1)
         f = function([x, y], [add(x, x), add(y, y)], mode=once)

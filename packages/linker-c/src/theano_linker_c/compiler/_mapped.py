@@ -6,6 +6,8 @@ import _ctypes
 import ctypes
 import weakref
 
+from .._stopwatch import loading
+
 _CLOSE = getattr(_ctypes, "dlclose", None) or getattr(_ctypes, "FreeLibrary", None)
 
 
@@ -33,7 +35,8 @@ class MappedCode:
     __slots__ = ("__weakref__", "library")
 
     def __init__(self, path: str) -> None:
-        self.library = ctypes.CDLL(path)
+        with loading:
+            self.library = ctypes.CDLL(path)
         # At the end of the process the system unloads everything, when no code runs any more.
         weakref.finalize(self, _unload, self.library._handle).atexit = False
 

@@ -169,8 +169,8 @@ class BadViewMap(DebugModeError):
             where.append(f"shares memory with inputs {list(in_alias_idx)}")
         if out_alias_idx:
             where.append(f"shares memory with outputs {list(out_alias_idx)}")
-        inputs = list(in_alias_idx) or ["..."]
-        mend = f"return a copy, or declare it: `view_map = {{{output_idx}: {inputs}}}`."
+        inputs = ", ".join(map(str, in_alias_idx)) or "..."
+        mend = f"return a copy, or declare it: `view_map = {{{output_idx}: [{inputs}]}}`."
         super().__init__(
             compose(f"output {output_idx} of an op shares memory without declaring it", where=where, mend=mend), node
         )

@@ -53,7 +53,9 @@ class Implementation:
     takes_memory: bool
 
 
-def implementations(instruction: Instruction, native: Callable[..., Any] | None, choices: Choices) -> list[Implementation]:
+def implementations(
+    instruction: Instruction, native: Callable[..., Any] | None, choices: Choices
+) -> list[Implementation]:
     """Return the ways to compute a node that are to be compared; Python first."""
     node, op = instruction.node, instruction.node.op
     own: Any = getattr(op, "debug_perform", None)
@@ -157,9 +159,8 @@ class NodeCheck:
                 raise BadDestroyMap(self.node, i, before[i], after[i], name)
 
     def _check_aliases(self, values: Sequence[Any], results: Sequence[Any], name: str) -> None:
-        op = self.node.op
         for k, result in enumerate(results):
-            declared = {*op.view_map.get(k, ()), *op.destroy_map.get(k, ())}
+            declared = self._declared(k)
             shares = self.node.outputs[k].type.may_share_memory
             inside = [i for i, value in enumerate(values) if shares(result, value)]
             # One array may be given as several inputs: a declared one of them is enough.
@@ -169,12 +170,16 @@ class NodeCheck:
             others = [
                 j
                 for j, other in enumerate(results)
-                if j != k and shares(result, other) and not declared & {*op.view_map.get(j, ()), *op.destroy_map.get(j, ())}
+                if j != k and shares(result, other) and not declared & self._declared(j)
             ]
             if others:
                 raise BadViewMap(self.node, k, result, out_alias_idx=others, perform=name)
             if self._choices.warn_input_not_reused and declared and not inside:
                 self._warn_not_reused(k, result, name)
+
+    def _declared(self, k: int) -> set[int]:
+        op = self.node.op
+        return {*op.view_map.get(k, ()), *op.destroy_map.get(k, ())}
 
     def _warn_not_reused(self, k: int, result: Any, name: str) -> None:
         if self._warned or not isinstance(result, np.ndarray) or not result.size:

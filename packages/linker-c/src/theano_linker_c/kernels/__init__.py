@@ -40,7 +40,6 @@ from ._indexing import (
     IndexWrite as IndexWrite,
 )
 from ._source import KernelSource as KernelSource, file_text as file_text
-from ._stopwatch import loading as loading
 
 __all__ = [
     "BUILT_IN",
@@ -72,7 +71,6 @@ __all__ = [
     "is_expensive",
     "kernel_source",
     "library",
-    "loading",
     "native_kernel",
     "reduction_seed",
     "with_element",

@@ -16,6 +16,7 @@ from typing import TypeVar
 from theano_graph import compose
 
 from .._cache import KernelCache
+from .._stopwatch import loading
 from ..compiler import (
     CompileDirectory,
     CompilerOptions,
@@ -37,7 +38,6 @@ from ._elementwise import elementwise_source
 from ._position import position_source
 from ._reduction import reduction_source
 from ._source import KernelSource, file_text
-from ._stopwatch import loading
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from theano_graph import Apply, FunctionGraph, config
 from theano_optimize import RewriteProfile
 
-from ..kernels import loading
+from .._stopwatch import loading
 from ..program import Machine, Program
 from . import _flags as _flags
 from ._memory import MemoryRecord

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from theano_graph import Variable, compose, describe
+from theano_linker_c.profiling import Stopwatch, outside
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, ones_for, static_shape, zeros_for
 from ._backward import Edge, backward
@@ -17,6 +18,10 @@ from ._types import DisconnectedType, NullType
 OnDisconnected = Literal["ignore", "warn", "raise"]
 Disconnected = Literal["zero", "None", "Disconnected"]
 OnNull = Literal["raise", "return"]
+
+gradient_time = Stopwatch()
+"""The time spent on gradients; profiles of functions print it."""
+outside["Time in all call to theano.grad()"] = lambda: gradient_time.seconds
 
 
 def grad(
@@ -79,7 +84,8 @@ def grad(
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
     seeds = _seeds(cost, known_grads)
     cuts: set[Edge] = set()
-    found = backward(seeds, variables, constants, cuts)
+    with gradient_time:
+        found = backward(seeds, variables, constants, cuts)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):
         if gradient is None:

@@ -7,24 +7,37 @@ from types import TracebackType
 
 
 class Stopwatch:
-    """Adds up the seconds spent inside ``with`` blocks.
+    """Adds up the seconds spent inside ``with`` blocks; a block inside another one counts once.
 
     Attributes
     ----------
     seconds : float
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with watch, watch:
+    ...     pass
+    >>> watch.seconds < 1
+    True
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._begin = 0.0
+        self._depth = 0
 
     def __enter__(self) -> None:
-        self._begin = perf_counter()
+        if self._depth == 0:
+            self._begin = perf_counter()
+        self._depth += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.seconds += perf_counter() - self._begin
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._begin
 
 
 loading = Stopwatch()
