@@ -40,13 +40,13 @@ class RewriteDetails:
     Attributes
     ----------
     seconds : dict
-        For each rule that was asked, the time spent in it, whether it fired or not.
+        For each rule that was asked, the time spent in it, whether it fired or not, and in its replacements.
     created : dict
         For each rule that fired, the number of nodes that it made.
     rounds : list of RewriteRound
         Of an equilibrium.
-    toposort_seconds, replace_seconds : float
-        Spent in sorting nodes and in replacing variables.
+    toposort_seconds : float
+        Spent in sorting nodes.
     validate_seconds, callback_seconds : float
         Spent in checks by features of the graph, and in all their callbacks; parts included.
     most_nodes : int
@@ -57,7 +57,6 @@ class RewriteDetails:
     created: dict[str, int] = field(default_factory=dict)
     rounds: list[RewriteRound] = field(default_factory=list)
     toposort_seconds: float = 0.0
-    replace_seconds: float = 0.0
     validate_seconds: float = 0.0
     callback_seconds: float = 0.0
     most_nodes: int = 0
@@ -68,7 +67,7 @@ class RewriteDetails:
 
     def replaced(self, rule: str, seconds: float, created: int, nodes: int) -> None:
         """Note that a rule fired: how long the replacement took, the nodes it made and the size of the graph."""
-        self.replace_seconds += seconds
+        self.asked(rule, seconds)
         self.created[rule] = self.created.get(rule, 0) + created
         self.most_nodes = max(self.most_nodes, nodes)
 

@@ -233,7 +233,6 @@ class OpSub(Wrapped):
     """
 
     __module__ = "theano.gof.opt"
-    retains_inputs = True
 
     def __init__(self, op1: Op, op2: Op, transfer_tags: bool = True) -> None:
         super().__init__(SubstituteOp(op1, op2, transfer_tags=transfer_tags))
