@@ -134,6 +134,17 @@ class TestArguments(CacheTestCase):
         KernelLibrary().build([kernel(sc.exp)], options)
         self.assertFalse(os.path.exists(left))
 
+    def test_every_compiler_at_hand(self) -> None:
+        found = [name for name in ("gcc", "g++", "clang", "clang++", "cc") if shutil.which(name)]
+        self.assertNotEqual(found, [])
+        for name in found:
+            options = CompilerOptions(command=name, directory=self.path)
+            library = KernelLibrary()
+            with self.subTest(compiler=name):
+                loaded = library.build([kernel(sc.exp), kernel(sc.tanh)], options)
+                self.assertNotIn(None, loaded)
+                self.assertEqual(library.compiler_runs, 1)
+
     def test_a_compiler_with_a_space_in_its_path(self) -> None:
         folder = os.path.join(os.path.dirname(self.path), "mes outils é")
         os.makedirs(folder)

@@ -36,6 +36,12 @@ class TestMaker(unittest.TestCase):
         self.assertEqual(len(maker.fgraph.outputs), 2)
         self.assertEqual((self.f.unpack_single, self.f.output_keys), (True, None))
 
+    def test_inputs_of_containers(self) -> None:
+        boxes = self.f.inv_finder
+        self.assertEqual([boxes[box] for box in self.f.input_storage], self.f.maker.inputs)
+        self.assertIs(self.f.finder.find("state"), self.state.container)
+        self.assertEqual(self.f.get_shared(), [self.f.maker.inputs[1].variable])
+
     def test_create_makes_another_function_on_the_same_shared_variables(self) -> None:
         twin = self.f.maker.create()
         self.assertEqual([self.f(1.0), twin(1.0), self.f(1.0)], [11.0, 12.0, 13.0])
