@@ -6,7 +6,7 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, NoOutputFromInplace, Variable
 from theano_optimize import (
     DestroyHandler,
     EquilibriumRewriter,
@@ -94,6 +94,20 @@ class TestInplaceRewriter(unittest.TestCase):
         fgraph = FunctionGraph([x], [pure(pure(a), a)], features=[Supervisor([x])], clone=False)
         InplaceRewriter(lambda node: [overwrite], [pure], "one").rewrite(fgraph, trace=trace)
         self.assertEqual(trace.counts(), {"one": 1})
+
+    def test_other_features_may_refuse_as_well(self) -> None:
+        fgraph = chain(4)
+        fgraph.attach_feature(NoOutputFromInplace())
+        InplaceRewriter(in_place, [pure]).rewrite(fgraph)
+        self.assertEqual(kinds(fgraph), ["pure", "overwrite0", "overwrite0", "pure"])
+
+    def test_a_node_that_works_in_place_already(self) -> None:
+        """A form that overwrites more may replace one that overwrites less."""
+        x, y = variables(2)
+        both = Memory("both", destroys=((0, (0, 1)),))
+        fgraph: Any = FunctionGraph([x, y], [overwrite(pure(x), pure(y))], clone=False)
+        InplaceRewriter(lambda node: [both], [overwrite], "more").rewrite(fgraph)
+        self.assertEqual(kinds(fgraph), ["pure", "pure", "both"])
 
     def test_names_and_origins_stay(self) -> None:
         (x,) = variables(1)
