@@ -29,6 +29,26 @@ class Fibby(theano.Op):
         for i in range(2, len(x)):
             y[i] = y[i - 1] * y[i - 2] + x[i]
 
+    def c_code(self, node: Any, name: str, inames: Any, onames: Any, sub: Any) -> str:
+        (x,) = inames
+        (y,) = onames
+        fail = sub["fail"]
+        return f"""
+            Py_XDECREF({y});
+            {y} = (PyArrayObject*)PyArray_FromArray({x}, 0, NPY_ARRAY_ENSURECOPY);
+            if (!{y})
+                {fail};
+            {{  // New scope needed to make compilation work
+                dtype_{y} *y = (dtype_{y}*)PyArray_DATA({y});
+                dtype_{x} *x = (dtype_{x}*)PyArray_DATA({x});
+                for (int i = 2; i < PyArray_DIMS({x})[0]; ++i)
+                    y[i] = y[i-1] * y[i-2] + x[i];
+            }}
+        """
+
+    def c_code_cache_version(self) -> tuple[int, ...]:
+        return (1,)
+
 
 fibby = Fibby()
 
@@ -55,6 +75,9 @@ class TestFibby(unittest.TestCase):
         x = T.dvector()
         f = function([x], fibby(x), mode="FAST_RUN")
         numpy.testing.assert_allclose(f([1, 2, 3, 4]), [1, 2, 5, 14])
+        plain = function([x], fibby(x), mode=theano.Mode("py", "fast_run"))
+        values = numpy.random.default_rng(0).random(5)
+        numpy.testing.assert_allclose(f(values), plain(values))
         topo = f.maker.fgraph.toposort()
         self.assertEqual(len(topo), 1)
         self.assertIsInstance(topo[0].op, Fibby)
