@@ -195,6 +195,13 @@ class Threaded(OpenMPOp):
 
 
 class TestOpenMP(BuildTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # clang comes without OpenMP's library in many places; gcc brings its own.
+        flags = config.change_flags(cxx="gcc")
+        flags.__enter__()
+        self.addCleanup(flags.__exit__, None, None, None)
+
     def first(self, op: OpenMPOp) -> float:
         x = vector("x")
         result = function([x], op(x))(np.zeros(1000))
