@@ -149,6 +149,15 @@ class TensorOperators:
         result: TensorVariable = call("getitem", self, index)
         return result
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            compose(
+                f"{type(self).__name__!r} object does not support item assignment: an expression does not change",
+                where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                mend="make a new one: y = T.set_subtensor(x[index], value), or T.inc_subtensor for +=",
+            )
+        )
+
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> TensorVariable:
         """See :func:`theano_tensor.take`."""
         result: TensorVariable = call("take", self, indices, axis=axis, mode=mode)

@@ -131,6 +131,11 @@ class TestErrors(unittest.TestCase):
         found = run([x, col], T.inc_subtensor(x[[0, 1]], col), np.zeros((3, 2)), np.ones((2, 1)))
         np.testing.assert_array_equal(found, [[1, 1], [1, 1], [0, 0]])
 
+    def test_assignment(self) -> None:
+        x: Any = T.dvector("x")
+        with self.assertRaisesRegex(TypeError, "does not support item assignment(.|\n)*`x`(.|\n)*set_subtensor"):
+            x[0] = 1.0
+
     def test_parts_that_do_not_fit(self) -> None:
         x, i = T.tensor("float32", shape=(4, 3), name="x"), T.lvector("i")
         with self.assertRaisesRegex(TypeError, "float64 cannot be put into a tensor of float32(.|\n)*T.cast"):
