@@ -20,8 +20,14 @@ PEERS = ("jax>=0.4.35", "pytensor>=2.26")
 
 
 def python_of(session: nox.Session) -> str:
-    """Return the interpreter of a session."""
-    return shutil.which("python", path=session.bin) or sys.executable
+    """Return the interpreter of a session.
+
+    Never another one: what is installed for a session replaces all that an environment holds.
+    """
+    found = shutil.which("python", path=session.bin)
+    if found is None:
+        session.error(f"the session's environment has no interpreter ({session.bin}); remove it and start again")
+    return found
 
 
 def install_layer(session: nox.Session, layer: str, python: str, *options: str) -> None:
