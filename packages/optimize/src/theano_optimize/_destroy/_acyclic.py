@@ -48,7 +48,8 @@ class Sequencer:
 
     Parameters
     ----------
-    fgraph : FunctionGraph
+    nodes : iterable of Apply
+        All nodes of the graph, in topological order.
     versions : Versions
         Of the same graph, kept up to date by somebody else.
 
@@ -58,7 +59,7 @@ class Sequencer:
         Nodes whose place may be wrong; the owner of the object clears it.
     """
 
-    def __init__(self, fgraph: FunctionGraph, nodes: Iterable[Apply], versions: Versions) -> None:
+    def __init__(self, nodes: Iterable[Apply], versions: Versions) -> None:
         self._versions = versions
         self._order = NodeOrder(nodes)
         self._intervals = Intervals()

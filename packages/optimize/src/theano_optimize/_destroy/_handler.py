@@ -292,7 +292,7 @@ class DestroyHandler(Feature):
                     self._odd_views[node] = None
             for output in fgraph.outputs:
                 versions.add_output(output)
-            sequencer = Sequencer(fgraph, nodes, versions)
+            sequencer = Sequencer(nodes, versions)
             sequencer.unchecked.update(versions.destroyers)
             self._versions, self._sequencer = versions, sequencer
         return self._versions, self._sequencer
