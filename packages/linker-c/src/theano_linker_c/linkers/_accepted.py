@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from theano_graph import Apply, FunctionGraph, Variable
 
 from .._container import Container
+from .._machine_native import runner_of
+from .._thunks import MachineView, python_runner
 from ..program import HAS_RUNTIME, Hooks, Machine, Thunk, lower
 
 if TYPE_CHECKING:
@@ -64,9 +66,19 @@ class AcceptedGraph:
     def make_all(
         self, input_storage: Cells | None = None, output_storage: Cells | None = None
     ) -> tuple[Callable[[], None], list[Container], list[Container], list[Thunk], list[Apply]]:
-        """Return what :meth:`make_thunk` returns, the thunks of the nodes, and the nodes in the same order."""
+        """Return what :meth:`make_thunk` returns, the thunks of the nodes, and the nodes in the same order.
+
+        The thunks work on the storage of the containers.
+        """
         run, machine, inputs, outputs = self._build(input_storage, output_storage, {})
-        return run, inputs, outputs, list(machine.thunks), list(machine.nodes)
+        program = machine.program
+        cells: list[list[Any]] = [[None] for _ in range(program.n_registers)]
+        for register, value in program.constants:
+            cells[register][0] = value
+        for register, cell in (*program.cells, *program.updates):
+            cells[register] = cell
+        runner = runner_of if self.linker.native and HAS_RUNTIME else python_runner
+        return run, inputs, outputs, MachineView(program, runner, cells).thunks, machine.nodes
 
     def make_function(self, unpack_single: bool = True) -> Callable[..., Any]:
         """Return a function from the values of the inputs to those of the outputs.
