@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -17,6 +16,7 @@ from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
 from ._schedule import Schedule
 from ._thunks import MachineView, Thunk, python_runner
+from ._turns import Turns
 
 
 class PythonMachine:
@@ -41,7 +41,7 @@ class PythonMachine:
         self._counters: Counters | None = None
         self._runners = [python_runner(x) for x in program.instructions]
         # Threads take turns where one could store a value between another's reading and storing it.
-        self._turn: AbstractContextManager[Any] = threading.RLock() if program.updates else nullcontext()
+        self._turn: AbstractContextManager[Any] = Turns() if program.updates else nullcontext()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments and return what the function returns."""

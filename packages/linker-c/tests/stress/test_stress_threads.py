@@ -306,18 +306,23 @@ class TestFork(unittest.TestCase):
                 go_on.wait(60)
             return value
 
-        x, state = vector("x"), shared(np.zeros(2), name="state")
-        f = function([x], [], updates={state: add(state, Pointwise("wait", wait)(x))}, mode=NATIVE)
-        other = threading.Thread(target=f, args=(np.ones(2),))
-        other.start()
-        inside.wait(60)
+        for linker in ("cvm", "py"):
+            inside.clear()
+            go_on.clear()
+            x, state = vector("x"), shared(np.zeros(2), name="state")
+            new = add(state, Pointwise("wait", wait)(x))
+            f = function([x], [], updates={state: new}, mode=Mode(linker, None))
+            other = threading.Thread(target=f, args=(np.ones(2),))
+            other.start()
+            inside.wait(60)
 
-        def child() -> bool:
-            f(np.full(2, 5.0))
-            return bool(np.array_equal(state.get_value(), [5, 5]))
+            def child(f: Function = f, state: Any = state) -> bool:
+                f(np.full(2, 5.0))
+                return bool(np.array_equal(state.get_value(), [5, 5]))
 
-        try:
-            self.assertEqual(self.in_child(child), 0)
-        finally:
-            go_on.set()
-            other.join()
+            try:
+                with self.subTest(linker=linker):
+                    self.assertEqual(self.in_child(child), 0)
+            finally:
+                go_on.set()
+                other.join()
