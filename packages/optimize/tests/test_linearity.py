@@ -20,12 +20,13 @@ from arithmetic import (
     mul_one,
     neg,
     neg_of_neg,
+    overwrite,
     real,
     sub,
     total,
 )
 
-from theano_graph import Apply, FunctionGraph
+from theano_graph import Apply, FunctionGraph, Variable
 from theano_optimize import (
     EquilibriumRewriter,
     MergeRewriter,
@@ -154,6 +155,31 @@ class TestManyRules(unittest.TestCase):
             v = Scale(float(i % 10))(v)
         EquilibriumRewriter(others).rewrite(graph([x], v))
         self.assertEqual([rule.calls for rule in others], [6] * 10 + [0] * 70)
+
+
+class CountingGraph(FunctionGraph):
+    """A graph that counts the clients that it lists."""
+
+    listed = 0
+
+    def clients(self, variable: Variable) -> Any:
+        """Return the clients, counted."""
+        found = super().clients(variable)
+        self.listed += len(found)
+        return found
+
+
+class TestMergingBesideOverwriting(unittest.TestCase):
+    def listed(self, twins: int) -> int:
+        x = real("x")
+        total_of_twins = total(*(exp(neg(x)) for _ in range(twins)))
+        fgraph = CountingGraph([x], [total_of_twins, overwrite(exp(exp(x)))], clone=False)
+        MergeRewriter().rewrite(fgraph)
+        self.assertEqual(len(fgraph.apply_nodes), 6)
+        return fgraph.listed
+
+    def test_clients_are_not_listed_again_and_again(self) -> None:
+        self.assertLessEqual(self.listed(400), 4 * self.listed(100) + 100)
 
 
 class TestDeepGraphs(unittest.TestCase):

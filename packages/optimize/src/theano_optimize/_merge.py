@@ -8,13 +8,13 @@ has changed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
-from ._aliasing import is_destroyed
-from ._destroy import find_handler
+from ._destroy import DestroyHandler, find_handler
 from ._graph_rewriter import GraphRewriter, RewriteOptions
 from ._info import RewriteInfo
 from ._text import expression_text
@@ -100,6 +100,17 @@ class MergeTable(Feature):
 
     def merge(self, fgraph: FunctionGraph, profile: RewriteProfile, trace: RewriteTrace | None) -> None:
         """Merge all that came or changed since the last time."""
+        with _overwriting_known(fgraph, bool(self._destroyers)) as handler:
+            self._merge_pending(fgraph, profile, trace, handler)
+        self._drop_left_constants(fgraph)
+
+    def _merge_pending(
+        self,
+        fgraph: FunctionGraph,
+        profile: RewriteProfile,
+        trace: RewriteTrace | None,
+        handler: DestroyHandler | None,
+    ) -> None:
         while self._queue:
             node = self._queue.popleft()
             if node not in self._pending:
@@ -109,8 +120,7 @@ class MergeTable(Feature):
             for variable in list(node.inputs):
                 if isinstance(variable, Constant) and variable not in self._key_of_constant:
                     self._merge_constant(fgraph, variable, profile)
-            self._merge_node(fgraph, node, profile, trace)
-        self._drop_left_constants(fgraph)
+            self._merge_node(fgraph, node, profile, trace, handler)
 
     def _merge_constant(self, fgraph: FunctionGraph, constant: Constant, profile: RewriteProfile) -> None:
         key = (constant.type, constant.signature(), _marks(constant))
@@ -147,7 +157,12 @@ class MergeTable(Feature):
             inside.remove_feature(table)
 
     def _merge_node(
-        self, fgraph: FunctionGraph, node: Apply, profile: RewriteProfile, trace: RewriteTrace | None
+        self,
+        fgraph: FunctionGraph,
+        node: Apply,
+        profile: RewriteProfile,
+        trace: RewriteTrace | None,
+        handler: DestroyHandler | None,
     ) -> None:
         op = node.op
         if op.destroy_map or not getattr(op, "mergeable", True):
@@ -160,7 +175,7 @@ class MergeTable(Feature):
             self._key_of[node] = key
             return
         # Two values of which one is overwritten later have to stay apart.
-        if self._destroyers and _stay_apart(fgraph, node, kept):
+        if handler is not None and _stay_apart(fgraph, handler, node, kept):
             return
         pairs = [(old, new) for old, new in zip(node.outputs, kept.outputs, strict=True) if fgraph.has_clients(old)]
         if trace is not None:
@@ -174,16 +189,30 @@ class MergeTable(Feature):
         profile.count(MERGE_NODES)
 
 
-def _stay_apart(fgraph: FunctionGraph, node: Apply, kept: Apply) -> bool:
-    """Tell whether one of two equal nodes makes a value that is overwritten later while the other's is not."""
-    handler = find_handler(fgraph)
-    if handler is None:
-        return any(is_destroyed(fgraph, output) for output in (*node.outputs, *kept.outputs))
+@contextmanager
+def _overwriting_known(fgraph: FunctionGraph, wanted: bool) -> Iterator[DestroyHandler | None]:
+    """Give the handler of a graph, one for the time being where there is none, or None where nothing is overwritten."""
+    if not wanted:
+        yield None
+        return
+    own = find_handler(fgraph)
+    if own is not None:
+        yield own
+        return
+    temporary = DestroyHandler()
+    fgraph.attach_feature(temporary)
+    try:
+        yield temporary
+    finally:
+        fgraph.remove_feature(temporary)
+
+
+def _stay_apart(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, kept: Apply) -> bool:
+    """Tell whether one of two equal nodes makes a value that is overwritten later."""
     for one, other in zip(node.outputs, kept.outputs, strict=True):
         # Views of the same are overwritten together.
-        if handler.root_of(fgraph, one) is handler.root_of(fgraph, other):
-            continue
-        if handler.has_destroyers(fgraph, (one, other)):
+        same = handler.root_of(fgraph, one) is handler.root_of(fgraph, other)
+        if not same and handler.has_destroyers(fgraph, (one, other)):
             return True
     return False
 
