@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from theano_graph import Generic, MissingRuleError, RuleTable, Type, compose
@@ -137,8 +138,15 @@ def version_of(owner: Any) -> tuple[Any, ...]:
 
 
 def _takes(method: Callable[..., Any], *args: Any) -> bool:
+    """Tell whether a method can be called with so many positional arguments."""
+    function = getattr(method, "__func__", None)
+    return _accepts(method, len(args)) if function is None else _accepts(function, len(args) + 1)
+
+
+@lru_cache(maxsize=1024)
+def _accepts(function: Callable[..., Any], count: int) -> bool:
     try:
-        inspect.signature(method).bind(*args)
+        inspect.signature(function).bind(*(None,) * count)
     except (TypeError, ValueError):
         return False
     return True
