@@ -207,3 +207,57 @@ class TestOwnBuffers(unittest.TestCase):
         np.testing.assert_array_equal(first, table[rows])
         np.testing.assert_array_equal(second, table[:, columns])
         np.testing.assert_array_equal(third, table[rows[:77].reshape(7, 11), columns])
+
+
+class TestLongVectors(unittest.TestCase):
+    """Vectors of indices that are worked out in pieces."""
+
+    def setUp(self) -> None:
+        rng = np.random.default_rng(1)
+        self.rows = rng.integers(-50, 50, 5000)
+        self.part = rng.integers(0, 9, (5000, 3)).astype("float64")
+        self.start = np.zeros((50, 3))
+
+    def test_values_of_all_kinds(self) -> None:
+        for dtype in ("float64", "float32", "int64", "int32", "int8", "complex128", "bool"):
+            part, start = self.part.astype(dtype), self.start.astype(dtype)
+            for column in (np.s_[:], 0, np.s_[::2]):
+                x, y = T.tensor(dtype, shape=(None, None)), T.tensor(dtype, shape=(None,) * part[:, column].ndim)
+                i = T.lvector("i")
+                new = T.inc_subtensor(x[i, column], y) if column == 0 else T.inc_subtensor(x[:, column][i], y)
+                taken, more, put = function([x, y, i], [x[:, column][i], new, T.set_subtensor(x[:, column][i], y)])(
+                    start, part[:, column], self.rows
+                )
+                base = start.copy() if column == 0 else start[:, column].copy()
+                where: Any = (self.rows, 0) if column == 0 else self.rows
+                np.add.at(base, where, part[:, column])
+                np.testing.assert_array_equal(more, base)
+                last = start[:, column].copy()
+                last[self.rows] = part[:, column]
+                np.testing.assert_array_equal(put, last)
+                np.testing.assert_array_equal(taken, start[:, column][self.rows])
+
+    def test_out_of_range_at_the_end(self) -> None:
+        table, i = shared(self.start), T.lvector("i")
+        read = function([i], table[i])
+        write = function([i], [], updates=[(table, T.inc_subtensor(table[i], 1.0))])
+        self.rows[-1] = 50
+        for call in (read, write):
+            with self.assertRaisesRegex(IndexError, "index 50 is out of bounds for axis 0 with size 50"):
+                call(self.rows)
+        np.testing.assert_array_equal(table.get_value(), self.start)
+
+    def test_an_empty_table(self) -> None:
+        x, i = T.dmatrix("x"), T.lvector("i")
+        with self.assertRaisesRegex(IndexError, "out of bounds for axis 0 with size 0"):
+            function([x, i], x[i])(np.zeros((0, 3)), self.rows)
+        self.assertEqual(function([x, i], x[i])(np.zeros((50, 0)), self.rows).shape, (5000, 0))
+
+    def test_updates_in_place(self) -> None:
+        table, i, y = shared(self.start), T.lvector("i"), T.dmatrix("y")
+        call = function([i, y], [], updates=[(table, T.inc_subtensor(table[i], y))])
+        call(self.rows, self.part)
+        call(self.rows, self.part)
+        expected = self.start.copy()
+        np.add.at(expected, self.rows, 2 * self.part)
+        np.testing.assert_array_equal(table.get_value(), expected)

@@ -1,6 +1,13 @@
 /* Indices of tensors: parsing of plans, and what they stand for on given arrays. */
 #include "index.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+/* Vectors of indices of at least this length are worked out in pieces of it, which stay in the fastest cache. */
+#define LONG_VECTOR 2048
+
 void region_free(Region *region) {
     PyMem_Free(region->offsets);
     region->offsets = NULL;
@@ -95,6 +102,7 @@ typedef struct {
     npy_uint64 stretches;
     npy_intp length, stride; /* of the axis */
     npy_intp *owned;
+    PyObject *holder;
 } Source;
 
 static npy_intp count_true(PyArrayObject *mask) { return PyArray_CountNonzero(mask); }
@@ -111,10 +119,14 @@ static int mask_offsets(PyArrayObject *mask, const npy_intp *dims, const npy_int
         return RUN_RAISED;
     }
     const char *data = PyArray_BYTES(mask);
-    for (npy_intp k = 0; k < size; k++) {
-        if (*data && found < count)
-            s->owned[found++] = offset;
-        for (int d = ndim - 1; d >= 0; d--) {
+    npy_intp inner = ndim ? dims[ndim - 1] : 1;
+    npy_intp step = ndim ? PyArray_STRIDES(mask)[ndim - 1] : 0, stride = ndim ? strides[ndim - 1] : 0;
+    for (npy_intp done = 0; done < size; done += inner) {
+        for (npy_intp k = 0; k < inner; k++) { /* without a branch, which nobody could foresee */
+            s->owned[found] = offset + k * stride;
+            found += data[k * step] != 0 && found < count;
+        }
+        for (int d = ndim - 2; d >= 0; d--) {
             data += PyArray_STRIDES(mask)[d];
             offset += strides[d];
             if (++index[d] < dims[d])
@@ -139,6 +151,7 @@ static int source_make(Frame *f, const Instruction *in, const IndexPlan *p, cons
     s->stretches = e->stretches;
     if (e->mask)
         return mask_offsets(array, dims, strides, s);
+    s->holder = (PyObject *)array;
     s->data = PyArray_BYTES(array);
     s->type_num = p->types[e->position];
     s->ndim = PyArray_NDIM(array);
@@ -179,17 +192,18 @@ static int common_index_shape(const Source *sources, int n, Region *region) {
         npy_intp v = *(const type *)data;                                                                              \
         v += v < 0 ? length : 0;                                                                                       \
         bad |= (npy_uintp)v >= (npy_uintp)length;                                                                      \
-        out[i] += v * stride;                                                                                          \
+        out[i] = (fresh ? 0 : out[i]) + v * stride;                                                                    \
     }
 #define ADD_UNSIGNED(type)                                                                                             \
     for (npy_intp i = 0; i < n; i++, data += step) {                                                                   \
         npy_uintp v = (npy_uintp) * (const type *)data;                                                                \
         bad |= v >= (npy_uintp)length;                                                                                 \
-        out[i] += (npy_intp)v * stride;                                                                                \
+        out[i] = (fresh ? 0 : out[i]) + (npy_intp)v * stride;                                                          \
     }
 
-/* Add what n indices of one source contribute; returns whether one is out of range. */
-static int add_offsets(const Source *s, const char *data, npy_intp step, npy_intp n, npy_intp *out) {
+/* Add what n indices of one source contribute, or write it if `fresh`; returns whether one is out of range. */
+static inline __attribute__((always_inline)) int put_offsets(const Source *s, const char *data, npy_intp step,
+                                                             npy_intp n, npy_intp *out, const int fresh) {
     npy_intp length = s->length, stride = s->stride;
     int bad = 0;
     if (s->raw) {
@@ -211,6 +225,10 @@ static int add_offsets(const Source *s, const char *data, npy_intp step, npy_int
     default: bad = 1;
     }
     return bad;
+}
+
+static int add_offsets(const Source *s, const char *data, npy_intp step, npy_intp n, npy_intp *out) {
+    return put_offsets(s, data, step, n, out, 0);
 }
 
 static int source_add(const Source *s, Region *region) {
@@ -235,10 +253,37 @@ static int source_add(const Source *s, Region *region) {
     return bad ? RUN_MISFIT : RUN_DONE;
 }
 
-static int sources_add(const Source *sources, int n, Region *region) {
+/* The offsets of some elements of a long vector of indices. RUN_MISFIT if one is out of range. */
+int region_piece(const Region *region, npy_intp begin, npy_intp n, npy_intp *offsets) {
+    Source s = {.type_num = region->numbers_type, .length = region->length, .stride = region->stride};
+    const char *data = region->numbers + begin * region->numbers_step;
+    return put_offsets(&s, data, region->numbers_step, n, offsets, 1) ? RUN_MISFIT : RUN_DONE;
+}
+
+/* Leave a long vector of indices as it is; with `checked`, look for what is out of range now. */
+static int take_numbers(const Source *s, int checked, Region *region) {
+    npy_intp offsets[LONG_VECTOR];
+    region->numbers = s->data;
+    region->holder = s->holder;
+    region->numbers_type = s->type_num;
+    region->numbers_step = s->strides[0];
+    region->length = s->length;
+    region->stride = s->stride;
+    for (npy_intp begin = 0; checked && begin < region->count; begin += LONG_VECTOR) {
+        npy_intp n = region->count - begin < LONG_VECTOR ? region->count - begin : LONG_VECTOR;
+        if (region_piece(region, begin, n, offsets) != RUN_DONE)
+            return RUN_MISFIT;
+    }
+    return RUN_DONE;
+}
+
+static int sources_add(const Source *sources, int n, int checked, Region *region) {
     int status = common_index_shape(sources, n, region);
     if (status != RUN_DONE)
         return status;
+    if (n == 1 && !sources->raw && sources->ndim == 1 && !sources->stretches && !region->n_before &&
+        region->count >= LONG_VECTOR)
+        return take_numbers(sources, checked, region);
     region->offsets = PyMem_Calloc(region->count + 1, sizeof(npy_intp));
     if (region->offsets == NULL) {
         PyErr_NoMemory();
@@ -284,9 +329,10 @@ static int walk_entries(Frame *f, const Instruction *in, const IndexPlan *p, con
     return status;
 }
 
-/* What the plan stands for on an array of the given shape and strides. RUN_MISFIT: the index does not fit. */
+/* What the plan stands for on an array of the given shape and strides. RUN_MISFIT: the index does not fit. What is out
+ * of range is found now if `checked`, else perhaps only while elements are moved. */
 int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims, const npy_intp *strides,
-                   Region *region) {
+                   int checked, Region *region) {
     Source *sources = NULL;
     int n_sources = 0, status;
     region->start = 0;
@@ -294,13 +340,15 @@ int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const np
     region->index_ndim = p->index_ndim;
     region->count = 1;
     region->offsets = NULL;
+    region->numbers = NULL;
+    region->holder = NULL;
     if (p->advanced && (sources = PyMem_Calloc(p->n_entries, sizeof *sources)) == NULL) {
         PyErr_NoMemory();
         return RUN_RAISED;
     }
     status = walk_entries(f, in, p, dims, strides, region, sources, &n_sources);
     if (p->advanced && status == RUN_DONE)
-        status = sources_add(sources, n_sources, region);
+        status = sources_add(sources, n_sources, checked, region);
     for (int i = 0; i < n_sources; i++)
         PyMem_Free(sources[i].owned);
     PyMem_Free(sources);

@@ -41,11 +41,16 @@ typedef struct {
     int index_ndim;
     npy_intp index_shape[NPY_MAXDIMS];
     npy_intp count;    /* of the index arrays' elements; 1 where there are none */
-    npy_intp *offsets; /* [count], owned; NULL where there are no arrays */
+    npy_intp *offsets; /* [count], owned; NULL where there are no arrays, or where they are worked out in pieces: */
+    const char *numbers; /* a long vector of indices for one axis, or NULL */
+    PyObject *holder;    /* borrowed; the array that holds them */
+    int numbers_type;
+    npy_intp numbers_step, length, stride; /* of the vector in bytes; of the axis */
 } Region;
 
 int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims, const npy_intp *strides,
-                   Region *region);
+                   int checked, Region *region);
+int region_piece(const Region *region, npy_intp begin, npy_intp n, npy_intp *offsets);
 void region_free(Region *region);
 int region_shape(const Region *region, npy_intp *shape);
 IndexPlan *index_plan_parse(Instruction *in, PyObject *payload);

@@ -1,5 +1,6 @@
 /* Elements between an indexed region and a part: copied out, copied in, or added. */
 #include "index.h"
+#include <stdatomic.h>
 
 /* The loops over lines are worth vectorising, which -O2 leaves out where lengths are unknown. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -8,6 +9,8 @@
 
 /* How many rows ahead memory is asked for. */
 #define AHEAD 4
+/* How many indices are worked out at a time. */
+#define PIECE 1024
 
 typedef void (*line_fn)(npy_intp n, char *to, npy_intp to_stride, const char *from, npy_intp from_stride,
                         npy_intp itemsize);
@@ -112,6 +115,7 @@ static line_fn copier(npy_intp itemsize, int packed) {
 typedef struct {
     const Move *move;
     line_fn line;
+    atomic_int misfit; /* an index is out of range */
     int ndim; /* of the block; the last dimension is the line */
     npy_intp shape[2 * NPY_MAXDIMS], own[2 * NPY_MAXDIMS], part[2 * NPY_MAXDIMS];
 } Job;
@@ -165,20 +169,88 @@ static void block_run(const Job *job, char *own, char *part) {
     }
 }
 
-/* Rows from unit `k` to `stop`. Rows of a large table lie far from each other, so they are asked for ahead. */
-static void rows_run(const Job *job, char *own, char *part, npy_intp step, npy_intp k, npy_intp stop) {
-    const npy_intp *offsets = job->move->region->offsets;
+#define EACH_ELEMENT(type, to, from)                                                                                   \
+    for (npy_intp i = 0; i < n; i++, part += step)                                                                     \
+        *(type *)(to) = *(const type *)(from);                                                                         \
+    return 1
+#define ADD_ELEMENT(type)                                                                                              \
+    for (npy_intp i = 0; i < n; i++, part += step)                                                                     \
+        *(type *)(own + offsets[i]) += *(const type *)part;                                                            \
+    return 1
+
+/* Blocks of one element each: the common sizes and types without a call for each. Returns whether it was one. */
+static int elements_run(const Job *job, char *own, char *part, npy_intp step, const npy_intp *offsets, npy_intp n) {
+    const Move *move = job->move;
+    if (job->ndim != 1 || job->shape[0] != 1)
+        return 0;
+    if (move->what == MOVE_ADD) {
+        switch (move->type_num) {
+        case NPY_FLOAT: ADD_ELEMENT(npy_float);
+        case NPY_DOUBLE: ADD_ELEMENT(npy_double);
+        case NPY_INT: ADD_ELEMENT(npy_uint32);
+        case NPY_LONG:
+        case NPY_LONGLONG:
+            if (move->itemsize == 8) {
+                ADD_ELEMENT(npy_uint64);
+            }
+            return 0;
+        default: return 0;
+        }
+    }
+    if (move->itemsize == 8) {
+        if (move->what == MOVE_OUT) {
+            EACH_ELEMENT(npy_uint64, part, own + offsets[i]);
+        }
+        EACH_ELEMENT(npy_uint64, own + offsets[i], part);
+    }
+    if (move->itemsize == 4) {
+        if (move->what == MOVE_OUT) {
+            EACH_ELEMENT(npy_uint32, part, own + offsets[i]);
+        }
+        EACH_ELEMENT(npy_uint32, own + offsets[i], part);
+    }
+    return 0;
+}
+
+/* Blocks of one line each. Rows of a large table lie far from each other, so they are asked for ahead. */
+static void rows_run(const Job *job, char *own, char *part, npy_intp step, const npy_intp *offsets, npy_intp count) {
     npy_intp n = job->shape[0], at = job->own[0], from = job->part[0], itemsize = job->move->itemsize;
     line_fn line = job->line;
     int out = job->move->what == MOVE_OUT;
-    for (; k < stop; k++, part += step) {
+    if (elements_run(job, own, part, step, offsets, count))
+        return;
+    for (npy_intp k = 0; k < count; k++, part += step) {
         char *row = own + offsets[k];
-        if (k + AHEAD < stop) {
+        if (k + AHEAD < count) {
             const char *later = own + offsets[k + AHEAD];
             for (npy_intp byte = 0; byte < n * itemsize && byte < 512; byte += 64)
                 __builtin_prefetch(later + byte);
         }
         line(n, out ? part : row, out ? from : at, out ? row : part, out ? at : from, itemsize);
+    }
+}
+
+static void blocks_run(const Job *job, char *own, char *part, npy_intp step, const npy_intp *offsets, npy_intp n) {
+    if (job->ndim == 1) {
+        rows_run(job, own, part, step, offsets, n);
+        return;
+    }
+    for (npy_intp k = 0; k < n; k++, part += step)
+        block_run(job, own + offsets[k], part);
+}
+
+/* A long vector of indices: the offsets of a piece, then its blocks. */
+static void pieces_run(void *context, int64_t begin, int64_t end) {
+    Job *job = context;
+    const Move *move = job->move;
+    npy_intp offsets[PIECE], step = move->part_strides[0];
+    for (; begin < end; begin += PIECE) {
+        npy_intp n = end - begin < PIECE ? end - begin : PIECE;
+        if (region_piece(move->region, begin, n, offsets) != RUN_DONE) {
+            atomic_store(&job->misfit, 1);
+            return;
+        }
+        blocks_run(job, move->data + move->region->start, move->part + begin * step, step, offsets, n);
     }
 }
 
@@ -199,13 +271,7 @@ static void units_run(void *context, int64_t begin, int64_t end) {
         }
         left -= stop - k;
         if (r->index_ndim == 1) {
-            part += k * index_strides[0];
-            if (job->ndim == 1) {
-                rows_run(job, own, part, index_strides[0], k, stop);
-                continue;
-            }
-            for (; k < stop; k++, part += index_strides[0])
-                block_run(job, own + r->offsets[k], part);
+            blocks_run(job, own, part + k * index_strides[0], index_strides[0], r->offsets + k, stop - k);
             continue;
         }
         for (; k < stop; k++) {
@@ -219,29 +285,9 @@ static void units_run(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Single elements of one vector of indices: the loop over elements is the one over indices. */
-static int elements_run(const Job *job) {
-    const Move *move = job->move;
-    const Region *r = move->region;
-    if (move->what != MOVE_OUT || r->n_before || r->index_ndim != 1 || job->ndim != 1 || job->shape[0] != 1)
-        return 0;
-    const char *own = move->data + r->start;
-    char *part = move->part;
-    npy_intp step = move->part_strides[0];
-    if (move->itemsize == 8)
-        for (npy_intp k = 0; k < r->count; k++, part += step)
-            *(npy_uint64 *)part = *(const npy_uint64 *)(own + r->offsets[k]);
-    else if (move->itemsize == 4)
-        for (npy_intp k = 0; k < r->count; k++, part += step)
-            *(npy_uint32 *)part = *(const npy_uint32 *)(own + r->offsets[k]);
-    else
-        return 0;
-    return 1;
-}
-
 /* Move all elements. Called with the GIL, which is let go for long copies out; what is written into (an array that
- * others may look at as soon as they can run) is written with the GIL held. Returns RUN_RAISED when the handler of a
- * signal raised, which happens in copies out only. */
+ * others may look at as soon as they can run) is written with the GIL held. Copies out may end with RUN_RAISED, when
+ * the handler of a signal raised, or with RUN_MISFIT, for an index out of range. */
 int move_run(const Machine *m, const Move *move) {
     Job job = {.move = move};
     const Region *r = move->region;
@@ -255,11 +301,13 @@ int move_run(const Machine *m, const Move *move) {
     int packed = job.own[last] == move->itemsize && job.part[last] == move->itemsize && job.shape[last] > 1;
     job.line = move->what == MOVE_ADD ? adder(move->type_num) : copier(move->itemsize, packed);
     double work = (double)units * (8.0 + block * (packed ? 0.5 : 2.0));
+    range_fn run = r->numbers != NULL ? pieces_run : units_run;
+    int status = RUN_DONE;
     if (work < WORK_FOR_GIL || move->what != MOVE_OUT) {
-        if (!elements_run(&job))
-            units_run(&job, 0, units);
-        return RUN_DONE;
+        run(&job, 0, units);
+    } else {
+        int64_t grain = units / (8 * threads_get()), least = r->numbers != NULL ? PIECE / 4 : 1;
+        status = run_long(run, &job, units, grain < least ? least : grain, work, m->thread_scale * work_for_threads);
     }
-    int64_t grain = units / (8 * threads_get());
-    return run_long(units_run, &job, units, grain < 1 ? 1 : grain, work, m->thread_scale * work_for_threads);
+    return status == RUN_DONE && atomic_load(&job.misfit) ? RUN_MISFIT : status;
 }

@@ -21,7 +21,7 @@ static int view_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
     if (array == NULL)
         return RUN_RAISED;
-    int status = region_resolve(f, in, p, PyArray_DIMS(array), PyArray_STRIDES(array), &region);
+    int status = region_resolve(f, in, p, PyArray_DIMS(array), PyArray_STRIDES(array), 1, &region);
     if (status != RUN_DONE)
         return status;
     PyArray_Descr *descr = PyArray_DESCR(array);
@@ -46,7 +46,7 @@ static int read_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
     if (array == NULL)
         return RUN_RAISED;
-    int status = region_resolve(f, in, p, PyArray_DIMS(array), PyArray_STRIDES(array), &region);
+    int status = region_resolve(f, in, p, PyArray_DIMS(array), PyArray_STRIDES(array), 0, &region);
     if (status != RUN_DONE)
         return status;
     int ndim = region_shape(&region, shape);
@@ -89,12 +89,14 @@ struct Commit {
     Move move;
     int output;                   /* a register that holds the array, or is empty again */
     PyArrayObject *array, *part; /* owned */
+    PyObject *holder;            /* owned, or NULL: of a long vector of indices */
 };
 
 static void commit_free(Commit *c) {
     region_free(&c->region);
     Py_DECREF(c->array);
     Py_DECREF(c->part);
+    Py_XDECREF(c->holder);
     PyMem_Free(c);
 }
 
@@ -121,6 +123,7 @@ static int defer(Frame *f, const Instruction *in, PyArrayObject *array, PyArrayO
     c->output = in->outputs[0];
     c->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
     c->part = (PyArrayObject *)Py_NewRef((PyObject *)part);
+    c->holder = Py_XNewRef(region->holder);
     region->offsets = NULL;
     while (*end != NULL)
         end = &(*end)->next;
@@ -172,7 +175,7 @@ int commits_run(const Machine *m, Frame *f) {
     if (commits_prepare(m, f) < 0)
         return -1;
     for (Commit *c = f->commits; c != NULL; c = c->next)
-        move_run(m, &c->move);
+        move_run(m, &c->move); /* all indices have been checked */
     commits_drop(f);
     return 0;
 }
@@ -210,7 +213,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     int later = may_defer(p, array, part);
     int ours = !later && p->takes && in->inputs[0] != in->inputs[1] && buffer_is_ours(m, f, in->inputs[0]);
     packed_strides(array, strides);
-    int status = region_resolve(f, in, p, PyArray_DIMS(array), ours ? PyArray_STRIDES(array) : strides, &region);
+    int status = region_resolve(f, in, p, PyArray_DIMS(array), ours ? PyArray_STRIDES(array) : strides, 1, &region);
     if (status != RUN_DONE)
         return status;
     Move move = {.region = &region, .data = PyArray_BYTES(array), .part = PyArray_BYTES(part),
