@@ -124,7 +124,17 @@ class PythonMachine:
             registers[register] = cell[0]
         for register, value in program.constants:
             registers[register] = value
+        self._copy_shared_inputs(registers)
         return registers
+
+    def _copy_shared_inputs(self, registers: list[Any]) -> None:
+        """Copy arrays that may be overwritten and that another register sees too."""
+        for given in self.program.inputs:
+            value = registers[given.register]
+            if given.accepts.overwrite and isinstance(value, np.ndarray):
+                others = (v for r, v in enumerate(registers) if r != given.register and isinstance(v, np.ndarray))
+                if any(np.may_share_memory(value, other) for other in others):
+                    registers[given.register] = value.copy(order="K")
 
     def _run(self, registers: list[Any]) -> None:
         """Run all instructions that a call needs."""

@@ -155,6 +155,21 @@ class TestMutable(unittest.TestCase):
         np.testing.assert_array_equal(f(a), [0, 2, 4])
         np.testing.assert_array_equal(a, [0, 1, 2])
 
+    def test_ops_of_users_overwrite_a_copy_of_what_others_see(self) -> None:
+        state: SharedVariable = shared(np.arange(3.0), borrow=True)
+        for linker in ("cvm", "py"):
+            changed = add_one_in_place(self.x)
+            f = function([In(self.x, mutable=True), self.y], [changed, add(self.y, changed)], accept_inplace=True,
+                         mode=Mode(linker, None))  # fmt: skip
+            a = np.arange(3.0)
+            with self.subTest(linker=linker):
+                np.testing.assert_array_equal(f(a, a)[1], [1, 3, 5])
+                np.testing.assert_array_equal(f(a, a[::-1])[1], [3, 3, 3])
+                np.testing.assert_array_equal(a, [0, 1, 2])
+                g = function([In(self.x, mutable=True)], [changed, state], accept_inplace=True, mode=Mode(linker, None))
+                g(state.get_value(borrow=True))
+                np.testing.assert_array_equal(state.get_value(), [0, 1, 2])
+
     def test_ops_of_users_overwrite_it_in_place(self) -> None:
         f = function([In(self.x, mutable=True)], add_one_in_place(self.x), accept_inplace=True)
         a = np.arange(3.0)

@@ -128,20 +128,26 @@ static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
     return 0;
 }
 
-/* Mark the arrays that the caller lets us overwrite. Called when all inputs are in their registers: what overlaps with
- * another of them, with a shared value or with a constant stays as it is. */
-void offer_inputs(const Machine *m, Frame *f) {
+/* Mark the arrays that the caller lets us overwrite. Called when all inputs are in their registers. One that overlaps
+ * with another of them, with a shared value or with a constant gives way to a copy, since overwriting it would change
+ * what others read. Returns 0, or -1 with an exception. */
+int offer_inputs(const Machine *m, Frame *f) {
     for (int i = 0; i < m->n_inputs; i++) {
         int reg = m->inputs[i].reg;
-        PyObject *value = f->registers[reg];
-        if (!m->inputs[i].overwrite || !PyArray_CheckExact(value))
+        PyArrayObject *array = (PyArrayObject *)f->registers[reg];
+        if (!m->inputs[i].overwrite || !PyArray_CheckExact(array))
             continue;
-        PyArrayObject *array = (PyArrayObject *)value;
-        int flags = PyArray_FLAGS(array);
-        if (PyArray_ISBEHAVED(array) && (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) &&
-            !seen_elsewhere(m, f, reg))
+        if (seen_elsewhere(m, f, reg)) {
+            PyObject *copy = PyArray_NewCopy(array, NPY_KEEPORDER);
+            if (copy == NULL)
+                return -1;
+            frame_set(f, reg, copy);
+        } else if (PyArray_ISBEHAVED(array) &&
+                   (PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))) {
             f->home[reg] = OFFERED;
+        }
     }
+    return 0;
 }
 
 /* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */

@@ -216,8 +216,8 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
         if (accept_input(m, f, i, values[i]) < 0)
             goto done;
     if (read_cells(m, f) == 0) {
-        if (m->n_overwrite > 0)
-            offer_inputs(m, f);
+        if (m->n_overwrite > 0 && offer_inputs(m, f) < 0)
+            goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
 done:

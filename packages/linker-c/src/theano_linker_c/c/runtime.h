@@ -132,7 +132,7 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);
 void buffers_clear(Machine *m);
-void offer_inputs(const Machine *m, Frame *f);
+int offer_inputs(const Machine *m, Frame *f);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
 
