@@ -25,9 +25,12 @@ class Tag:
     trace : list of lists of tuple
         Where the node was made: one stack, outermost frame first, of (file, line number, function, source line). Worked
         out from the node's origin when asked for; empty when that is unknown.
+    nan_guard_mode_check : bool
+        Set to False, it keeps the checks of NanGuardMode away from a variable, and from what replaces it.
     """
 
     __slots__ = ("__dict__", "_origin")
+    nan_guard_mode_check: bool
     _origin: Origin | None
 
     def __getattr__(self, name: str) -> Any:
@@ -63,6 +66,23 @@ class _NoParams:
 NoParams = _NoParams()
 
 
+class _TagOfNode:
+    """The attribute `tag` of nodes: a scratchpad that is made on first use; of the class, what scratchpads are."""
+
+    def __get__(self, node: Node | None, owner: type[Node]) -> Any:
+        if node is None:
+            return Tag
+        tag = node._tag
+        if tag is None:
+            tag = node._tag = Tag()
+        if isinstance(tag, Tag):
+            tag._origin = node.origin  # current also after a copy, a pickle or a change of the origin
+        return tag
+
+    def __set__(self, node: Node, value: Any) -> None:
+        node._tag = value
+
+
 class Node:
     """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
 
@@ -72,19 +92,7 @@ class Node:
     _tag: Tag | None
     origin: Origin | None
 
-    @property
-    def tag(self) -> Any:
-        """The scratchpad of this node, made on first use."""
-        tag = self._tag
-        if tag is None:
-            tag = self._tag = Tag()
-        if isinstance(tag, Tag):
-            tag._origin = self.origin  # current also after a copy, a pickle or a change of the origin
-        return tag
-
-    @tag.setter
-    def tag(self, value: Any) -> None:
-        self._tag = value
+    tag = _TagOfNode()
 
     def has_tag(self) -> bool:
         """Tell whether the scratchpad has been used; does not create it."""
