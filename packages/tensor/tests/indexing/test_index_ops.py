@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -251,6 +252,14 @@ class TestDerivatives(unittest.TestCase):
         np.testing.assert_allclose(run([x, i], found, np.zeros((3, 1)), [1, 1]), [[0], [2], [0]])
         with self.assertRaisesRegex(TypeError, "sparse_grad needs rows(.|\n)*one vector"):
             T.sparse_grad(x[1:])
+
+    def test_who_registers_makes_the_sparse_gradient(self) -> None:
+        x, i = T.dmatrix("x"), T.lvector("i")
+        with mock.patch("theano_tensor.indexing._advanced_rules._SPARSE", []):
+            T.register_sparse_gradient(lambda table, rows, numbers: T.zeros_like(table) + rows.sum() + numbers.sum())
+            found = T.grad((2 * T.sparse_grad(x[i])).sum(), x)
+            dense = T.grad((2 * x[i]).sum(), x)
+        np.testing.assert_allclose(run([x, i], [found, dense], np.zeros((3, 1)), [1, 2])[0], [[7], [7], [7]])
 
 
 class TestFunctions(unittest.TestCase):

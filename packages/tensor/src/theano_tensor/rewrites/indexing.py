@@ -257,15 +257,6 @@ def _same_index(read: Apply, write: Apply) -> bool:
     return same and cast(Entries, read.op.entries) == cast(Entries, write.op.entries)
 
 
-def _covers(part: Variable, value: Variable) -> bool:
-    """Tell whether a value has all the dimensions of a part, unstretched."""
-    return can_replace(part, value) or (
-        getattr(part.type, "broadcastable", None) == getattr(value.type, "broadcastable", 0)
-        and getattr(part.type, "dtype", None) == getattr(value.type, "dtype", 0)
-        and value.type.is_super(part.type)
-    )
-
-
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
 @unless_out_of_range
 def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:

@@ -394,7 +394,14 @@ from theano_tensor import (
 )
 
 from .._lazy import from_testing
-from . import elemwise as elemwise, nnet as nnet, opt as opt, sharedvar as sharedvar, subtensor as subtensor
+from . import (
+    basic as basic,
+    elemwise as elemwise,
+    nnet as nnet,
+    opt as opt,
+    sharedvar as sharedvar,
+    subtensor as subtensor,
+)
 
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad

@@ -1,0 +1,3 @@
+"""Basic functions on tensors."""
+
+from theano_tensor import choose as choose
