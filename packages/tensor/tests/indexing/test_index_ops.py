@@ -256,7 +256,12 @@ class TestDerivatives(unittest.TestCase):
     def test_who_registers_makes_the_sparse_gradient(self) -> None:
         x, i = T.dmatrix("x"), T.lvector("i")
         with mock.patch("theano_tensor.indexing._advanced_rules._SPARSE", []):
-            T.register_sparse_gradient(lambda table, rows, numbers: T.zeros_like(table) + rows.sum() + numbers.sum())
+
+            def dense_sum(table: Any, rows: Any, numbers: Any) -> Variable:
+                total: Variable = T.zeros_like(table) + rows.sum() + numbers.sum()
+                return total
+
+            T.register_sparse_gradient(dense_sum)
             found = T.grad((2 * T.sparse_grad(x[i])).sum(), x)
             dense = T.grad((2 * x[i]).sum(), x)
         np.testing.assert_allclose(run([x, i], [found, dense], np.zeros((3, 1)), [1, 2])[0], [[7], [7], [7]])
