@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import unittest
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -93,6 +94,17 @@ class TestRewritesThatWorkInPlace(unittest.TestCase):
             f: Any = function([x], outputs, mode=Mode("vm", rewriter), accept_inplace=True)
             self.assertEqual([r[0, 0] for r in f(np.ones((1, 1)))], [4.0, 4.0, 4.0])
             self.assertTrue(f.maker.fgraph.has_destroyers([v for n in f.maker.fgraph.toposort() for v in n.inputs]))
+
+    def test_copies_and_pickles_keep_the_order(self) -> None:
+        for rewriter in REWRITERS:
+            x = matrix("x")
+            y = add(x, x)
+            f = function([x], [Double()(y), add(y, y)], mode=Mode("vm", rewriter))
+            graph = pickle.loads(pickle.dumps(f.maker.fgraph))
+            position = {type(node.op).__name__: i for i, node in enumerate(graph.toposort())}
+            self.assertEqual(position["Double"], 2)
+            for g in (f.copy(), f):
+                self.assertEqual([r[0, 0] for r in g(np.ones((1, 1)))], [4.0, 4.0])
 
     def test_a_guarded_value_stays(self) -> None:
         x = matrix("x")
