@@ -40,6 +40,19 @@ def protect_overwritten(fgraph: FunctionGraph, mutable: Collection[int]) -> None
     for node in nodes:
         if handler.conflict(fgraph, node) is not None:
             _copy_inputs(fgraph, node, destroyed_inputs(node))
+    _part_choices(fgraph, handler)
+
+
+def _part_choices(fgraph: FunctionGraph, handler: DestroyHandler) -> None:
+    """Give copies to nodes whose output may be a view of one input or of another, where one of these is overwritten.
+
+    The handler follows the first input of such a view only; the others are copied, so that they are no part of it.
+    """
+    for node in [node for node in fgraph.toposort() if node.op.view_map]:
+        for sources in node.op.view_map.values():
+            others = list(dict.fromkeys(i for i in sources if i != sources[0]))
+            if others and handler.has_destroyers(fgraph, [node.inputs[i] for i in sources]):
+                _copy_inputs(fgraph, node, others)
 
 
 def _handler(fgraph: FunctionGraph) -> DestroyHandler:

@@ -200,6 +200,28 @@ class TestWrongThunks(unittest.TestCase):
 
 
 class TestOverwriting(unittest.TestCase):
+    def test_what_either_choice_may_be_is_protected(self) -> None:
+        def negate(v: Any) -> Any:
+            np.negative(v, out=v)
+            return v
+
+        negated = Python(negate, destroys=(0,))
+        c, x = number("c"), vector("x")
+        for linker in (*LINKERS, "c|py", "py"):
+            for kind in (Choose, ChooseByThunk):
+                for condition, expected in ((1.0, -2 * V), (0.0, -V)):
+                    f = compiled([c, x], negated(kind()(c, add(x, x), x)), linker, accept_inplace=True)
+                    value = V.copy()
+                    self.assertEqual(f(condition, value).tolist(), expected.tolist())
+                    self.assertEqual(value.tolist(), V.tolist())
+                # The other way round: what may be chosen is overwritten, and the choice is read as well.
+                a, b = add(x, x), mul(x, x)
+                chosen = kind()(c, a, b)
+                f = compiled([c, x], [negated(b), add(chosen, x)], linker, accept_inplace=True)
+                for condition, expected in ((1.0, 3 * V), (0.0, V * V + V)):
+                    first, second = f(condition, V)
+                    self.assertEqual([first.tolist(), second.tolist()], [(-V * V).tolist(), expected.tolist()])
+
     def test_readers_run_before_a_lazy_destroyer(self) -> None:
         def double_in_place(v: Any) -> Any:
             v *= 2
