@@ -22,7 +22,7 @@ from arithmetic import (
     view,
 )
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, Variable, generic
 from theano_optimize import EquilibriumRewriter, RewriteError, WalkRewriter, constant_folding
 
 
@@ -107,7 +107,7 @@ class TestConstantFolding(unittest.TestCase):
 
     def test_parameters_are_passed(self) -> None:
         class WithParams(RealOp):
-            params_type = object()
+            params_type = generic
 
             def get_params(self, node: Apply) -> float:
                 return 10.0

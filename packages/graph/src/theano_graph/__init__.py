@@ -80,6 +80,7 @@ from ._op import (
     connection_pattern as connection_pattern,
     is_variable as is_variable,
     set_construction_hook as set_construction_hook,
+    set_perform_hook as set_perform_hook,
 )
 from ._origin import (
     Origin as Origin,
@@ -258,6 +259,7 @@ __all__ = [
     "register_library",
     "set_construction_hook",
     "set_eval_hook",
+    "set_perform_hook",
     "shape_rule",
     "sort_apply_nodes",
     "stack_search",

@@ -426,8 +426,13 @@ class Apply(Node):
         return found
 
     def run_params(self) -> Any:
-        """Return the parameters that ``op.perform`` gets for this node, or :data:`NoParams`."""
-        return NoParams if self.params_type is None else self.op.get_params(self)
+        """Return the parameters that ``op.perform`` gets for this node, or :data:`NoParams` where it has none.
+
+        An op whose `get_params` returns None has no parameters; others are filtered by their type.
+        """
+        params_type = self.params_type
+        found = None if params_type is None else self.op.get_params(self)
+        return NoParams if found is None or params_type is None else params_type.filter(found)
 
     @property
     def out(self) -> Any:

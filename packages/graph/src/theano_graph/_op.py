@@ -115,7 +115,14 @@ class Op:
         output_storage : sequence of one-element lists
             Where the results go: ``output_storage[i][0] = result``. What stands there before may be None or any value
             of the right type, which may be overwritten and used again.
+
+        Raises
+        ------
+        MissingRuleError
+            If the op does not define it, and no layer that runs ops in another way has been imported.
         """
+        if _perform_hook.function is not None and _perform_hook.function(node, inputs, output_storage):
+            return
         raise MissingRuleError(
             compose(f"op {self} cannot be run: it has no `perform`", mend=f"define {type(self).__qualname__}.perform")
         )
@@ -193,6 +200,26 @@ class _Construction:
 
 
 _construction = _Construction()
+
+
+class _PerformHook:
+    """Holder of what computes nodes whose op has no `perform`."""
+
+    function: Callable[[Apply, Sequence[Any], Sequence[list[Any]]], bool] | None = None
+
+
+_perform_hook = _PerformHook()
+
+
+def set_perform_hook(function: Callable[[Apply, Sequence[Any], Sequence[list[Any]]], bool] | None) -> None:
+    """Say what computes a node whose op defines no `perform`; called once by a layer that runs ops in other ways.
+
+    Parameters
+    ----------
+    function : callable or None
+        ``(node, inputs, output_storage)`` computes the outputs and returns True, or returns False if it cannot.
+    """
+    _perform_hook.function = function
 
 
 def construction_hook() -> Callable[[Apply], None] | None:

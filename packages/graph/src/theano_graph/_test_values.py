@@ -8,7 +8,7 @@ from typing import Any
 
 from ._config import config
 from ._errors import MissingTestValueError, TheanoError, compose
-from ._nodes import Apply, Constant, Variable, describe
+from ._nodes import Apply, Constant, NoParams, Variable, describe
 from ._walk import general_toposort
 
 
@@ -119,10 +119,9 @@ def _results(node: Apply, values: list[Any]) -> list[Any]:
         cells.update(zip(node.outputs, storage, strict=True))
         computed = {v: [v.owner is not node] for v in cells}
         make_thunk(node, cells, computed, [])()
-    elif node.params_type is None:
-        node.op.perform(node, values, storage)
     else:
-        node.op.perform(node, values, storage, node.run_params())
+        params = node.run_params()
+        node.op.perform(node, values, storage, *(() if params is NoParams else (params,)))
     return [cell[0] for cell in storage]
 
 

@@ -3,7 +3,13 @@
 Importing this package makes :meth:`Variable.eval` work. See the package's README for how to build on it.
 """
 
-from theano_graph import Generic as Generic, generic as generic, register_library, set_eval_hook
+from theano_graph import (
+    Generic as Generic,
+    generic as generic,
+    register_library,
+    set_eval_hook,
+    set_perform_hook,
+)
 
 from ._container import Container as Container
 from ._function import (
@@ -35,6 +41,7 @@ from ._shared import (
     shared_constructor as shared_constructor,
 )
 from ._version import __version__ as __version__
+from .cop import run_c_code
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
 from .modes import (
     FAST_COMPILE as FAST_COMPILE,
@@ -62,6 +69,7 @@ from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
 set_eval_hook(eval_cache.evaluate)
+set_perform_hook(run_c_code)
 
 __all__ = [
     "FAST_COMPILE",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose
+from theano_graph import Apply, NoParams, Op, Variable, compose
 
 Runner = Callable[[list[Any]], Sequence[Any]]
 Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
@@ -119,10 +119,8 @@ class OwnThunk:
 
 def params_of(node: Apply) -> tuple[Any, ...]:
     """Return the extra argument of `perform`: the op's parameters, where it has any."""
-    if getattr(node.op, "params_type", None) is None:
-        return ()
-    params = node.op.get_params(node)
-    return () if params is None else (node.op.params_type.filter(params),)
+    params = node.run_params()
+    return () if params is NoParams else (params,)
 
 
 def perform_runner(node: Apply) -> Runner:

@@ -25,7 +25,7 @@ from cop.cop_support import (
     sub,
     vector,
 )
-from theano_graph import Apply, Op, Type, generic
+from theano_graph import Apply, Op, Type, config, generic, get_test_value
 from theano_linker_c import Mode, function
 from theano_linker_c.cop import CLinkerType, NoCompilerError, c_thunk
 from theano_linker_c.scalar import ScalarType
@@ -308,3 +308,20 @@ class TestPythonFirst(unittest.TestCase):
         x = Type()("x")
         with self.assertRaisesRegex(NoCompilerError, r"(?s)Type \(Type\) does not define c_\w+.*To mend"):
             function([x], COnly("%(z)s = %(x)s;")(x))
+
+
+class TestWhileBuilding(unittest.TestCase):
+    def test_test_values_run_c_code(self) -> None:
+        x = double("x")
+        x.tag.test_value = 4.0
+        with config.change_flags(compute_test_value="raise"):
+            y = COnly("%(z)s = 3 * %(x)s;")(x)
+            self.assertEqual(get_test_value(y), 12.0)
+            with self.assertRaisesRegex(ValueError, "(?s)failed on test values: .*no.*`x`"):
+                COnly('PyErr_SetString(PyExc_ValueError, "no"); %(fail)s')(x)
+
+    def test_constants_are_folded_by_c_code(self) -> None:
+        y = COnly("%(z)s = 3 * %(x)s;")(double.make_constant(2.0))
+        f = function([], y, mode="FAST_RUN")
+        self.assertEqual(f(), 6.0)
+        self.assertNotIn(COnly, [type(node.op) for node in f.maker.fgraph.toposort()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable
 
 from ._aliasing import is_destroyed
 from ._info import Phase, RewriteInfo
@@ -56,12 +56,9 @@ def computed_outputs(node: Apply) -> list[Any] | None:
     """Return the values of the outputs of a node on constants, or None if they cannot be computed."""
     storage: list[list[Any]] = [[None] for _ in node.outputs]
     inputs = [variable.data for variable in node.inputs]
-    op = node.op
     try:
-        if getattr(op, "params_type", None) is None:
-            op.perform(node, inputs, storage)
-        else:
-            op.perform(node, inputs, storage, op.get_params(node))
+        params = node.run_params()
+        node.op.perform(node, inputs, storage, *(() if params is NoParams else (params,)))
     except Exception:  # noqa: BLE001  # fails again, with its place in the program, at run time
         return None
     return [cell[0] for cell in storage]

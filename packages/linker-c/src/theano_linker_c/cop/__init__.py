@@ -23,6 +23,7 @@ from ._thunks import (
     c_thunks as c_thunks,
     needs_c_code as needs_c_code,
     offers_c_code as offers_c_code,
+    run_c_code as run_c_code,
     storage_thunk as storage_thunk,
 )
 from ._units import ThunkLibrary as ThunkLibrary, library as library
@@ -51,5 +52,6 @@ __all__ = [
     "library",
     "needs_c_code",
     "offers_c_code",
+    "run_c_code",
     "storage_thunk",
 ]

@@ -96,6 +96,24 @@ def c_thunk(node: Apply, options: CompilerOptions | None = None) -> CThunk | Non
     return c_thunks([node], options)[0]
 
 
+def run_c_code(node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> bool:
+    """Compute a node by its op's C code, in the form of `perform`; False where the op has none.
+
+    Raises
+    ------
+    CompileError, NoCompilerError
+        If the code cannot be compiled.
+    """
+    if not has_c_code(node):
+        return False
+    thunk = c_thunk(node)
+    if thunk is None:
+        return False
+    for cell, value in zip(output_storage, thunk(inputs), strict=True):
+        cell[0] = value
+    return True
+
+
 def storage_thunk(
     node: Apply,
     storage_map: Mapping[Any, list[Any]],
