@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,21 @@ x = T.dvector("x")
 for expression in (T.exp(x) + 1, T.tanh(x * x).sum()):
     theano.function([x], expression)(np.ones(3))
 """
+
+
+class Twice(theano.Op):
+    """An op in Python and in C."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> theano.Apply:
+        return theano.Apply(self, list(inputs), [inputs[0].type()])
+
+    def perform(self, node: theano.Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = 2 * inputs[0]
+
+    def c_code(self, node: theano.Apply, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        return f"{outputs[0]} = NULL; {sub['fail']}"
 
 
 class TestWithoutCompiler(unittest.TestCase):
@@ -49,6 +65,16 @@ class TestWithoutCompiler(unittest.TestCase):
         np.testing.assert_allclose(train(data, target), -likelihood.mean() + 0.01 * (weights**2).sum(), rtol=1e-12)
         gradient = data.T @ (probability - target) / 20 + 0.02 * weights
         np.testing.assert_allclose(w.get_value(), weights - 0.1 * gradient, rtol=1e-12)
+
+    def test_ops_with_c_code(self) -> None:
+        x = T.dvector("x")
+        twice = Twice()
+        np.testing.assert_array_equal(theano.function([x], twice(x))([1.0, 2.0]), [2.0, 4.0])
+        del Twice.perform
+        with self.assertRaisesRegex(
+            RuntimeError, "(?s)has C code only, and there is no C compiler.*To mend: install gcc"
+        ):
+            theano.function([x], twice(x))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,13 @@ from theano.gof.type import CDataType, CLinkerType, Generic
 from theano.scalar import Scalar, as_scalar
 from theano.tensor import TensorType, as_tensor_variable
 
-MODES = ("FAST_RUN", "FAST_COMPILE", theano.Mode(linker="c", optimizer=None), theano.Mode(linker="vm", optimizer=None))
+MODES = (
+    "FAST_RUN",
+    "FAST_COMPILE",
+    "DebugMode",
+    theano.Mode(linker="c", optimizer=None),
+    theano.Mode(linker="vm", optimizer=None),
+)
 
 
 class VectorTimesScalar(gof.Op):
