@@ -193,7 +193,9 @@ class BuildTestCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="cop-tests-")
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, "compiled")
-        self.options = CompilerOptions(command="gcc", directory=self.path)
+        # Arguments from outside are kept, so that the code can be tested under sanitizers.
+        extra = CompilerOptions.from_config().extra
+        self.options = CompilerOptions(command="gcc", directory=self.path, extra=extra)
 
     def kept_objects(self) -> int:
         """Return how many compiled files lie in the directory."""

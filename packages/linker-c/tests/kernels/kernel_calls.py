@@ -16,7 +16,8 @@ Array = np.ndarray[Any, Any]
 
 #: One directory and one library for all tests of the process: what one test compiles another finds.
 _folder = tempfile.TemporaryDirectory(prefix="kernel-tests-")
-OPTIONS = CompilerOptions(command="gcc", directory=_folder.name)
+#: Arguments from outside are kept, so that kernels can be tested under sanitizers.
+OPTIONS = CompilerOptions(command="gcc", directory=_folder.name, extra=CompilerOptions.from_config().extra)
 LIBRARY = KernelLibrary()
 
 
