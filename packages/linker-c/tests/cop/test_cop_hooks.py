@@ -141,6 +141,14 @@ class TestLanguages(unittest.TestCase):
         op = COnly("int new = 3; char *text = malloc(new); free(text); %(z)s = PyLong_FromLong(new);")
         self.assertEqual(call(op, None), 3)
 
+    def test_c_with_a_word_of_cpp(self) -> None:
+        op = COnly("int new = 3; /* namespace std; */ %(z)s = PyLong_FromLong(new);")
+        self.assertEqual(call(op, None), 3)
+
+    def test_names_may_begin_with_that_of_the_node(self) -> None:
+        op = COnly("%(z)s = PyLong_FromLong(%(name)s_value);", c_support_code_apply="static long @_value = 8;")
+        self.assertEqual(call(op, None), 8)
+
     def test_cpp_exceptions_become_python_s(self) -> None:
         op = COnly('std::string("abc").at(7); %(z)s = NULL;', c_headers=["<string>"], c_code_cleanup="")
         with self.assertRaisesRegex(RuntimeError, "at|range"):

@@ -274,6 +274,15 @@ class TestArrays(unittest.TestCase):
         del first, kept
         self.assertEqual([f(np.zeros(2))[0], f(np.zeros(2))[0]], [1.0, 2.0])
 
+    def test_storage_may_be_given(self) -> None:
+        thunk = c_thunk(node_of(COnly("if (%(z)s == NULL) {" + COPY + "}")(vector("x"))))
+        assert thunk is not None, "the op has C code"
+        mine = np.full(5, 7.0)
+        before = references(mine)
+        self.assertIs(thunk([np.zeros(2)], [mine])[0], mine)
+        self.assertEqual(thunk([np.zeros(2)], [None])[0].shape, (2,))
+        self.assertEqual(references(mine), before)
+
     def test_storage_that_somebody_sees_is_not_offered(self) -> None:
         code = "if (%(z)s == NULL) {" + COPY + "} else ((npy_float64 *)PyArray_DATA(%(z)s))[0] += 1;"
         x = vector("x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from theano_graph import Apply, Op, Variable, config
@@ -68,7 +68,8 @@ class Parts:
     arguments : Arguments
     version : tuple
         Empty where the code must not be kept on disk.
-    wants_cpp : bool
+    languages : tuple of bool
+        What the code is to be compiled as, in order: True stands for C++, False for C.
     """
 
     node: Apply
@@ -84,7 +85,7 @@ class Parts:
     init: tuple[str, ...]
     arguments: Arguments
     version: tuple[Any, ...]
-    wants_cpp: bool = field(default=False)
+    languages: tuple[bool, ...]
 
 
 def failure(label: str) -> str:
@@ -169,7 +170,7 @@ def parts_of(node: Apply, params: Any, compiler: str) -> Parts:
         init=tuple(dict.fromkeys(parts["init"])),
         arguments=arguments,
         version=_version(node, types),
-        wants_cpp=_wants_cpp(parts, blocks, arguments),
+        languages=_languages(parts, blocks, arguments),
     )
 
 
@@ -242,13 +243,13 @@ def _version(node: Apply, types: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(found) if all(found) else ()
 
 
-def _wants_cpp(parts: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> bool:
-    """Members of a structure that code names without an object exist in C++ only; so do some headers and words."""
+def _languages(parts: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> tuple[bool, ...]:
+    """Members of a structure that code names without an object exist in C++ only; some headers and words ask for it."""
     if parts["support_struct"] or arguments.compiler is not None:
-        return True
+        return (True,)
     includes = "\n".join(f"#include {header}" for header in arguments.headers if header[:1] in '<"')
     body = "\n".join((*parts["support"], *parts["support_apply"], *(block.enter for block in blocks)))
-    return _CPP.search(includes) is not None or _CPP.search(body) is not None
+    return (True, False) if _CPP.search(includes) or _CPP.search(body) else (False, True)
 
 
 def warns_of_missing_version(parts: Parts) -> bool:

@@ -230,7 +230,8 @@ static int theano_ready_unit(void) {{
         theano_unexplained_failure("c_init_code");
     return is_ready ? 0 : -1;
 }}
-THEANO_EXPORT PyObject *theano_call_thunk(PyObject *capsule, PyObject *inputs) {{
+/* `storage` is None, or a tuple with what stands in the cells of the outputs: None for nothing. */
+THEANO_EXPORT PyObject *theano_call_thunk(PyObject *capsule, PyObject *inputs, PyObject *storage) {{
     theano_thunk *thunk = (theano_thunk *)PyCapsule_GetPointer(capsule, THEANO_THUNK_NAME);
     PyObject **outputs, *result;
     if (thunk == NULL)
@@ -241,6 +242,8 @@ THEANO_EXPORT PyObject *theano_call_thunk(PyObject *capsule, PyObject *inputs) {
     if (outputs == NULL)
         return PyErr_NoMemory();
     result = NULL;
+    for (int k = 0; PyTuple_CheckExact(storage) && k < thunk->theano_n_outputs && k < PyTuple_GET_SIZE(storage); k++)
+        outputs[k] = PyTuple_GET_ITEM(storage, k) == Py_None ? NULL : Py_NewRef(PyTuple_GET_ITEM(storage, k));
     if (thunk->theano_run(thunk, ((PyTupleObject *)inputs)->ob_item, outputs) == 0)
         result = PyTuple_New(thunk->theano_n_outputs);
     for (int k = 0; k < thunk->theano_n_outputs; k++) {{

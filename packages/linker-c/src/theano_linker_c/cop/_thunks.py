@@ -29,9 +29,22 @@ class CThunk:
     capsule: Any
     code: LoadedCode
 
-    def __call__(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Run the code on a value for each input; gives a value for each output."""
-        return self.code.call(self.capsule, tuple(values))
+    def __call__(self, values: Sequence[Any], storage: Sequence[Any] | None = None) -> tuple[Any, ...]:
+        """Run the code.
+
+        Parameters
+        ----------
+        values : sequence
+            One for each input.
+        storage : sequence, optional
+            For each output, an object that stands in its cell and may be taken over, or None.
+
+        Returns
+        -------
+        tuple
+            A value for each output.
+        """
+        return self.code.call(self.capsule, tuple(values), None if storage is None else tuple(storage))
 
 
 class NoCompilerError(MissingRuleError, RuntimeError):

@@ -32,7 +32,7 @@ from ..compiler import (
 from ..kernels import library as kernels_library, with_room
 from ._compile import abi_identity, compile_unit, python_include, refused
 from ._parts import NAME, Parts, warns_of_missing_version
-from ._render import prelude, thunk_text, unit_text
+from ._render import thunk_text, unit_text
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
 
@@ -46,11 +46,12 @@ class LoadedCode:
     make : callable
         ``make(params)`` gives a thunk: a capsule.
     call : callable
-        ``call(thunk, tuple of inputs)`` runs it and gives a tuple of outputs.
+        ``call(thunk, tuple of inputs, tuple of what stands in the cells of the outputs, or None)`` runs it and gives a
+        tuple of outputs.
     """
 
     make: Callable[[Any], Any]
-    call: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+    call: Callable[[Any, tuple[Any, ...], tuple[Any, ...] | None], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Unit:
     """What one run of the compiler makes."""
 
     items: tuple[tuple[Parts, str], ...]
-    cpp: bool
+    languages: tuple[bool, ...]
 
     @property
     def parts(self) -> list[Parts]:
@@ -70,7 +71,8 @@ def key_of(parts: Parts, toolchain: Toolchain) -> str:
     """Name the code of a node by all that its machine code depends on."""
     shared = "\n".join((*parts.support, *parts.init))
     wanted = repr((parts.arguments, parts.version, parts.inputs, parts.outputs))
-    return digest(prelude(), shared, thunk_text(parts, cpp=True), wanted, toolchain.identity, abi_identity())
+    frame = unit_text([], cpp=False)
+    return digest(frame, shared, thunk_text(parts, cpp=True), wanted, toolchain.identity, abi_identity())
 
 
 def units_of(items: Sequence[tuple[Parts, str]]) -> list[Unit]:
@@ -78,13 +80,13 @@ def units_of(items: Sequence[tuple[Parts, str]]) -> list[Unit]:
     groups: dict[Any, list[tuple[Parts, str]]] = {}
     for parts, key in items:
         groups.setdefault(_group(parts, key), []).append((parts, key))
-    return [Unit(tuple(found), any(parts.wants_cpp for parts, _ in found)) for found in groups.values()]
+    return [Unit(tuple(found), found[0][0].languages) for found in groups.values()]
 
 
 def _group(parts: Parts, key: str) -> Any:
     own_scope = "\n".join((*parts.support_apply, *parts.init))
     alone = not _leaves_no_macros(parts) or (bool(parts.support_apply) and NAME not in own_scope)
-    settings = (parts.arguments, bool(parts.version), parts.wants_cpp)
+    settings = (parts.arguments, bool(parts.version), parts.languages)
     return (settings, key) if alone else (settings, parts.support if _defines(parts) else ())
 
 
@@ -190,8 +192,8 @@ class ThunkLibrary:
                 _warn_no_version(parts)
         messages: list[tuple[str, str]] = []
         text = ""
-        for cpp in (True,) if unit.cpp else (False, True):
-            text = unit_text(unit.items, cpp)
+        for cpp in unit.languages:
+            text = unit_text([(parts, _name(key)) for parts, key in unit.items], cpp)
             message = with_room(cache.folder, partial(self._try, unit, text, cpp, toolchain, cache, options))
             if message is None:
                 return
@@ -199,7 +201,7 @@ class ThunkLibrary:
         if len(unit.items) == 1:
             raise refused([parts.node for parts in unit.parts], text, messages, cache.folder)
         for item in unit.items:
-            self._build(Unit((item,), item[0].wants_cpp), toolchain, cache, options)
+            self._build(Unit((item,), item[0].languages), toolchain, cache, options)
 
     def _try(
         self,
@@ -235,11 +237,16 @@ class ThunkLibrary:
         return None
 
 
+def _name(key: str) -> str:
+    """Return what stands for the node in names of C."""
+    return "node_" + key
+
+
 def _open(path: str, key: str) -> LoadedCode:
     loaded = ctypes.PyDLL(path)
-    make, call = getattr(loaded, "theano_make_" + key), loaded.theano_call_thunk
+    make, call = getattr(loaded, "theano_make_" + _name(key)), loaded.theano_call_thunk
     make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object]
-    call.restype, call.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.py_object]
+    call.restype, call.argtypes = ctypes.py_object, [ctypes.py_object] * 3
     return LoadedCode(make, call)
 
 
