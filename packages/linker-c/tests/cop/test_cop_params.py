@@ -182,6 +182,25 @@ class TestOwnType(unittest.TestCase):
         self.assertEqual(function([x := generic("x")], op(x))(0), 42.0)
 
 
+class TestPlainTypes(unittest.TestCase):
+    """Types of values serve as types of parameters."""
+
+    def result(self, kind: Any, value: Any, code: str) -> Any:
+        op = COnly(code, params_type=kind)
+        op.get_params = lambda node: value  # type: ignore[method-assign]
+        return function([x := generic("x")], op(x))(0)
+
+    def test_arrays(self) -> None:
+        code = "%(z)s = PyFloat_FromDouble(((dtype_%(params)s *)PyArray_DATA(%(params)s))[2]);"
+        self.assertEqual(self.result(ArrayType("float64", 1), [1, 2, 3], code), 3.0)
+
+    def test_numbers(self) -> None:
+        code = "%(z)s = PyLong_FromLongLong(%(params)s + 1);"
+        self.assertEqual(self.result(ScalarType("int16"), 41, code), 42)
+        with self.assertRaisesRegex(TypeError, "is no value of"):
+            self.result(ScalarType("int16"), 4.5, code)
+
+
 class Quadratic(Op):
     """``a x^2 + b x + c`` with an array, a number and an enumeration as parameters."""
 

@@ -319,6 +319,51 @@ class TestPythonFirst(unittest.TestCase):
             function([x], COnly("%(z)s = %(x)s;")(x))
 
 
+class Source(Op):
+    """Nothing in, three results out."""
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, [], [double(), generic(), ArrayType("int32", 0)()])
+
+    def c_code(self, node: Apply, name: str, inp: Any, out: Any, sub: Any) -> str:
+        a, b, c = out
+        return f"""
+        {a} = 1.5;
+        Py_XDECREF({b});
+        {b} = PyUnicode_FromString("two");
+        Py_XDECREF({c});
+        {c} = (PyArrayObject *)PyArray_ZEROS(0, NULL, NPY_INT32, 0);
+        if (!{c})
+            {sub["fail"]}
+        *(npy_int32 *)PyArray_DATA({c}) = 3;
+        """
+
+
+class TestShapesOfNodes(unittest.TestCase):
+    def test_no_input_and_several_outputs(self) -> None:
+        a, b, c = function([], Source()())()
+        self.assertEqual((a, b, c.dtype, int(c)), (1.5, "two", np.int32, 3))
+
+    def test_outputs_that_nobody_uses(self) -> None:
+        self.assertEqual(function([], Source()()[1])(), "two")
+
+    def test_many_inputs(self) -> None:
+        variables = [double(f"x{i}") for i in range(60)]
+
+        class Total(Op):
+            __props__ = ()
+
+            def make_node(self, *inputs: Any) -> Apply:
+                return Apply(self, list(inputs), [double()])
+
+            def c_code(self, node: Apply, name: str, inp: Any, out: Any, sub: Any) -> str:
+                return f"{out[0]} = {' + '.join(inp)};"
+
+        self.assertEqual(function(variables, Total()(*variables))(*map(float, range(60))), sum(range(60)))
+
+
 class TestWhileBuilding(unittest.TestCase):
     def test_test_values_run_c_code(self) -> None:
         x = double("x")
