@@ -6,6 +6,7 @@ Other processes may run meanwhile. What they have loaded stays loaded; what they
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import shutil
 import sys
@@ -63,21 +64,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if given.command == "purge":
         return _purge(options.directory)
+    try:
+        return _work(given, options)
+    except OSError as error:
+        return _failed(options.directory, error)
+
+
+def _work(given: argparse.Namespace, options: CompilerOptions) -> int:
     with warnings.catch_warnings():
         # A directory that is refused for running code from may still be looked at and emptied.
         warnings.simplefilter("ignore", CompilerWarning)
         folder = CompileDirectory(options.directory)
     folder.path = options.directory
     cache = KernelCache(folder, options.max_age, options.max_bytes)
-    if given.command == "list":
-        _list(cache)
-    elif given.command == "clear":
-        _say(cache.clear(), "removed")
-    elif given.command == "cleanup":
-        _say(cache.clean() + cache.clean_damaged(), "removed")
+    match given.command:
+        case "list":
+            _list(cache)
+        case "clear":
+            _say(cache.clear(), "removed")
+        case "cleanup":
+            _say(cache.clean() + cache.clean_damaged(), "removed")
     if given.command == "unlock" or getattr(given, "unlock", False):
         _unlock(folder)
-    return 1 if given.command == "clear" and cache.objects() else 0
+    if given.command == "clear" and cache.objects():
+        return _failed(options.directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    return 0
+
+
+def _failed(path: str, error: OSError) -> int:
+    mend = "give yourself the right to change it."
+    print(compose(f"{path} cannot be cleaned: {error.strerror}", mend=mend), file=sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -129,11 +146,7 @@ def _purge(path: str) -> int:
     try:
         os.rename(path, aside)
     except OSError as error:
-        print(
-            compose(f"{path} cannot be removed: {error.strerror}", mend="give yourself the right to change it."),
-            file=sys.stderr,
-        )
-        return 1
+        return _failed(path, error)
     shutil.rmtree(aside, ignore_errors=True)
     if os.path.exists(aside):
         print(f"{aside} could not be removed completely", file=sys.stderr)

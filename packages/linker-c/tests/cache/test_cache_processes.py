@@ -7,10 +7,8 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
-import unittest
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +38,6 @@ class TestProcesses(CacheTestCase):
         self.assertEqual(self.names("tmp"), [])
         self.assertEqual(self.build(sc.exp, sc.neg, sc.sqr, sc.tanh).compiler_runs, 0)
 
-    @unittest.skipIf(sys.platform == "win32", "no signals there")
     def test_killed_at_any_moment(self) -> None:
         chance = random.Random(5)
         for _ in range(4):
@@ -113,7 +110,6 @@ class TestLock(CacheTestCase):
         ):
             self.assertFalse(waited)
 
-    @unittest.skipUnless(hasattr(os, "fork"), "processes are not forked there")
     def test_a_child_does_not_inherit_a_held_lock(self) -> None:
         script = (
             "import os, sys, threading\n"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 from theano_graph import config
 from theano_linker_c import scalar as sc
 from theano_linker_c.cache_tool import main
+from theano_linker_c.compiler import CompilerOptions
 
 from .cache_support import CacheTestCase, start
 
@@ -97,6 +100,22 @@ class TestCommand(CacheTestCase):
         for word in ("list", "clear", "cleanup", "purge", "unlock", "basecompiledir", "theano-cache", "compiledir"):
             self.assertIn(word, text)
         self.assertIn("--unlock", self.command("clear", "--help"))
+
+    def test_what_cannot_be_cleaned_is_told(self) -> None:
+        self.build(sc.exp)
+        errors, refusal = io.StringIO(), PermissionError(errno.EACCES, "Permission denied")
+        cases = (("clear", "os.unlink"), ("cleanup", "os.replace"), ("purge", "os.rename"))
+        for command, function in cases:
+            with (
+                self.subTest(command=command),
+                mock.patch(function, side_effect=refusal),
+                mock.patch.object(CompilerOptions, "from_config", return_value=self.options),
+                contextlib.redirect_stderr(errors),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
+                self.assertEqual(main([command]), 1)
+                self.assertIn("cannot be cleaned: Permission denied\n  To mend: give yourself", errors.getvalue())
+        self.assertEqual(len(self.names("objects")), 1)
 
     def test_unknown_command(self) -> None:
         errors = io.StringIO()

@@ -189,6 +189,19 @@ class TestSurroundings(DirectoryTestCase):
         del folder
         self.assertFalse(os.path.exists(path))
 
+    def test_temporary_directory_stays_when_a_fork_ends(self) -> None:
+        Path(self.path).write_text("a file")
+        with self.assertWarns(CompilerWarning):
+            folder = CompileDirectory(self.path)
+        child = os.fork()
+        if child == 0:
+            try:
+                del folder
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        self.assertTrue(os.path.isdir(folder.path))
+
     def test_no_compiler_warns_once(self) -> None:
         for command in ("", "/nowhere/gcc"):
             library = KernelLibrary()

@@ -207,7 +207,6 @@ class TestGil(unittest.TestCase):
         self.assertGreater(steps[1], 5 * 16 * 3)
 
 
-@unittest.skipUnless(hasattr(signal, "setitimer"), "signals")
 class TestInterrupts(unittest.TestCase):
     """A Ctrl-C is a signal whose handler raises KeyboardInterrupt."""
 
@@ -253,7 +252,6 @@ class TestInterrupts(unittest.TestCase):
         np.testing.assert_array_equal(state.get_value(), np.ones(3))
 
 
-@unittest.skipUnless(hasattr(os, "fork"), "processes are not forked there")
 class TestFork(unittest.TestCase):
     def setUp(self) -> None:
         x = vector("x")

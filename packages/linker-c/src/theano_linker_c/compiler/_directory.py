@@ -68,7 +68,7 @@ class CompileDirectory:
         left = self.path
         self.path = tempfile.mkdtemp(prefix="theano-kernels-")
         self.temporary = True
-        self._cleanup = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self._cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
         warnings.warn(
             compose(
                 f"compiled code cannot be kept in {left}: {problem}; it is compiled again in every process",
@@ -135,6 +135,12 @@ class CompileDirectory:
             except OSError:
                 continue
         return removed
+
+
+def _remove_own(path: str, process: int) -> None:
+    """Remove a temporary directory, in the process that made it: a fork of it may end earlier."""
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def remove(path: str) -> bool:
