@@ -21,6 +21,15 @@ def scipy_special() -> Any:
 
 
 @cache
+def cython_special() -> Any:
+    """Return the module of SciPy that exports its special functions as C function pointers."""
+    import scipy.special.cython_special
+
+    module: ModuleType = scipy.special.cython_special
+    return module
+
+
+@cache
 def scipy_blas() -> Any:
     """Return the extension module of SciPy that exports its BLAS routines as C function pointers.
 

@@ -97,10 +97,21 @@ class TestUse(unittest.TestCase):
         text = sample().c_expression([sc.CValue("p", "float64"), sc.CValue("q", "float64")], "float64")
         self.assertTrue(text.startswith("({ const double a0 = p;") and text.endswith("})"))
 
-    def test_no_c_form_for_float16(self) -> None:
+    def test_float16_is_rounded_after_each_operation(self) -> None:
         x = ScalarType("float16")()
-        with self.assertRaisesRegex(sc.NoNativeForm, "float16"):
-            Composite([x], [x + x]).c_statements([sc.CValue("x", "float16")])
+        statements = Composite([x], [(x + x) * x]).c_statements([sc.CValue("x", "float16")], ["y"])
+        self.assertEqual([text.count("theano_half_float32") for text in statements], [1, 1, 0])
+
+    def test_op_with_two_results_is_refused_inside(self) -> None:
+        class Two(sc.ScalarOp):
+            name, nin, nout = "two", 1, 2
+
+            def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+                return dtypes * 2
+
+        x = ScalarType("float64")()
+        with self.assertRaisesRegex(TypeError, "2 results"):
+            Composite([x], [Two()(x)[0]])
 
     def test_pullback(self) -> None:
         op, (x, y) = sample(), pair()

@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import MissingRuleError, pullback, pushforward
 from theano_linker_c import scalar as sc
-from theano_linker_c.scalar import Composite, ScalarRecord, ScalarType, records
+from theano_linker_c.scalar import Composite, ScalarRecord, ScalarType, is_undefined, records
 
 from .samples import largest_error, pull, push, samples
 
@@ -121,7 +121,7 @@ class TestDerivatives(unittest.TestCase):
             parts = pull(node, [seed])
             values = self.points(record)
             for i, part in enumerate(parts):
-                if part is None:
+                if part is None or is_undefined(part):
                     continue
                 with self.subTest(op=str(record.op), input=i):
                     self.assertEqual(part.type, node.inputs[i].type)
@@ -145,7 +145,7 @@ class TestDerivatives(unittest.TestCase):
             parts = pull(node, [one])
             values = self.points(record)
             for i, part in enumerate(parts):
-                if part is None:
+                if part is None or is_undefined(part):
                     continue
                 tangents: list[Any] = [None] * record.nin
                 tangents[i] = node.inputs[i].type.make_constant(1)
@@ -166,6 +166,8 @@ class TestDerivatives(unittest.TestCase):
             node: Any = apply_node(record, ["float32"] * record.nin)
             seed = node.outputs[0].type()
             for part in pull(node, [seed]):
+                if is_undefined(part):
+                    continue
                 with self.subTest(op=str(record.op)):
                     self.assertIn(part if part is None else part.dtype, (None, "float32"))
 
@@ -213,11 +215,6 @@ class TestDerivatives(unittest.TestCase):
         x, y = ScalarType("float64")(), ScalarType("float64")()
         node: Any = (x < y).owner
         self.assertEqual(pull(node, [ScalarType("float64")()]), [None, None])
-
-    def test_complex_is_refused_in_words(self) -> None:
-        node: Any = sc.exp.make_node(ScalarType("complex128")())
-        with self.assertRaisesRegex(TypeError, r"no gradient for complex(.|\n)*To mend"):
-            pull(node, [node.out])
 
     def test_unknown_op_has_no_rule(self) -> None:
         class Strange(sc.ScalarOp):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from .._lazy import scipy_blas
+from ._capsules import capsule_pointer
 
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"})
 _ROUTINE = MappingProxyType({"dot": "dot", "gemv": "gemv", "vecmat": "gemv", "gemm": "gemm", "ger": "ger"})
@@ -40,12 +39,4 @@ def blas_address(kind: str, dtype: str) -> tuple[str, int]:
         # Complex results of Fortran functions are returned in compiler-dependent ways; `geru` is a subroutine.
         routine = {"ger": "geru"}.get(routine, "")
     capsule = scipy_blas().__pyx_capi__.get(prefix + routine) if routine else None
-    return ("", 0) if capsule is None else (prefix + routine, _pointer(capsule))
-
-
-def _pointer(capsule: Any) -> int:
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get_pointer(capsule, get_name(capsule)) or 0)
+    return ("", 0) if capsule is None else (prefix + routine, capsule_pointer(capsule))

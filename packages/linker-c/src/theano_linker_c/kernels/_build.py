@@ -9,9 +9,10 @@ import threading
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from theano_graph import compose
 
@@ -38,6 +39,7 @@ from ._elementwise import elementwise_source
 from ._position import position_source
 from ._reduction import reduction_source
 from ._source import KernelSource, file_text
+from ._special import set_special_functions, special_address
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
@@ -173,7 +175,8 @@ class KernelLibrary:
     def _compile(
         self, items: Sequence[_Wanted], toolchain: Toolchain, cache: KernelCache, options: CompilerOptions
     ) -> dict[str, LoadedKernel]:
-        text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions)
+        preamble = [part for item in items for part in item.source.preamble]
+        text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions, preamble)
         output = cache.folder.temporary_file(".so")
         try:
             run = run_compiler(toolchain.command, toolchain.arguments, text, output)
@@ -218,7 +221,8 @@ def _preload(cache: KernelCache) -> None:
 
 def _key(source: KernelSource, toolchain: Toolchain) -> str:
     """Name a kernel by everything that its machine code depends on."""
-    return digest(file_text([source.render("kernel")], toolchain.vector_functions), toolchain.identity)
+    text = file_text([source.render("kernel")], toolchain.vector_functions, source.preamble)
+    return digest(text, toolchain.identity)
 
 
 def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
@@ -233,6 +237,7 @@ def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
 
 
 def _find(code: MappedCode, item: _Wanted) -> LoadedKernel:
+    set_special_functions(code.address, item.source.special.items())
     if item.source.has_outer:
         return LoadedKernel(
             item.symbol, code.address(item.symbol + "_inner"), code.address(item.symbol + "_outer"), code
@@ -254,16 +259,20 @@ def _warn_no_compiler(options: CompilerOptions) -> None:
 
 def kernel_source(kernel: Kernel) -> KernelSource | None:
     """Give the C text of a kernel; None for a kernel without generated code, or whose ops or dtypes have no C form."""
+    generate = _GENERATORS.get(type(kernel))
+    if generate is None:
+        return None
     try:
-        if isinstance(kernel, ElementwiseKernel):
-            return elementwise_source(kernel)
-        if isinstance(kernel, ReductionKernel):
-            return reduction_source(kernel)
-        if isinstance(kernel, ExtremumPosition):
-            return position_source(kernel)
+        source: KernelSource = generate(kernel)
     except NoNativeForm:
         return None
-    return None
+    # What this SciPy does not have is left to the op's NumPy form.
+    return source if all(special_address(name, count) for name, count in source.special.items()) else None
+
+
+_GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
+    {ElementwiseKernel: elementwise_source, ReductionKernel: reduction_source, ExtremumPosition: position_source}
+)
 
 
 def blas_kernel(kernel: MatrixProduct) -> LoadedKernel | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..scalar import CValue, ScalarProgram, c_cast, program_of
+from ..scalar import CValue, ScalarProgram, program_of
 from ._descriptions import EXPENSIVE, ElementwiseKernel
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
@@ -52,7 +52,7 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     written = (False,) * len(outputs)
     layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast)) if kernel.ndim else ()
     program = program_of(kernel.scalar_op, kernel.input_dtypes)
-    return KernelSource(nest_functions(Nest(program, (*inputs, *outputs), layouts), ""))
+    return KernelSource(nest_functions(Nest(program, (*inputs, *outputs), layouts), ""), program.preamble)
 
 
 def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
@@ -103,7 +103,7 @@ def _loop(writer: CWriter, nest: Nest, values: Sequence[CValue | None], mode: st
         for statement in statements:
             writer.line(statement)
         for operand, result in zip(nest.outputs, results, strict=True):
-            writer.line(f"{operand.place(mode)} = {c_cast(result, operand.dtype)};")
+            operand.store(writer, mode, result)
 
 
 def _blocked_loop(writer: CWriter, nest: Nest, vector: str) -> None:

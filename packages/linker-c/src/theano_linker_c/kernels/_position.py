@@ -6,7 +6,7 @@ keep their extrema and positions while the rows pass by.
 
 from __future__ import annotations
 
-from ..scalar import is_discrete
+from ..scalar import NoNativeForm, is_complex, is_discrete
 from ._descriptions import ExtremumPosition
 from ._source import CFunction, CWriter, KernelSource, memory_type
 
@@ -21,6 +21,8 @@ _SIZES = {"bool": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 
 def position_source(kernel: ExtremumPosition) -> KernelSource:
     """Generate ``int64_t NAME_inner(n, x, stride)`` and ``void NAME_outer(n, rows, x, stride, step, position)``."""
+    if kernel.dtype == "float16" or is_complex(kernel.dtype):
+        raise NoNativeForm(f"positions of {kernel.dtype} have no C form")
     return KernelSource((_block(kernel), _inner(kernel), _outer(kernel)))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..scalar import (
     CValue,
+    NoNativeForm,
     ProgramBuilder,
     ScalarOp,
     ScalarProgram,
@@ -19,6 +20,7 @@ from ..scalar import (
     c_literal,
     c_type,
     cast,
+    is_complex,
     is_discrete,
     program_of,
 )
@@ -65,8 +67,11 @@ class _Fold:
 
     @property
     def clause(self) -> str | None:
-        """The operator of OpenMP's reduction clause, if there is one; of truth values, "or" is the sum."""
-        clause = _CLAUSES.get(self.combine.name)
+        """The operator of OpenMP's reduction clause, if there is one; of truth values, "or" is the sum.
+
+        A product of complex numbers is no ``*`` of C, and compilers differ in what they allow for complex sums.
+        """
+        clause = None if is_complex(self.dtype) else _CLAUSES.get(self.combine.name)
         return {"+": "|", "*": "&"}.get(clause or "", clause) if self.dtype == "bool" else clause
 
     @property
@@ -94,9 +99,11 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
     inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
     layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
     program = program_of(kernel.element, kernel.input_dtypes)
+    if kernel.acc_dtype == "float16":
+        raise NoNativeForm("accumulators of reductions have at least 32 bits")
     fold = _Fold(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
     parts = [_part(fold, number) for number in range(len(layouts))]
-    return KernelSource((*parts, _inner(fold), *_outer(fold, kernel)))
+    return KernelSource((*parts, _inner(fold), *_outer(fold, kernel)), program.preamble)
 
 
 def _part(fold: _Fold, number: int) -> CFunction:
@@ -230,7 +237,7 @@ def _several_rows(fold: _Fold, target: Operand) -> CFunction:
         while len(joined) > 1:
             joined = [fold.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
         total = target.load(writer, "contiguous")
-        writer.line(f"{target.place('contiguous')} = {fold.joined(total.text, joined[0])};")
+        target.store(writer, "contiguous", CValue(fold.joined(total.text, joined[0]), fold.dtype))
     return CFunction("__rows", "int64_t n, char *const *data, const int64_t *steps", tuple(writer.lines))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..scalar import CValue, c_type, helper_definitions
+from ..scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions
 
 #: Functions of the C mathematical library that generated code may call, with their number of arguments.
 MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
@@ -19,12 +19,13 @@ MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(("atan2", "pow", "hypot", "fmod"), 2),
     }
 )
+_SPECIAL = re.compile(r"\btheano_special_(\w+)\(")
 
 
 def _copy_function(name: str, target: str, source: str) -> str:
     cases = " ".join(
         f"case {size}: for (int64_t i = 0; i < n; i++) __builtin_memcpy({target}, {source}, {size}); break;"
-        for size in (1, 2, 4, 8)
+        for size in (1, 2, 4, 8, 16)
     )
     return (
         f"static __attribute__((noinline)) char *{name}(char *to, const char *from, int64_t stride, int64_t n, "
@@ -90,21 +91,27 @@ class CFunction:
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """The C text of one kernel."""
+    """The C text of one kernel: its functions, and what their users' code needs before them."""
 
     functions: tuple[CFunction, ...]
+    preamble: tuple[str, ...] = ()
 
     @property
     def has_outer(self) -> bool:
         """Whether there is a function for the reduced axis outside."""
         return any(function.suffix == "_outer" for function in self.functions)
 
+    @property
+    def special(self) -> Mapping[str, int]:
+        """Functions of `scipy.special` that the kernel calls, with their number of arguments."""
+        return special_functions([*self.preamble, *("\n".join(function.body) for function in self.functions)])
+
     def render(self, symbol: str) -> str:
         """Give the definitions, named after `symbol`."""
         return "\n".join(function.render(symbol) for function in self.functions)
 
 
-def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = ()) -> str:
+def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), preamble: Iterable[str] = ()) -> str:
     """Put `definitions` into one C file, with declarations of what they call.
 
     Parameters
@@ -113,37 +120,74 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = ()) 
         Function definitions.
     vector_functions : iterable of str
         Mathematical functions (``exp``, ``expf``, ...) that have a form working on vectors.
+    preamble : iterable of str
+        Text for the beginning of the file, each part once: headers and functions that users' code needs.
 
     Returns
     -------
     str
     """
     helpers = [*(text for name, text in COPIES.items() if any(name in d for d in definitions))]
-    helpers += helper_definitions(definitions)
-    used = {word for text in (*helpers, *definitions) for word in _WORD.findall(text)}
+    given = list(dict.fromkeys(preamble))
+    helpers += helper_definitions((*given, *definitions))
+    pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
+    used = {word for text in (*given, *helpers, *definitions) for word in _WORD.findall(text)}
     declared = [_declaration(name, frozenset(vector_functions)) for name in sorted(used) if _base(name)]
-    return "\n".join(["#include <stdint.h>", *declared, *helpers, *definitions, ""])
+    return "\n".join(["#include <stdint.h>", *declared, *pointers, *helpers, *given, *definitions, ""])
+
+
+def special_functions(texts: Iterable[str]) -> dict[str, int]:
+    """Give the functions of `scipy.special` that `texts` call, with their number of arguments.
+
+    Each is called through a pointer ``theano_special_<name>``, which whoever loads the code has to set. The last
+    argument is one that Cython adds.
+    """
+    given = list(texts)
+    whole = "\n".join((*given, *helper_definitions(given)))
+    return {m.group(1): _arguments(whole, m.end()) - 1 for m in _SPECIAL.finditer(whole)}
+
+
+def _arguments(text: str, start: int) -> int:
+    """Count the arguments of the call whose parenthesis opens just before `start`."""
+    depth, count = 1, 1
+    for i in range(start, len(text)):
+        depth += (text[i] == "(") - (text[i] == ")")
+        count += text[i] == "," and depth == 1
+        if not depth:
+            break
+    return count
+
+
+def _pointer(name: str, count: int) -> str:
+    return f"double (*theano_special_{name})({', '.join(['double'] * count)}, int);"
 
 
 def _base(name: str) -> str | None:
-    if name in MATH_FUNCTIONS:
-        return name
-    return name[:-1] if name.endswith("f") and name[:-1] in MATH_FUNCTIONS else None
+    """Give the mathematical function of which `name` is the form for one precision, or None."""
+    for base in (name, name.removesuffix("f")):
+        if base in MATH_FUNCTIONS or (
+            base[:1] == "c" and base[1:] in COMPLEX_FUNCTIONS and base not in ("cos", "cosh")
+        ):
+            return base
+    return None
 
 
 def _declaration(name: str, vector_functions: frozenset[str]) -> str:
-    scalar = "double" if name in MATH_FUNCTIONS else "float"
     base = _base(name)
     assert base is not None, "only names of mathematical functions are declared"
+    scalar = "double" if base == name else "float"
+    count = MATH_FUNCTIONS.get(base)
+    if count is None:
+        scalar, count = f"{scalar} _Complex", MATH_FUNCTIONS.get(base[1:], 1)
     attributes = (
         '__attribute__((simd("notinbranch"), const)) ' if name in vector_functions else "__attribute__((const)) "
     )
-    return f"{attributes}{scalar} {name}({', '.join([scalar] * MATH_FUNCTIONS[base])});"
+    return f"{attributes}{scalar} {name}({', '.join([scalar] * count)});"
 
 
 def memory_type(dtype: str) -> str:
-    """Give the C type of an element in memory: a bool is a byte."""
-    return "uint8_t" if dtype == "bool" else c_type(dtype)
+    """Give the C type of an element in memory: a bool is a byte, a float16 its bits."""
+    return {"bool": "uint8_t", "float16": "uint16_t"}.get(dtype) or c_type(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +225,20 @@ class Operand:
 
     def load(self, writer: CWriter, mode: str) -> CValue:
         """Define ``x<index>`` with the value of the element."""
-        test = " != 0" if self.dtype == "bool" else ""
-        writer.line(f"const {c_type(self.dtype)} x{self.index} = {self.place(mode)}{test};")
+        text = self.place(mode)
+        if self.dtype == "bool":
+            text += " != 0"
+        elif self.dtype == "float16":
+            text = f"theano_from_half_uint16({text})"
+        writer.line(f"const {c_type(self.dtype)} x{self.index} = {text};")
         return CValue(f"x{self.index}", self.dtype)
+
+    def store(self, writer: CWriter, mode: str, value: CValue) -> None:
+        """Write `value` to the element, converted to its dtype."""
+        text = c_cast(value, self.dtype)
+        if self.dtype == "float16":
+            text = c_helper("to_half", "float32", text)
+        writer.line(f"{self.place(mode)} = {text};")
 
 
 def vector_layouts(broadcast: Sequence[Sequence[bool]]) -> list[tuple[bool, ...]]:

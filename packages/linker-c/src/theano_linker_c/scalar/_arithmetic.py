@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_builtin, c_cast
+from ._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
 from ._derivative import differentiable, zero_like
-from ._dtypes import UNSIGNED_DTYPES, is_discrete, upcast
+from ._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
 from ._op import Arithmetic, ScalarOp, dtype_name, quiet
 from ._record import NUMBERS, REALS, ScalarRecord
+from ._type import OperatorSet
 
 
 class _Variadic(Arithmetic):
@@ -51,6 +52,8 @@ class Mul(_Variadic):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Join with ``*``, or ``&`` for bool; 16-bit unsigned numbers must not be promoted to a signed int."""
         texts = [c_cast(arg, result) for arg in args]
+        if is_complex(result):
+            return reduce(lambda a, b: c_helper("mul", result, a, b), texts)
         if result == "uint16":
             texts = [f"(uint32_t){text}" for text in texts]
         return (" & " if result == "bool" else " * ").join(texts)
@@ -73,6 +76,7 @@ class Neg(Arithmetic):
     """The number with the opposite sign."""
 
     name = "neg"
+    exact = True
     nin = 1
     ufunc = np.negative
     bool_ok = False
@@ -86,11 +90,11 @@ class Abs(ScalarOp):
     """Absolute value; of a complex number its length, a float."""
 
     name = "abs"
+    exact = True
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """The input's dtype, or the dtype of the parts of a complex number."""
-        common = upcast(*dtypes)
-        return ({"complex64": "float32", "complex128": "float64"}.get(common, common),)
+        return (part_dtype(upcast(*dtypes)),)
 
     @quiet
     def impl(self, *values: Any) -> Any:
@@ -100,25 +104,62 @@ class Abs(ScalarOp):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Clear the sign."""
         text = args[0].text
+        if is_complex(args[0].dtype):
+            return c_call("hypot", result, f"__real__ {text}", f"__imag__ {text}")
         if result == "bool" or result in UNSIGNED_DTYPES:
             return text
         return f"{text} < 0 ? -{text} : {text}" if is_discrete(result) else c_builtin("fabs", result, text)
 
 
 class Sgn(Arithmetic):
-    """Sign: -1, 0 or 1, and NaN for NaN."""
+    """Sign: -1, 0 or 1, and NaN for NaN; of a complex number the number of length 1 in its direction, or 0."""
 
     name = "sgn"
     nin = 1
     ufunc = np.sign
     bool_ok = False
+    exact = True
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Take NumPy's sign; of complex numbers NumPy's releases differ."""
+        (x,) = values
+        if not is_complex(dtype_name(x)):
+            return super().impl(x)
+        size = np.absolute(x)
+        return np.where(size == 0, 0, x / size).astype(dtype_name(x))[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Compare with zero; NaN comes through."""
         x = args[0].text
+        if is_complex(result):
+            return c_helper("sgn", result, x)
         if result in UNSIGNED_DTYPES:
             return f"{x} > 0"
         return f"{x} > 0 ? 1 : ({x} < 0 ? -1 : {'0' if is_discrete(result) else f'({x} == 0 ? 0 : {x})'})"
+
+
+class MulWithoutZeros(Arithmetic):
+    """Product in which a zero counts as one, so that it is the product of those that are not zero."""
+
+    name = "mul_without_zeros"
+    commutative = True
+    associative = True
+    bool_ok = False
+    ufunc = np.multiply
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Multiply where neither is zero."""
+        dtype = self.result_dtypes(*map(dtype_name, values))[0]
+        x, y = (np.asarray(value).astype(dtype, copy=False) for value in values)
+        return np.where(x == 0, y, np.where(y == 0, x, np.multiply(x, y, dtype=dtype))).astype(dtype, copy=False)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Choose one of the factors or their product."""
+        x, y = (c_cast(arg, result) for arg in args)
+        product = mul.c_expression([CValue(x, result), CValue(y, result)], result)
+        return f"{x} == 0 ? {y} : ({y} == 0 ? {x} : ({product}))"
 
 
 class Sqr(Arithmetic):
@@ -132,6 +173,8 @@ class Sqr(Arithmetic):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Multiply the number with itself."""
         x = args[0].text
+        if is_complex(result):
+            return c_helper("mul", result, x, x)
         return f"(uint32_t){x} * (uint32_t){x}" if result == "uint16" else f"{x} * {x}"
 
 
@@ -141,6 +184,7 @@ sub = Sub()
 neg = Neg()
 abs_ = Abs()
 sgn = Sgn()
+mul_without_zeros = MulWithoutZeros()
 sqr = Sqr()
 
 
@@ -163,6 +207,17 @@ def _mul(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
         parts.append(before[i] * after)
         after = inputs[i] * after
     return parts[::-1]
+
+
+@differentiable(MulWithoutZeros)
+def _mul_without_zeros(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # Where a factor is zero, which it is at single points only, the function does not depend on it smoothly.
+    switch, eq = OperatorSet.table["switch"], OperatorSet.table["eq"]
+    x, y = inputs
+    one = seed.type.make_constant(1)
+    zero = seed.type.make_constant(0)
+    by_x = switch(eq(x, 0), zero, seed * switch(eq(y, 0), one, y))
+    return [by_x, switch(eq(y, 0), zero, seed * switch(eq(x, 0), one, x))]
 
 
 @differentiable(Sub)
@@ -190,6 +245,10 @@ def _sqr(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     return [seed * (2 * inputs[0])]
 
 
+def _nonzero_product(x: Any, y: Any) -> Any:
+    return np.where(x == 0, np.ones_like(x), x) * np.where(y == 0, np.ones_like(y), y) * ((x != 0) | (y != 0))
+
+
 RECORDS = (
     ScalarRecord(add, np.add, count=2),
     ScalarRecord(mul, np.multiply, count=2),
@@ -198,4 +257,5 @@ RECORDS = (
     ScalarRecord(abs_, np.absolute, REALS),
     ScalarRecord(sgn, np.sign, NUMBERS, smooth=False),
     ScalarRecord(sqr, np.square, NUMBERS),
+    ScalarRecord(mul_without_zeros, _nonzero_product, NUMBERS),
 )

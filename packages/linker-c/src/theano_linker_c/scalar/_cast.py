@@ -30,6 +30,7 @@ class Cast(ScalarOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("dtype",)
+    exact = True
 
     def __init__(self, dtype: str) -> None:
         self.dtype = check_dtype(dtype)

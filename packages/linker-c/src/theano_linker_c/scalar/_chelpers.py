@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from ._chelpers_complex import COMPLEX_FAMILIES
 from ._cvalue import c_type
 from ._dtypes import DISCRETE_DTYPES, SIGNED_DTYPES, UNSIGNED_DTYPES
 
-_CALL = re.compile(r"\btheano_([a-z_]+)_((?:u?int|float)(?:8|16|32|64)|bool)\b")
+_CALL = re.compile(r"\btheano_([a-z_]+)_((?:u?int|float|complex)(?:8|16|32|64|128)|bool)\b")
 
 
 def _function(family: str, dtype: str, parameters: str, body: str) -> str:
@@ -96,6 +97,60 @@ def _softplus(dtype: str) -> str:
     return _function("softplus", dtype, "x", body)
 
 
+def _log1mexp(dtype: str) -> str:
+    # M. Maechler, "Accurately computing log(1 - exp(-|a|))", 2012: each form is used where it does not cancel.
+    suffix = "f" if dtype == "float32" else ""
+    half = f"-0x1.62e42fefa39efp-1{suffix}"
+    body = f"return x > {half} ? log{suffix}(-expm1{suffix}(x)) : log1p{suffix}(-exp{suffix}(x));"
+    return _function("log_one_minus_exp", dtype, "x", body)
+
+
+def _logaddexp(dtype: str) -> str:
+    suffix = "f" if dtype == "float32" else ""
+    body = (
+        f"const {c_type(dtype)} d = a - b; if (a == b) return a + {'0x1.62e42fefa39efp-1' + suffix};"
+        f" if (d > 0) return a + log1p{suffix}(exp{suffix}(-d));"
+        f" return d <= 0 ? b + log1p{suffix}(exp{suffix}(d)) : d;"
+    )
+    return _function("logaddexp", dtype, "a b", body)
+
+
+def _half(dtype: str) -> str:
+    """Round to a float16 that is kept as a float."""
+    if dtype == "float64":
+        # A double is first rounded to a float "to odd", which the second rounding cannot mistake for a tie.
+        body = (
+            "float f = (float)x; uint32_t u; __builtin_memcpy(&u, &f, 4);"
+            " if ((double)f != x && x == x) { u -= __builtin_fabs((double)f) > __builtin_fabs(x); u |= 1; }"
+            " __builtin_memcpy(&f, &u, 4);"
+        )
+        result = "theano_from_half_uint16(theano_to_half_float32(f))"
+        return f"static inline float theano_half_float64(double x) {{ {body} return {result}; }}"
+    result = "theano_from_half_uint16(theano_to_half_float32(x))"
+    return f"static inline float theano_half_float32(float x) {{ return {result}; }}"
+
+
+def _to_half(dtype: str) -> str:
+    """Give the bits of a float16: subnormal ones by adding 0.5, whose last place is the smallest float16."""
+    body = (
+        "uint32_t u, v; __builtin_memcpy(&u, &x, 4); const uint32_t sign = u >> 16 & 0x8000; u &= 0x7fffffff;"
+        " float small; __builtin_memcpy(&small, &u, 4); small += 0.5f; __builtin_memcpy(&v, &small, 4);"
+        " v = u < 0x38800000 ? v - 0x3f000000 : (u + 0xfff + (u >> 13 & 1) - 0x38000000) >> 13;"
+        " v = u >= 0x477ff000 ? 0x7c00 : v; v = u > 0x7f800000 ? 0x7e00 : v; return (uint16_t)(sign | v);"
+    )
+    return f"static inline uint16_t theano_to_half_float32(float x) {{ {body} }}"
+
+
+def _from_half(dtype: str) -> str:
+    """Give the value of the bits of a float16: those of a float whose exponent is too small by 112."""
+    body = (
+        "const uint32_t m = x & 0x7fff; uint32_t u = m << 13; float f; __builtin_memcpy(&f, &u, 4); f *= 0x1p112f;"
+        " __builtin_memcpy(&u, &f, 4); u = m >= 0x7c00 ? 0x7f800000 | m << 13 : u; u |= (uint32_t)(x & 0x8000) << 16;"
+        " __builtin_memcpy(&f, &u, 4); return f;"
+    )
+    return f"static inline float theano_from_half_uint16(uint16_t x) {{ {body} }}"
+
+
 _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "maximum": _maximum,
@@ -105,11 +160,27 @@ _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "int_pow": _int_pow,
         "sigmoid": _sigmoid,
         "softplus": _softplus,
+        "log_one_minus_exp": _log1mexp,
+        "logaddexp": _logaddexp,
+        "half": _half,
+        "to_half": _to_half,
+        "from_half": _from_half,
     }
 )
 
 
 def helper_definitions(texts: Iterable[str]) -> list[str]:
-    """Give the definitions of all helpers that `texts` call, in a stable order."""
-    found = {(m.group(1), m.group(2)) for text in texts for m in _CALL.finditer(text)}
-    return [_FAMILIES[family](dtype) for family, dtype in sorted(found)]
+    """Give the definitions of all helpers that `texts` call, in a stable order; what a helper calls comes before it."""
+    definitions: dict[tuple[str, str], str] = {}
+    for text in texts:
+        _define(text, definitions)
+    return list(definitions.values())
+
+
+def _define(text: str, definitions: dict[tuple[str, str], str]) -> None:
+    for family, dtype in sorted({(m.group(1), m.group(2)) for m in _CALL.finditer(text)}):
+        if (family, dtype) in definitions:
+            continue
+        own = (COMPLEX_FAMILIES if dtype.startswith("complex") else _FAMILIES)[family](dtype)
+        _define(own.partition("{")[2], definitions)
+        definitions[family, dtype] = own

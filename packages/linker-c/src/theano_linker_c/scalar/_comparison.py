@@ -9,7 +9,7 @@ import numpy as np
 
 from ._cvalue import CValue, c_builtin
 from ._derivative import without_derivative
-from ._dtypes import is_discrete
+from ._dtypes import is_complex, is_discrete, part_dtype
 from ._op import Comparison, ScalarOp, dtype_name
 from ._record import REALS, ScalarRecord
 
@@ -103,6 +103,9 @@ class IsInf(ScalarOp):
         (x,) = args
         if is_discrete(x.dtype):
             return "0"
+        if is_complex(x.dtype):
+            parts = (CValue(f"(__{part}__ {x.text})", part_dtype(x.dtype)) for part in ("real", "imag"))
+            return " | ".join(f"({self.c_expression([part], result)})" for part in parts)
         return f"{c_builtin('fabs', x.dtype, x.text)} == {c_builtin('inf', x.dtype)}"
 
 

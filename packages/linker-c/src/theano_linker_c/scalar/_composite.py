@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from theano_graph import Apply, Variable, applys_between, compose, pullback, pushforward
 
 from ._cvalue import CValue, c_cast, c_type
+from ._derivative import scalar_pullback
 from ._op import ScalarTypeError
 from ._program import HasProgram, ScalarProgram, program_from_graph, reverse_accumulate
 from ._type import ScalarType, as_scalar
@@ -119,9 +120,13 @@ class Composite(HasProgram):
         copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
         return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
 
-    def c_statements(self, args: Sequence[CValue], prefix: str = "t") -> tuple[list[str], list[CValue]]:
-        """Give C statements that define temporaries, and the values of the outputs in terms of these."""
-        return self.program.retyped([arg.dtype for arg in args]).emit(args, prefix)
+    def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
+        """Give C statements that define temporaries, and then a variable for each result."""
+        program = self.program.retyped([arg.dtype for arg in args])
+        statements, results = program.emit(args, f"{names[0]}_")
+        for name, value in zip(names, results, strict=True):
+            statements.append(f"const {c_type(value.dtype)} {name} = {value.text};")
+        return statements
 
 
 def _formulas(program: ScalarProgram) -> list[str]:
@@ -155,7 +160,7 @@ def _pullback(node: Apply, cotangents: list[Any]) -> list[Any]:
     for output, cotangent in zip(outputs, cotangents, strict=True):
         if cotangent is not None:
             seeds[output] = cotangent if output not in seeds else seeds[output] + cotangent
-    found = reverse_accumulate(nodes, seeds, pullback.lookup)
+    found = reverse_accumulate(nodes, seeds, scalar_pullback)
     wanted = [found.get(x) for x in fresh]
     present = [w for w in wanted if w is not None]
     on_inputs = iter(_substitute(present, fresh, inputs))

@@ -11,7 +11,16 @@ import numpy as np
 
 from theano_graph import TheanoError
 
-from ._dtypes import C_TYPES
+from ._dtypes import C_TYPES, is_complex, part_dtype
+
+#: Functions of the C library that have a complex form, which is named with a "c" in front.
+COMPLEX_FUNCTIONS: frozenset[str] = frozenset(
+    {"exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh"}
+    | {"atanh", "pow"}
+)
+#: Helpers that are written for complex numbers too.
+_COMPLEX_HELPERS = frozenset({"complex", "mul", "true_div", "inv", "sgn", "power"})
+_SINGLE = frozenset({"float16", "float32", "complex64"})
 
 
 class NoNativeForm(TheanoError, TypeError):
@@ -27,7 +36,7 @@ class CValue:
     text : str
         C text that can stand beside any operator.
     dtype : str
-        Element type of the value.
+        Element type of the value. A float16 is a C float that holds a rounded value.
     constant : Any, optional
         The value itself where it is known when the code is generated.
     """
@@ -38,7 +47,7 @@ class CValue:
 
 
 def c_type(dtype: str) -> str:
-    """Give the C type of a temporary of `dtype`; `NoNativeForm` for float16 and complex types."""
+    """Give the C type of a temporary of `dtype`; `NoNativeForm` where there is none."""
     try:
         return C_TYPES[dtype]
     except KeyError:
@@ -54,14 +63,25 @@ def c_cast(value: CValue, dtype: str) -> str:
     if value.constant is not None:
         with np.errstate(all="ignore"):
             return c_literal(np.asarray(value.constant).astype(dtype)[()], dtype)
+    if dtype == "float16":
+        return c_rounded(value.text, value.dtype)
     return f"(({c_type(dtype)}){value.text})"
+
+
+def c_rounded(text: str, dtype: str) -> str:
+    """Give the text of a real value rounded to float16: once, from the precision that it has."""
+    wide = "float32" if dtype in ("float16", "float32") else "float64"
+    return c_helper("half", wide, text if dtype in ("float16", wide) else f"(double){text}")
 
 
 def c_literal(value: Any, dtype: str) -> str:
     """Write `value` as a C literal of `dtype`, exactly."""
     name = c_type(dtype)
-    if dtype in ("float32", "float64"):
-        return _float_literal(float(value), "f" if dtype == "float32" else "")
+    if is_complex(dtype):
+        number, part = complex(value), part_dtype(dtype)
+        return c_helper("complex", dtype, c_literal(number.real, part), c_literal(number.imag, part))
+    if dtype in ("float16", "float32", "float64"):
+        return _float_literal(float(value), _suffix(dtype))
     number = int(value)
     if number == -(2**63):
         return "(-9223372036854775807LL - 1)"
@@ -70,6 +90,10 @@ def c_literal(value: Any, dtype: str) -> str:
     if dtype == "int64":
         return f"((int64_t){number}LL)"
     return f"(({name}){number})"
+
+
+def _suffix(dtype: str) -> str:
+    return "f" if dtype in _SINGLE else ""
 
 
 def _float_literal(value: float, suffix: str) -> str:
@@ -81,14 +105,32 @@ def _float_literal(value: float, suffix: str) -> str:
 
 
 def c_call(function: str, dtype: str, *args: str) -> str:
-    """Call a function of the C mathematical library in the precision of `dtype`."""
-    suffix = "f" if dtype == "float32" else ""
-    return f"{function}{suffix}({', '.join(args)})"
+    """Call a function of the C mathematical library in the precision of `dtype`, or its complex form.
+
+    Raises
+    ------
+    NoNativeForm
+        If `dtype` is complex and the library has no such function.
+    """
+    if is_complex(dtype):
+        if function not in COMPLEX_FUNCTIONS:
+            raise NoNativeForm(f"{function} of complex numbers has no C form")
+        function = "c" + function
+    return f"{function}{_suffix(dtype)}({', '.join(args)})"
 
 
 def c_builtin(function: str, dtype: str, *args: str) -> str:
     """Call a function that compilers expand in place (``fabs``, ``sqrt``, ``floor``, ...)."""
-    return "__builtin_" + c_call(function, dtype, *args)
+    return ("" if is_complex(dtype) else "__builtin_") + c_call(function, dtype, *args)
+
+
+def c_special(function: str, dtype: str, *args: CValue) -> str:
+    """Call a function of `scipy.special` that works on doubles; the result is converted to `dtype`.
+
+    The kernel calls it through a pointer, which is set when the kernel is loaded.
+    """
+    given = ", ".join(c_cast(arg, "float64") for arg in args)
+    return f"({c_type(dtype)})theano_special_{function}({given}, 0)"
 
 
 HelperText = Callable[[str], str]
@@ -97,4 +139,6 @@ HelperText = Callable[[str], str]
 def c_helper(family: str, dtype: str, *args: str) -> str:
     """Call the helper `family` for `dtype`; the kernel generator adds its definition to the C file."""
     c_type(dtype)
-    return f"theano_{family}_{dtype}({', '.join(args)})"
+    if is_complex(dtype) and family not in _COMPLEX_HELPERS:
+        raise NoNativeForm(f"{family} of complex numbers has no C form")
+    return f"theano_{family}_{'float32' if dtype == 'float16' else dtype}({', '.join(args)})"

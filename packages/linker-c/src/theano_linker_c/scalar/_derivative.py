@@ -3,16 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from theano_graph import Apply, compose, pullback, pushforward
+from theano_graph import Apply, RuleTable, Type, Variable, compose, pullback, pushforward
 
 from ._dtypes import is_complex, is_discrete
 from ._op import ScalarOp, ScalarTypeError
-from ._type import OperatorSet, ScalarVariable
+from ._type import OperatorSet, ScalarType, ScalarVariable, as_scalar
 
 #: ``rule(inputs, output, seed)`` gives ``seed`` times the derivative of the output by each input; None: disconnected.
 PartialsRule = Callable[[Sequence[Any], Any, Any], Sequence[Any]]
+
+
+class ComplexRule(NamedTuple):
+    """How an op that is not analytic, such as `abs`, is differentiated where its numbers are complex.
+
+    Parameters
+    ----------
+    back : callable
+        ``back(inputs, output, seed)`` gives the cotangents of the inputs.
+    forth : callable
+        ``forth(inputs, output, tangents)`` gives the tangent of the output; tangents may be None.
+    """
+
+    back: PartialsRule
+    forth: Callable[[Sequence[Any], Any, Sequence[Any]], Any]
+
+
+#: By the class of the op; all other ops count as analytic.
+complex_rules: RuleTable[ComplexRule] = RuleTable("complex_rules")
+
+
+class NoDerivative(Type):
+    """The type of what stands for a partial derivative that has no formula.
+
+    Parameters
+    ----------
+    reason : str
+        Why, as part of a sentence.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoDerivative) and other.reason == self.reason
+
+    def __hash__(self) -> int:
+        return hash((NoDerivative, self.reason))
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Refuse every value."""
+        raise TypeError(compose(f"there is no derivative: {self.reason}", mend="leave it out of the expression"))
+
+
+def undefined(reason: str) -> Variable:
+    """Return what a rule gives for an input by which the op cannot be differentiated.
+
+    Parameters
+    ----------
+    reason : str
+        Why; becomes part of the error of whoever asks for this derivative.
+
+    Examples
+    --------
+    >>> undefined("the order of a Bessel function").type.reason
+    'the order of a Bessel function'
+    """
+    variable: Variable = NoDerivative(reason).make_variable()
+    return variable
+
+
+def is_undefined(part: Any) -> bool:
+    """Tell whether a partial derivative is one of `undefined`."""
+    return part is not None and isinstance(part.type, NoDerivative)
 
 
 def differentiable(*op_classes: type[ScalarOp]) -> Callable[[PartialsRule], PartialsRule]:
@@ -54,38 +118,101 @@ def real_operands(inputs: Sequence[Any], output: Any) -> list[Any]:
 
 def _pull(rule: PartialsRule, node: Apply, seed: Any) -> list[Any]:
     output = node.outputs[0]
-    _refuse_complex(node)
     if is_discrete(output.dtype):
         parts = rule(node.inputs, output, OperatorSet.apply("second", output, 0.0))
-        return [None if part is None else zero_like(x) for x, part in zip(node.inputs, parts, strict=True)]
-    return [_in_dtype_of(x, part) for x, part in zip(node.inputs, rule(node.inputs, output, seed), strict=True)]
+        return [
+            part if part is None or is_undefined(part) else zero_like(x)
+            for x, part in zip(node.inputs, parts, strict=True)
+        ]
+    if _has_complex(node):
+        parts = _pull_complex(rule, node, seed)
+    else:
+        parts = rule(node.inputs, output, seed)
+    return [_in_dtype_of(x, part) for x, part in zip(node.inputs, parts, strict=True)]
+
+
+def _has_complex(node: Apply) -> bool:
+    return any(is_complex(variable.dtype) for variable in (*node.inputs, *node.outputs))
+
+
+def _pull_complex(rule: PartialsRule, node: Apply, seed: Any) -> list[Any]:
+    """Pull back where numbers are complex.
+
+    The gradient by ``a + ib`` is the gradient by a plus i times that by b. So the cotangent of the input of an analytic
+    function is that of its output times the conjugate of the derivative.
+    """
+    own = complex_rules.get(node.op)
+    if own is not None:
+        return list(own.back(node.inputs, node.outputs[0], seed))
+    conj = OperatorSet.table["conj"]
+    parts = rule(node.inputs, node.outputs[0], conj(seed))
+    return [part if part is None or is_undefined(part) else conj(part) for part in parts]
 
 
 def _push(rule: PartialsRule, node: Apply, tangents: Sequence[Any]) -> list[Any]:
     output = node.outputs[0]
-    _refuse_complex(node)
     if is_discrete(output.dtype):
         return [None]
+    own = complex_rules.get(node.op) if _has_complex(node) else None
+    if own is not None:
+        total = own.forth(node.inputs, output, tangents)
+        return [None if total is None else _in_dtype_of(output, total)]
     total = None
     for i, tangent in enumerate(tangents):
         part = None if tangent is None else rule(node.inputs, output, tangent)[i]
+        if is_undefined(part):
+            return [part]
         if part is not None:
             total = part if total is None else total + part
     return [None if total is None else _in_dtype_of(output, total)]
 
 
 def _in_dtype_of(x: Any, part: Any) -> Any:
-    if part is None or is_discrete(x.dtype) or part.dtype == x.dtype:
+    if part is None or is_undefined(part) or part.dtype == x.dtype:
         return part
-    return OperatorSet.table["cast_" + x.dtype](part)
+    if is_discrete(x.dtype) and not is_complex(part.dtype):
+        return part
+    if is_complex(part.dtype) and not is_complex(x.dtype):
+        part = OperatorSet.table["real"](part)
+    return part if is_discrete(x.dtype) else OperatorSet.table["cast_" + x.dtype](part)
 
 
-def _refuse_complex(node: Apply) -> None:
-    if any(is_complex(variable.dtype) for variable in (*node.inputs, *node.outputs)):
+def scalar_pullback(op: Any) -> Callable[[Apply, list[Any]], Sequence[Any]]:
+    """Return the rule that differentiates a scalar op: a registered one, or the op's own ``L_op`` or ``grad``.
+
+    Raises
+    ------
+    MissingRuleError
+        If there is none of these.
+    """
+    rule = pullback.get(op)
+    if rule is None and (hasattr(op, "L_op") or hasattr(op, "grad")):
+        return _own_gradient
+    return rule if rule is not None else pullback.lookup(op)
+
+
+def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
+    op: Any = node.op
+    given = list(node.inputs)
+    if hasattr(op, "L_op"):
+        parts = op.L_op(given, list(node.outputs), cotangents)
+    else:
+        parts = op.grad(given, cotangents)
+    if not isinstance(parts, (list, tuple)) or len(parts) != len(given):
         raise ScalarTypeError(
             compose(
-                f"{node.op} has no gradient for complex numbers",
-                where=[] if node.origin is None else [f"{node.op} applied at {node.origin}"],
-                mend="differentiate the real and the imaginary part of the formula separately",
+                f"the gradient of {op} returned {parts!r} for {len(given)} inputs",
+                mend="return a list with one scalar expression for each input, None where there is no dependence",
             )
         )
+    return [_own_part(x, part) for x, part in zip(given, parts, strict=True)]
+
+
+def _own_part(x: Any, part: Any) -> Any:
+    if part is None or (isinstance(part, Variable) and not isinstance(part.type, (ScalarType, NoDerivative))):
+        return None
+    if isinstance(part, Variable) and is_undefined(part):
+        return part
+    value = as_scalar(part)
+    wanted = "float64" if is_discrete(x.dtype) else x.dtype
+    return value if value.dtype == wanted else OperatorSet.table["cast_" + wanted](value)

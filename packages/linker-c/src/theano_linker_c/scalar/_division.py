@@ -9,7 +9,7 @@ import numpy as np
 
 from ._cvalue import CValue, c_cast, c_helper
 from ._derivative import differentiable, zero_like
-from ._dtypes import upcast
+from ._dtypes import is_complex, upcast
 from ._op import FloatFunction, UfuncOp
 from ._record import REALS, ScalarRecord
 
@@ -25,7 +25,7 @@ class TrueDiv(FloatFunction):
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Divide in the result's dtype."""
         a, b = (c_cast(arg, result) for arg in args)
-        return f"{a} / {b}"
+        return c_helper("true_div", result, a, b) if is_complex(result) else f"{a} / {b}"
 
 
 class Reciprocal(FloatFunction):
@@ -37,7 +37,8 @@ class Reciprocal(FloatFunction):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Divide one by the argument."""
-        return f"1 / {c_cast(args[0], result)}"
+        x = c_cast(args[0], result)
+        return c_helper("inv", result, x) if is_complex(result) else f"1 / {x}"
 
 
 class _Division(UfuncOp):

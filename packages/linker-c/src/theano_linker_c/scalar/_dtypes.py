@@ -18,7 +18,8 @@ DISCRETE_DTYPES: frozenset[str] = BOOL_DTYPES | SIGNED_DTYPES | UNSIGNED_DTYPES
 CONTINUOUS_DTYPES: frozenset[str] = FLOAT_DTYPES | COMPLEX_DTYPES
 ALL_DTYPES: frozenset[str] = DISCRETE_DTYPES | CONTINUOUS_DTYPES
 
-# `_Bool` is the type of a C temporary; in memory a bool is one byte, as NumPy stores it.
+# Types of C temporaries: in memory a bool is one byte and a float16 its 16 bits, as NumPy stores them. A float16 is
+# computed with as a float that is rounded after each operation.
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "bool": "_Bool",
@@ -30,8 +31,11 @@ C_TYPES: Mapping[str, str] = MappingProxyType(
         "uint16": "uint16_t",
         "uint32": "uint32_t",
         "uint64": "uint64_t",
+        "float16": "float",
         "float32": "float",
         "float64": "double",
+        "complex64": "float _Complex",
+        "complex128": "double _Complex",
     }
 )
 
@@ -90,6 +94,11 @@ def is_discrete(dtype: str) -> bool:
 def is_complex(dtype: str) -> bool:
     """Say whether `dtype` is complex64 or complex128."""
     return dtype in COMPLEX_DTYPES
+
+
+def part_dtype(dtype: str) -> str:
+    """Give the dtype of the real and imaginary parts of numbers of `dtype`; `dtype` itself where it is not complex."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
 def dtype_of_number(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, TheanoError, compose
 
-from ._cvalue import CValue, NoNativeForm, c_call, c_cast
+from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded, c_type
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._type import ScalarType, as_scalar
 
@@ -42,6 +42,8 @@ class ScalarOp(Op):
     nout: int = 1
     commutative: ClassVar[bool] = False
     associative: ClassVar[bool] = False
+    #: Whether the result for float16 inputs needs no rounding, since it is one of them or their difference in sign.
+    exact: ClassVar[bool] = False
     #: Rough number of cycles that one element takes in a vectorised loop.
     cost: int = 1
 
@@ -53,9 +55,27 @@ class ScalarOp(Op):
         """Compute the op elementwise on arrays or NumPy scalars; a tuple for several outputs."""
         raise ScalarTypeError(compose(f"{type(self).__name__} has no NumPy form", mend="define impl"))
 
+    def evaluate(self, *values: Any) -> Any:
+        """Compute the op elementwise: `impl`, unless that works on single numbers."""
+        return self.impl(*values)
+
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Give C text for the value, of dtype `result`; `NoNativeForm` where there is none."""
         raise NoNativeForm(f"{self} has no C form")
+
+    def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
+        """Give C statements that define a variable for each result: here, for one result, from `c_expression`."""
+        if self.nout != 1:
+            raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
+        (dtype,) = self.result_dtypes(*(arg.dtype for arg in args))
+        text = self.c_expression(args, dtype)
+        if dtype == "float16" and not self.exact:
+            text = c_rounded(text, "float32")
+        return [f"const {c_type(dtype)} {names[0]} = {text};"]
+
+    def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
+        """Give C text for the beginning of the file: headers and functions that the statements need."""
+        return ()
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the op to scalar variables or numbers."""
@@ -75,8 +95,8 @@ class ScalarOp(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Run `impl` and store what it gives."""
-        values = self.impl(*inputs)
+        """Compute the values and store them."""
+        values = self.evaluate(*inputs)
         results = values if self.nout > 1 else (values,)
         for storage, value in zip(output_storage, results, strict=True):
             storage[0] = value
@@ -165,6 +185,8 @@ class Comparison(ScalarOp):
         """Compare in the common dtype; int64 against uint64 exactly."""
         a, b = args
         common = upcast(a.dtype, b.dtype)
+        if common == "float16":
+            common = "float32"  # int8 and float16 compare in float16, whose values a float holds
         if common == "float64" and is_discrete(a.dtype) and is_discrete(b.dtype):
             return self._mixed_signs(a, b)
         return f"{c_cast(a, common)} {self.symbol} {c_cast(b, common)}"
@@ -200,6 +222,7 @@ class Bitwise(UfuncOp):
 class Rounding(ScalarOp):
     """A function that gives a whole number of the input's own dtype."""
 
+    exact = True
     ufunc: ClassVar[Callable[..., Any]]
     c_function: ClassVar[str] = ""
 
@@ -221,8 +244,7 @@ class Rounding(ScalarOp):
         """Call the function that compilers expand in place."""
         if is_discrete(result):
             return args[0].text
-        suffix = "f" if result == "float32" else ""
-        return f"__builtin_{self.c_function}{suffix}({args[0].text})"
+        return c_builtin(self.c_function, result, args[0].text)
 
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
 from ._derivative import differentiable
-from ._dtypes import is_discrete, upcast
+from ._dtypes import is_complex, is_discrete, upcast
 from ._op import FloatFunction, ScalarOp, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 from ._type import OperatorSet
@@ -48,6 +48,8 @@ class Pow(ScalarOp):
         base, exponent = (c_cast(arg, result) for arg in args)
         if is_discrete(result):
             return c_helper("int_pow", result, base, exponent)
+        if is_complex(result):
+            return c_helper("power", result, base, exponent)
         special = {1.0: base, 2.0: f"{base} * {base}", -1.0: f"1 / {base}"}
         constant = args[1].constant
         if constant is not None and float(constant) in special:

@@ -14,7 +14,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable, applys_between, compose
 
-from ._cvalue import CValue, c_literal, c_type
+from ._cvalue import CValue, NoNativeForm, c_literal
 from ._op import ScalarOp, ScalarTypeError, dtype_name, quiet
 from ._type import ScalarConstant, ScalarType
 
@@ -85,7 +85,7 @@ class ScalarProgram:
         live: dict[int, Any] = dict(enumerate(map(_as_dtype, values, self.input_dtypes)))
         live.update({-1 - k: self.constant(-1 - k) for k in range(len(self.constants))})
         for i, step in enumerate(self.steps):
-            live[len(self.input_dtypes) + i] = step.op.impl(*(live[number] for number in step.args))
+            live[len(self.input_dtypes) + i] = step.op.evaluate(*(live[number] for number in step.args))
             for number in set(step.args):
                 if last[number] == i and number not in kept:
                     del live[number]
@@ -108,10 +108,18 @@ class ScalarProgram:
         for i, step in enumerate(self.steps):
             given = [values[number] if number >= 0 else literals[-1 - number] for number in step.args]
             name = f"{prefix}{i}"
-            text = step.op.c_expression(given, step.dtype)
-            statements.append(f"const {c_type(step.dtype)} {name} = {text};")
+            statements.extend(step.op.c_statements(given, [name]))
             values.append(CValue(name, step.dtype))
         return statements, [values[n] if n >= 0 else literals[-1 - n] for n in self.outputs]
+
+    @property
+    def preamble(self) -> tuple[str, ...]:
+        """C text that the statements need at the beginning of the file."""
+        return tuple(
+            dict.fromkeys(
+                part for step in self.steps for part in step.op.c_preamble([self.dtype_of(n) for n in step.args])
+            )
+        )
 
     def rebuild(self, inputs: Sequence[Any]) -> list[Any]:
         """Apply the ops to scalar variables and give the results."""
@@ -153,6 +161,8 @@ class ProgramBuilder:
         """Add `op` on the values `args` whose dtypes are `dtypes`; gives the numbers of its results."""
         if isinstance(op, HasProgram):
             return self.inline(op.program.retyped(dtypes), args)
+        if op.nout != 1:
+            raise NoNativeForm(compose(f"{op} has {op.nout} results", mend="put ops with one result into a Composite"))
         key = (op, tuple(args), tuple(dtypes))
         number = self._known.get(key)
         if number is None:
@@ -236,7 +246,10 @@ def reverse_accumulate(
         for variable, part in zip(node.inputs, rule_of(node.op)(node, [given]), strict=True):
             if part is not None:
                 known = cotangents.get(variable)
-                cotangents[variable] = part if known is None else known + part
+                if known is None or not isinstance(part.type, ScalarType):
+                    cotangents[variable] = part
+                elif isinstance(known.type, ScalarType):
+                    cotangents[variable] = known + part
     return cotangents
 
 

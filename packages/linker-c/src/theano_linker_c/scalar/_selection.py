@@ -17,6 +17,7 @@ from ._record import REALS, ScalarRecord
 
 
 class _Extreme(Arithmetic):
+    exact = True
     commutative = True
     associative = True
 
@@ -51,6 +52,7 @@ class Clip(ScalarOp):
     """
 
     name = "clip"
+    exact = True
     nin = 3
     cost = 2
 
@@ -76,6 +78,7 @@ class Switch(ScalarOp):
     """The second number where the first is not zero, otherwise the third."""
 
     name = "switch"
+    exact = True
     nin = 3
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ class Second(ScalarOp):
     """The second number, in the shape of both; the value of the first is not looked at."""
 
     name = "second"
+    exact = True
     nin = 2
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
@@ -118,6 +122,7 @@ class Identity(ScalarOp):
     """The number itself."""
 
     name = "identity"
+    exact = True
     cost = 0
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:

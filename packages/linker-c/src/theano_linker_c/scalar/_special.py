@@ -1,124 +1,38 @@
-"""Sigmoid, softplus and the error functions."""
+"""What the special functions have in common."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._lazy import scipy_special
-from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable, real_operands
-from ._exponential import exp
+from ._cvalue import CValue, c_special
 from ._op import FloatFunction, dtype_name, quiet
-from ._record import REALS, ScalarRecord
 
 
-class Sigmoid(FloatFunction):
-    """``1 / (1 + exp(-x))``, with full relative accuracy in both tails."""
+class SpecialFunction(FloatFunction):
+    """A function that SciPy's code computes in double precision, whatever the dtype of the result.
 
-    name = "sigmoid"
+    Both machines call the same code. The C library has some of these functions too, but differs from SciPy at poles
+    and infinities, and by many units in the last place for large arguments.
+    """
+
     complex_ok = False
-    cost = 15
+    cost = 100
 
     @quiet
     def impl(self, *values: Any) -> Any:
-        """Take the exponential of a non-positive number only."""
-        x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
-        decay = np.exp(-np.abs(x))
-        return np.asarray(np.where(x >= 0, np.ones_like(decay), decay) / (1 + decay), dtype=x.dtype)[()]
+        """Call SciPy's function on doubles."""
+        dtype = self.result_dtypes(*map(dtype_name, values))[0]
+        doubles = [np.asarray(value).astype("float64", copy=False) for value in values]
+        return np.asarray(self.compute(*doubles), dtype=dtype)[()]
+
+    def compute(self, *values: Any) -> Any:
+        """Give the values for arrays of doubles."""
+        return getattr(scipy_special(), self.name)(*values)
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Call the helper."""
-        return c_helper("sigmoid", result, c_cast(args[0], result))
-
-
-class Softplus(FloatFunction):
-    """``log(1 + exp(x))``, written ``max(x, 0) + log1p(exp(-|x|))`` so that it neither overflows nor cancels."""
-
-    name = "softplus"
-    complex_ok = False
-    cost = 25
-
-    @quiet
-    def impl(self, *values: Any) -> Any:
-        """Follow the stable formula."""
-        x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
-        return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), dtype=x.dtype)[()]
-
-    def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Call the helper."""
-        return c_helper("softplus", result, c_cast(args[0], result))
-
-
-class _ErrorFunction(FloatFunction):
-    complex_ok = False
-    cost = 20
-
-    @quiet
-    def impl(self, *values: Any) -> Any:
-        """Call SciPy's function, which knows float32 and float64."""
-        dtype = self.result_dtypes(dtype_name(values[0]))[0]
-        x = np.asarray(values[0]).astype("float32" if dtype == "float16" else dtype, copy=False)
-        return np.asarray(getattr(scipy_special(), self.name)(x), dtype=dtype)[()]
-
-
-class Erf(_ErrorFunction):
-    """Error function: twice the integral of ``exp(-t**2) / sqrt(pi)`` from 0 to x."""
-
-    name = "erf"
-
-
-class Erfc(_ErrorFunction):
-    """``1 - erf(x)``, accurate where erf is near one."""
-
-    name = "erfc"
-
-
-sigmoid = Sigmoid()
-softplus = Softplus()
-erf = Erf()
-erfc = Erfc()
-
-
-@differentiable(Sigmoid)
-def _sigmoid(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed * output * (1 - output)]
-
-
-@differentiable(Softplus)
-def _softplus(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed * sigmoid(inputs[0])]
-
-
-def _bell(x: Any) -> Any:
-    return exp(-(x * x)) * (2.0 / math.sqrt(math.pi))
-
-
-@differentiable(Erf)
-def _erf(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    (x,) = real_operands(inputs, output)
-    return [seed * _bell(x)]
-
-
-@differentiable(Erfc)
-def _erfc(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    (x,) = real_operands(inputs, output)
-    return [-(seed * _bell(x))]
-
-
-def _reference(name: str) -> Any:
-    def function(x: Any) -> Any:
-        return getattr(scipy_special(), name)(np.asarray(x, dtype=np.result_type(x, np.float32)))
-
-    return function
-
-
-RECORDS = (
-    ScalarRecord(sigmoid, _reference("expit"), REALS, ulp=6.0),
-    ScalarRecord(softplus, lambda x: np.logaddexp(np.zeros((), x.dtype), x), REALS, ulp=6.0),
-    ScalarRecord(erf, _reference("erf"), REALS),
-    ScalarRecord(erfc, _reference("erfc"), REALS, ulp=16.0),
-)
+        """Call SciPy's function through a pointer."""
+        return c_special(self.name, result, *args)

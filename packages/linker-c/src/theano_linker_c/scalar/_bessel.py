@@ -1,0 +1,116 @@
+"""Bessel functions; formulas from DLMF, chapter 10."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._lazy import scipy_special
+from ._derivative import differentiable, undefined
+from ._record import REALS, ScalarRecord
+from ._special import SpecialFunction
+
+_ORDER = "Bessel functions have no elementary derivative with respect to their order"
+
+
+class J0(SpecialFunction):
+    """Bessel function of the first kind of order 0."""
+
+    name = "j0"
+
+
+class J1(SpecialFunction):
+    """Bessel function of the first kind of order 1."""
+
+    name = "j1"
+
+
+class Jv(SpecialFunction):
+    """Bessel function of the first kind of the order of the first argument."""
+
+    name = "jv"
+    nin = 2
+
+
+class I0(SpecialFunction):
+    """Modified Bessel function of the first kind of order 0."""
+
+    name = "i0"
+
+
+class I1(SpecialFunction):
+    """Modified Bessel function of the first kind of order 1."""
+
+    name = "i1"
+
+
+class Iv(SpecialFunction):
+    """Modified Bessel function of the first kind of the order of the first argument."""
+
+    name = "iv"
+    nin = 2
+
+
+j0 = J0()
+j1 = J1()
+jv = Jv()
+i0 = I0()
+i1 = I1()
+iv = Iv()
+
+
+@differentiable(J0)
+def _j0(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.6.3
+    return [-(seed * j1(inputs[0]))]
+
+
+@differentiable(J1)
+def _j1(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.6.1
+    (x,) = inputs
+    return [seed * (j0(x) - jv(_number(2, output), x)) * 0.5]
+
+
+@differentiable(Jv)
+def _jv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.6.1
+    v, x = inputs
+    return [undefined(_ORDER), seed * (jv(v * 1.0 - 1.0, x) - jv(v * 1.0 + 1.0, x)) * 0.5]
+
+
+@differentiable(I0)
+def _i0(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.29.3
+    return [seed * i1(inputs[0])]
+
+
+@differentiable(I1)
+def _i1(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.29.1
+    (x,) = inputs
+    return [seed * (i0(x) + iv(_number(2, output), x)) * 0.5]
+
+
+@differentiable(Iv)
+def _iv(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 10.29.1
+    v, x = inputs
+    return [undefined(_ORDER), seed * (iv(v * 1.0 - 1.0, x) + iv(v * 1.0 + 1.0, x)) * 0.5]
+
+
+def _number(value: float, like: Any) -> Any:
+    return like.type.make_constant(value)
+
+
+def _reference(name: str) -> Any:
+    def function(*values: Any) -> Any:
+        dtype = np.result_type(*values, np.float32)
+        return getattr(scipy_special(), name)(*(np.asarray(x, dtype="float64") for x in values)).astype(dtype)
+
+    return function
+
+
+RECORDS = tuple(ScalarRecord(op, _reference(op.name), REALS, low=0.1) for op in (j0, j1, jv, i0, i1, iv))

@@ -1,0 +1,157 @@
+"""Functions that name an expression which would lose accuracy or overflow if it were written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._cvalue import CValue, c_cast, c_helper
+from ._derivative import differentiable, real_operands
+from ._exponential import exp, expm1
+from ._op import FloatFunction, dtype_name, quiet
+from ._record import REALS, ScalarRecord
+
+
+class Log1mexp(FloatFunction):
+    """``log(1 - exp(x))`` for x below zero, accurate near zero and far from it; NaN above zero."""
+
+    name = "log1mexp"
+    complex_ok = False
+    cost = 30
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Choose the form that does not cancel."""
+        x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
+        near = x > -math.log(2.0)
+        return np.asarray(np.where(near, np.log(-np.expm1(x)), np.log1p(-np.exp(x))), dtype=x.dtype)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper."""
+        return c_helper("log_one_minus_exp", result, c_cast(args[0], result))
+
+
+class LogAddExp(FloatFunction):
+    """``log(exp(x) + exp(y))`` without overflow."""
+
+    name = "logaddexp"
+    nin = 2
+    complex_ok = False
+    commutative = True
+    cost = 30
+    ufunc = np.logaddexp
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper."""
+        return c_helper("logaddexp", result, *(c_cast(arg, result) for arg in args))
+
+
+class Hypot(FloatFunction):
+    """``sqrt(x**2 + y**2)`` without overflow."""
+
+    name = "hypot"
+    nin = 2
+    complex_ok = False
+    commutative = True
+    cost = 15
+    ufunc = np.hypot
+
+
+class Cbrt(FloatFunction):
+    """Cube root, negative for negative numbers."""
+
+    name = "cbrt"
+    complex_ok = False
+    cost = 15
+    ufunc = np.cbrt
+
+
+class Deg2Rad(FloatFunction):
+    """An angle in degrees, converted to radians."""
+
+    name = "deg2rad"
+    complex_ok = False
+    cost = 1
+    ufunc = np.deg2rad
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Multiply with the factor in the result's precision, as NumPy does."""
+        return f"{c_cast(args[0], result)} * {_factor(math.pi / 180, result)}"
+
+
+class Rad2Deg(FloatFunction):
+    """An angle in radians, converted to degrees."""
+
+    name = "rad2deg"
+    complex_ok = False
+    cost = 1
+    ufunc = np.rad2deg
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Multiply with the factor in the result's precision, as NumPy does."""
+        return f"{c_cast(args[0], result)} * {_factor(180 / math.pi, result)}"
+
+
+def _factor(value: float, dtype: str) -> str:
+    return f"{value.hex()}" if dtype == "float64" else f"{float(np.float32(value)).hex()}f"
+
+
+log1mexp = Log1mexp()
+logaddexp = LogAddExp()
+hypot = Hypot()
+cbrt = Cbrt()
+deg2rad = Deg2Rad()
+rad2deg = Rad2Deg()
+
+
+@differentiable(Log1mexp)
+def _log1mexp(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # exp(x) / (exp(x) - 1), written so that exp does not underflow first
+    (x,) = real_operands(inputs, output)
+    return [seed / -expm1(-x)]
+
+
+@differentiable(LogAddExp)
+def _logaddexp(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    x, y = real_operands(inputs, output)
+    return [seed * exp(x - output), seed * exp(y - output)]
+
+
+@differentiable(Hypot)
+def _hypot(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    x, y = real_operands(inputs, output)
+    return [seed * (x / output), seed * (y / output)]
+
+
+@differentiable(Cbrt)
+def _cbrt(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed / (3 * output * output)]
+
+
+@differentiable(Deg2Rad)
+def _deg2rad(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (math.pi / 180)]
+
+
+@differentiable(Rad2Deg)
+def _rad2deg(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (180 / math.pi)]
+
+
+def _log1mexp_reference(x: Any) -> Any:
+    dtype = np.result_type(x, np.float32)
+    wide = np.asarray(x, dtype=np.longdouble)
+    return np.where(wide > -0.5, np.log(-np.expm1(wide)), np.log1p(-np.exp(wide))).astype(dtype)
+
+
+RECORDS = (
+    ScalarRecord(log1mexp, _log1mexp_reference, REALS, low=-5.0, high=-0.01, ulp=8.0),
+    ScalarRecord(logaddexp, np.logaddexp, REALS, ulp=8.0),
+    ScalarRecord(hypot, np.hypot, REALS, low=0.1),
+    ScalarRecord(cbrt, np.cbrt, REALS, low=0.1),
+    ScalarRecord(deg2rad, np.deg2rad, REALS),
+    ScalarRecord(rad2deg, np.rad2deg, REALS),
+)

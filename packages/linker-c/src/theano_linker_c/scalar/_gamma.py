@@ -1,0 +1,177 @@
+"""The gamma function, its logarithm and the derivatives of that; formulas from DLMF, chapter 5."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from .._lazy import scipy_special
+from ._cvalue import CValue, c_cast, c_type
+from ._derivative import differentiable, real_operands
+from ._op import ScalarTypeError
+from ._record import REALS, ScalarRecord
+from ._special import SpecialFunction
+
+#: Bernoulli numbers B2, B4, ... of the asymptotic series.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+class Gamma(SpecialFunction):
+    """Gamma function: ``(n - 1)!`` for a positive whole number n."""
+
+    name = "gamma"
+
+
+class GammaLn(SpecialFunction):
+    """Logarithm of the absolute value of the gamma function."""
+
+    name = "gammaln"
+
+
+class Psi(SpecialFunction):
+    """Digamma function: the derivative of `gammaln`."""
+
+    name = "psi"
+
+
+class PolyGamma(SpecialFunction):
+    """The derivative of `psi` of some order, 1 or higher.
+
+    Parameters
+    ----------
+    order : int
+        1 for the trigamma function, 2 for its derivative, and so on.
+
+    Raises
+    ------
+    TypeError
+        If `order` is no whole number from 1 to 20.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("order",)
+
+    def __init__(self, order: int) -> None:
+        if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 20:
+            raise ScalarTypeError(f"the order of PolyGamma is a whole number from 1 to 20, not {order!r}")
+        self.order = order
+        self.name = "tri_gamma" if order == 1 else f"poly_gamma_{order}"
+
+    def compute(self, *values: Any) -> Any:
+        """Take the zeta function right of zero, and reflect what lies left of it (DLMF 5.15.6)."""
+        (x,) = values
+        n = self.order
+        sign, size = (-1.0) ** (n + 1), math.factorial(n)
+        at = np.where(x > 0, x, 1 - x)
+        right = sign * size * scipy_special().zeta(n + 1, at)
+        cot = 1 / np.tan(np.pi * (x - np.floor(x)))
+        reflected = -(np.pi ** (n + 1)) * _cot_derivative(n)(cot)
+        left = np.where(x == np.floor(x), np.inf if n % 2 else np.nan, reflected - sign * right)
+        return np.where(x == -np.inf, np.nan, np.where(x <= 0, left, right))
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the function of the preamble."""
+        return f"({c_type(result)})theano_poly_gamma_{self.order}({c_cast(args[0], 'float64')})"
+
+    def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
+        """Define the function for this order."""
+        return (_poly_gamma_text(self.order),)
+
+
+@cache
+def _cot_derivative(order: int) -> Polynomial:
+    """Give the derivative of cot of some order, as a polynomial in cot: the derivative of cot is ``-1 - cot**2``."""
+    found = Polynomial([0.0, 1.0])
+    for _ in range(order):
+        found = found.deriv() * Polynomial([-1.0, 0.0, -1.0])
+    return found
+
+
+@cache
+def _poly_gamma_text(n: int) -> str:
+    """Write the function in C: upwards to where the asymptotic series (DLMF 5.15.8) has converged, and reflection."""
+    sign = (-1) ** (n + 1)
+    start = 12.0 + 2 * n
+    series = "0"
+    for k in range(len(_BERNOULLI), 0, -1):
+        factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+        series = f"({factor.hex()} + {series}) * w"
+    head = f"{float(math.factorial(n - 1)).hex()} + {(math.factorial(n) / 2).hex()} / y"
+    cot = "0"
+    for coefficient in reversed(_cot_derivative(n).coef):
+        cot = f"({cot}) * c + {float(coefficient).hex()}"
+    power = " * ".join(["y"] * n)
+    pole = "__builtin_inf()" if n % 2 else '__builtin_nan("")'
+    return f"""static double theano_poly_gamma_{n}(double x) {{
+  if (x != x || x == -__builtin_inf()) return __builtin_nan("");
+  if (x == __builtin_inf()) return {"0.0" if sign > 0 else "-0.0"};
+  double y = x > 0 ? x : 1 - x, sum = 0;
+  for (; y < {start}; y += 1) sum += {float(math.factorial(n)).hex()} / ({power} * y);
+  const double w = 1 / (y * y);
+  const double right = {sign} * (sum + ({head} + {series}) / ({power}));
+  if (x > 0) return right;
+  if (x == __builtin_floor(x)) return {pole};
+  const double c = 1 / tan({math.pi.hex()} * (x - __builtin_floor(x)));
+  return {-(math.pi ** (n + 1)):.17g} * ({cot}) - {sign} * right;
+}}"""
+
+
+gamma = Gamma()
+gammaln = GammaLn()
+psi = Psi()
+tri_gamma = PolyGamma(1)
+
+
+@differentiable(Gamma)
+def _gamma(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 5.2.2
+    return [seed * output * psi(inputs[0])]
+
+
+@differentiable(GammaLn)
+def _gammaln(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 5.2.2
+    return [seed * psi(inputs[0])]
+
+
+@differentiable(Psi)
+def _psi(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 5.15
+    return [seed * tri_gamma(inputs[0])]
+
+
+@differentiable(PolyGamma)
+def _poly_gamma(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # DLMF 5.15
+    (x,) = real_operands(inputs, output)
+    return [seed * PolyGamma(output.owner.op.order + 1)(x)]
+
+
+def _reference(name: str, *before: Any) -> Any:
+    def function(x: Any) -> Any:
+        dtype = np.result_type(x, np.float32)
+        return getattr(scipy_special(), name)(*before, np.asarray(x, dtype="float64")).astype(dtype)
+
+    return function
+
+
+def _tri_gamma_reference(x: Any) -> Any:
+    """Reflect the zeta function of another formula: the sine instead of the cotangent (DLMF 5.15.6)."""
+    dtype = np.result_type(x, np.float32)
+    x = np.asarray(x, dtype="float64")
+    zeta = scipy_special().zeta(2, np.where(x > 0, x, 1 - x))
+    sine = np.sin(np.pi * (x - np.floor(x)))
+    left = np.where(x == np.floor(x), np.inf, (np.pi / sine) ** 2 - zeta)
+    return np.where(x == -np.inf, np.nan, np.where(x > 0, zeta, left)).astype(dtype)
+
+
+RECORDS = (
+    ScalarRecord(gamma, _reference("gamma"), REALS, low=0.1, high=8.0),
+    ScalarRecord(gammaln, _reference("gammaln"), REALS, low=0.1, high=8.0),
+    ScalarRecord(psi, _reference("psi"), REALS, low=0.1, high=8.0),
+    ScalarRecord(tri_gamma, _tri_gamma_reference, REALS, low=0.1, high=8.0, ulp=64.0),
+)
