@@ -76,7 +76,8 @@ class TestInner(unittest.TestCase):
 
     def test_large_sum_of_equal_floats(self) -> None:
         values = np.full(10**6, 0.1, np.float32)
-        self.assertAlmostEqual(float(fold(flat(sc.add, "float32", "float32"), values)) / 1e5, 1.0, places=6)
+        # One running sum would be off by a hundredth. Compilers that do not vectorise lose a little within each block.
+        self.assertAlmostEqual(float(fold(flat(sc.add, "float32", "float32"), values)) / 1e5, 1.0, delta=1e-5)
 
     def test_nan_goes_through(self) -> None:
         for op in (sc.maximum, sc.minimum, sc.add, sc.mul):
