@@ -145,6 +145,16 @@ class TestFires(unittest.TestCase):
         expected[1] -= 0.1 * 3
         np.testing.assert_allclose(table.get_value(), expected)
 
+    def test_zeros_of_another_shape_are_not_dropped(self) -> None:
+        i = T.lvector("i")
+        for output in (
+            self.v + T.inc_subtensor(T.zeros_like(self.x[0])[i], 1.0),
+            self.v - T.inc_subtensor(T.zeros_like(self.x[0])[i], 1.0),
+        ):
+            for mode in (PLAIN, FAST_RUN):
+                with self.assertRaises(ValueError):
+                    function([self.x, self.v, i], output, mode=mode)(np.zeros((2, 3)), np.zeros(4), [0])
+
     def test_infinite_factors_keep_their_nan(self) -> None:
         i = T.lvector("i")
         output = np.inf * T.inc_subtensor(T.zeros_like(self.v)[i], 1.0)

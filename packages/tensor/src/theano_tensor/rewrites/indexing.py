@@ -338,6 +338,43 @@ def is_zeros(variable: Variable) -> bool:
     return isinstance(data, np.ndarray) and not data.any()
 
 
+def shape_source(variable: Variable) -> Variable:
+    """Return a variable of the same shape, as near to the inputs as can be seen at a glance."""
+    while (owner := variable.owner) is not None:
+        if isinstance(owner.op, (IncSubtensor, AdvancedIncSubtensor)) or owner.op == lift(scalar.second):
+            variable = owner.inputs[0]
+        elif isinstance(owner.op, Alloc) and _is_shape_of(owner.inputs[1:]):
+            variable = owner.inputs[1].owner.inputs[0]
+        elif (
+            type(owner.op) is Elemwise
+            and len(large := [v for v in owner.inputs if has_all_dimensions(v, variable)]) == 1
+        ):
+            variable = large[0]
+        else:
+            break
+    return variable
+
+
+def has_all_dimensions(operand: Variable, result: Variable) -> bool:
+    """Tell whether an operand of an elementwise op has all dimensions of the result."""
+    pattern = getattr(result.type, "broadcastable", ())
+    return bool(getattr(operand.type, "broadcastable", None) == pattern and not all(pattern))
+
+
+def _is_shape_of(lengths: Sequence[Variable]) -> bool:
+    owners = [n.owner for n in lengths]
+    first = owners[0] if owners else None
+    if first is None or not isinstance(first.op, ShapeI) or cast(Any, first.inputs[0].type).ndim != len(lengths):
+        return False
+    return all(o is not None and o.op == ShapeI(i) and o.inputs[0] is first.inputs[0] for i, o in enumerate(owners))
+
+
+def same_shape(a: Variable, b: Variable) -> bool:
+    """Tell whether two tensors are known to have one shape, so that none of them is needed to check the other."""
+    static = getattr(a.type, "shape", (None,))
+    return shape_source(a) is shape_source(b) or (None not in static and static == getattr(b.type, "shape", None))
+
+
 def _adds(node: Apply | None) -> bool:
     """Tell whether a node adds to a part, once for each time that an element is indexed."""
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)):
@@ -361,6 +398,9 @@ def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
     rest = [term for i, term in enumerate(node.inputs) if i not in found]
     bases = [inner.inputs[0] for inner in found.values()]
     needed = [base for base in bases if not is_zeros(base)]
+    kept = (rest or needed or bases)[:1]
+    if not all(base in needed or same_shape(base, kept[0]) for base in bases):
+        return None
     if not found or (len(found) == 1 and needed) or not all(can_replace(total, term) for term in (*rest, *bases)):
         return None
     terms = [*rest, *needed] or bases[:1]
@@ -377,7 +417,7 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = term.owner
     if inner is None or not _adds(inner) or not is_zeros(inner.inputs[0]) or sole_client(fgraph, term) is not node:
         return None
-    if not can_replace(node.outputs[0], x) or not can_replace(node.outputs[0], term):
+    if not can_replace(node.outputs[0], x) or not same_shape(x, term):
         return None
     negative = call(scalar.neg, cast(TensorVariable, inner.inputs[1]))
     return _if_it_fits(node, inner.op(x, negative, *inner.inputs[2:]))
