@@ -14,7 +14,7 @@ import numpy as np
 from cop.cop_support import COPY, BuildTestCase, COnly, node_of, vector
 from theano_graph import Op, generic
 from theano_linker_c import function
-from theano_linker_c.compiler import run_compiler
+from theano_linker_c.compiler import CompilerOptions, run_compiler
 from theano_linker_c.cop import ThunkLibrary, c_thunk
 
 
@@ -193,6 +193,26 @@ class TestArguments(BuildTestCase):
         self.assertEqual(call(COnly(code, c_compile_args=["-DWANTED=5"]), None), 5)
         slow = COnly(code, c_compile_args=lambda c_compiler: ["-DWANTED=5"], c_no_compile_args=["-O2"])
         self.assertEqual(call(slow, None), -5)
+
+    def test_what_the_user_says_counts(self) -> None:
+        code = """
+        #ifdef __OPTIMIZE__
+        %(z)s = PyLong_FromLong(1);
+        #else
+        %(z)s = PyLong_FromLong(0);
+        #endif
+        """
+        cases = {(): 1, ("-O0",): 0, ("-O1",): 1}
+        for extra, wanted in cases.items():
+            with self.subTest(extra=extra):
+                options = CompilerOptions(command="gcc", directory=self.path, extra=extra)
+                thunk = c_thunk(node_of(COnly(code)(generic("x"))), options)
+                assert thunk is not None, "the op has C code"
+                self.assertEqual(thunk([0]), (wanted,))
+        slow = CompilerOptions(command="gcc", directory=self.path, optimize=False)
+        thunk = c_thunk(node_of(COnly(code)(generic("x"))), slow)
+        assert thunk is not None, "the op has C code"
+        self.assertEqual(thunk([0]), (0,))
 
     def test_libraries(self) -> None:
         library = self.shared_library("int theano_test_value(void) { return 17; }")

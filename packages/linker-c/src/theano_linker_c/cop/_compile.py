@@ -17,9 +17,8 @@ from theano_graph import Apply, compose
 from ..compiler import CompileDirectory, CompileError, CompilerOptions, CompilerRun, Toolchain, digest, run_compiler
 from ._parts import Arguments
 
-#: What kernels are compiled with and code with libraries of its own cannot be.
-_NOT_FOR_USERS = ("-nostartfiles", "-nodefaultlibs")
-_OPTIMIZE = re.compile(r"-O[0-3sgz]?|-Ofast")
+#: What kernels are compiled with, and code with loops and libraries of its own is not.
+_NOT_FOR_USERS = re.compile(r"-nostartfiles|-nodefaultlibs|-O[0-3sgz]?|-Ofast")
 
 
 @cache
@@ -55,16 +54,17 @@ def cpp_compiler(command: str) -> str:
 
 
 def compiler_arguments(toolchain: Toolchain, arguments: Arguments, options: CompilerOptions, cpp: bool) -> list[str]:
-    """Return the arguments of the compiler for code of ops."""
-    plain = [a for a in toolchain.arguments if a not in _NOT_FOR_USERS and not _OPTIMIZE.fullmatch(a)]
+    """Return the arguments of the compiler for code of ops; what the user says comes last, and counts."""
+    plain = [a for a in toolchain.arguments if a in options.extra or not _NOT_FOR_USERS.fullmatch(a)]
     own = [f"-I{folder}" for folder in (python_include(), np.get_include()) if folder]
-    own += ["-O2"] if options.optimize else ["-g"]
     own += ["-fvisibility=hidden", *(f"-I{folder}" for folder in arguments.header_dirs)]
     own += [f"-L{folder}" for folder in arguments.lib_dirs]
     if sys.platform != "win32":
         own += [f"-Wl,-rpath,{folder}" for folder in arguments.lib_dirs]
+    if sys.platform == "darwin":
+        own += ["-undefined", "dynamic_lookup"]  # Python's symbols are there when the code is loaded
     libraries = [f"-l{name}" for name in arguments.libraries]
-    everything = [*plain, *own, *arguments.added, *libraries]
+    everything = ["-O2" if options.optimize else "-g", *plain, *own, *arguments.added, *libraries]
     if cpp and "++" not in os.path.basename(cpp_compiler(toolchain.command)):
         everything.append("-lstdc++")
     return [argument for argument in everything if argument not in arguments.removed]

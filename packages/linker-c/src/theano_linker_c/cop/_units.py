@@ -30,7 +30,7 @@ from ..compiler import (
     remove,
 )
 from ..kernels import library as kernels_library, with_room
-from ._compile import abi_identity, compile_unit, python_include, refused
+from ._compile import abi_identity, compile_unit, compiler_arguments, python_include, refused
 from ._parts import NAME, Parts, warns_of_missing_version
 from ._render import thunk_text, unit_text
 
@@ -67,12 +67,13 @@ class Unit:
         return [parts for parts, _ in self.items]
 
 
-def key_of(parts: Parts, toolchain: Toolchain) -> str:
+def key_of(parts: Parts, toolchain: Toolchain, options: CompilerOptions) -> str:
     """Name the code of a node by all that its machine code depends on."""
+    flags = compiler_arguments(toolchain, parts.arguments, options, cpp=False)
     shared = "\n".join((*parts.support, *parts.init))
     wanted = repr((parts.arguments, parts.version, parts.inputs, parts.outputs))
     frame = unit_text([], cpp=False)
-    return digest(frame, shared, thunk_text(parts, cpp=True), wanted, toolchain.identity, abi_identity())
+    return digest(frame, shared, thunk_text(parts, cpp=True), wanted, *flags, toolchain.identity, abi_identity())
 
 
 def units_of(items: Sequence[tuple[Parts, str]]) -> list[Unit]:
@@ -157,7 +158,7 @@ class ThunkLibrary:
         folder, toolchain = found
         cache = KernelCache(folder, options.max_age, options.max_bytes)
         with self._lock:
-            keys = [key_of(parts, toolchain) for parts in wanted]
+            keys = [key_of(parts, toolchain, options) for parts in wanted]
             missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
             if missing:
                 with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
