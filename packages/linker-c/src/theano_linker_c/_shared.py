@@ -36,6 +36,10 @@ class SharedVariable(Variable):
     TypeError
         If both `value` and `container` are given, or the value does not fit the type.
 
+    Notes
+    -----
+    Positional arguments in the manual's order ``(name, type, value, strict)`` are understood too.
+
     Examples
     --------
     >>> from theano_linker_c import shared
@@ -48,13 +52,16 @@ class SharedVariable(Variable):
 
     def __init__(
         self,
-        type: Type,
+        type: Any,
         value: Any = None,
-        name: str | None = None,
+        name: Any = None,
         strict: bool = False,
         allow_downcast: bool | None = None,
         container: Container | None = None,
     ) -> None:
+        if not isinstance(type, Type) and isinstance(value, Type):
+            # The manual's order of positional arguments: name, type, value.
+            type, value, name = value, name, type
         super().__init__(type, None, None, name)
         self._default_update: Any = None
         if container is None:

@@ -93,6 +93,29 @@ class TestShared(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "both given"):
             SharedVariable(s.type, 1.0, container=Container(s.type, [np.asarray(1.0)]))
 
+    def test_both_orders_of_arguments(self) -> None:
+        kind = shared(1.0).type
+        for name in ("s", None):
+            for made in (
+                SharedVariable(name, kind, np.asarray(2.0), False),
+                SharedVariable(kind, np.asarray(2.0), name, False),
+                SharedVariable(name=name, type=kind, value=np.asarray(2.0), strict=False),
+            ):
+                self.assertEqual((made.name, made.type, made.get_value()), (name, kind, 2.0))
+
+    def test_zeros(self) -> None:
+        s = shared(np.array([1.0, np.nan]))
+        stored = s.get_value(borrow=True)
+        s.zero()
+        self.assertEqual(s.get_value().tolist(), [0, 0])
+        self.assertIsNot(s.get_value(borrow=True), stored)
+        stored = s.get_value(borrow=True)
+        stored += 1
+        s.zero(borrow=True)
+        self.assertEqual(stored.tolist(), [0, 0])
+        with self.assertRaises(TypeError):
+            shared({"a": 1}.keys).zero()
+
     def test_clone_shares_the_container(self) -> None:
         s = shared(1.0, name="s")
         s.clone().set_value(3.0)
