@@ -62,7 +62,7 @@ static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject
     if (PyLong_CheckExact(value)) {
         int overflow;
         long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        char trial[sizeof(long long)];
+        _Alignas(long long) char trial[sizeof(long long)];
         if (overflow || !write_integer(check->type_num, number, trial))
             return 0;
         if ((array = buffer_obtain(m, f, check->reg, check->type_num, 0, NULL, 0)) == NULL)
@@ -213,6 +213,8 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
         }
     }
     f->busy = 1;
+    if (m->keep != NULL && f == &m->frame)
+        keep_drop(m);
     for (int i = 0; i < m->n_inputs; i++)
         if (accept_input(m, f, i, values[i]) < 0)
             goto done;
@@ -222,6 +224,8 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
 done:
+    if (m->keep != NULL && f == &m->frame)
+        keep_take(m, f);
     frame_release_all(m, f);
     f->busy = 0;
     m->depth -= m->serial;
