@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
@@ -24,6 +25,7 @@ def lower(
     accepts: Sequence[Accepts] | None = None,
     native: bool = True,
     lazy: bool = True,
+    keep: bool = False,
     options: CompilerOptions | None = None,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
@@ -46,6 +48,8 @@ def lower(
         False leaves all nodes to their Python code.
     lazy : bool
         Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
+    keep : bool
+        True: no register is let go of before the end of a call.
     options : CompilerOptions, optional
 
     Returns
@@ -63,6 +67,9 @@ def lower(
         schedule, release = make_schedule(fgraph, order, registers, asking)
     else:
         schedule, release = None, _releases(fgraph, order, registers)
+    if keep:
+        release = [()] * len(order)
+        schedule = None if schedule is None else replace(schedule, readers=(0,) * len(registers))
     found = _forms(order, thunks, branches, native, options)
     instructions = tuple(
         Instruction(

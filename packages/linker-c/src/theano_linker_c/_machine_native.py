@@ -17,10 +17,10 @@ from theano_graph import Apply, Variable
 from ._counters import Observer, Reading
 from ._index_payload import deferred_writes, index_payload
 from ._machine_python import PythonMachine
-from ._perform import Runner, params_of, perform_runner
+from ._perform import Runner, call_form, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
-from ._thunks import MachineView, Thunk, python_runner
+from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from .kernels import (
     ElementwiseKernel,
     ExtremumPosition,
@@ -112,6 +112,7 @@ def make_machine(
     native: bool = True,
     buffer_limit: int = BUFFER_LIMIT,
     thread_scale: float = 1.0,
+    keep: bool = False,
 ) -> Machine:
     """Return the machine in C, or the one in Python where `native` is False or the extension was not built.
 
@@ -124,6 +125,8 @@ def make_machine(
         Bytes of output memory that the machine may keep for its next call; 0 keeps none.
     thread_scale : float
         How much more work than usual an instruction must have before several threads share it; infinity: never.
+    keep : bool
+        Whether intermediate results stay after a call, to be looked at; the program must not let go of them.
 
     Returns
     -------
@@ -132,8 +135,8 @@ def make_machine(
     if native and not HAS_RUNTIME:
         _warn_once()
     if native and HAS_RUNTIME:
-        return native_machine(program, hooks, buffer_limit, thread_scale)
-    return PythonMachine(program, hooks)
+        return native_machine(program, hooks, buffer_limit, thread_scale, keep)
+    return PythonMachine(program, hooks, keep)
 
 
 @cache
@@ -146,7 +149,11 @@ def _warn_once() -> None:
 
 
 def native_machine(
-    program: Program, hooks: Hooks, buffer_limit: int = BUFFER_LIMIT, thread_scale: float = 1.0
+    program: Program,
+    hooks: Hooks,
+    buffer_limit: int = BUFFER_LIMIT,
+    thread_scale: float = 1.0,
+    keep: bool = False,
 ) -> Machine:
     """Return the machine in C."""
 
@@ -155,7 +162,7 @@ def native_machine(
         view.note(index, values)
         return annotate(raised, program, index, values)
 
-    view = MachineView(program, runner_of)
+    view = MachineView(program, runner_of, fetch=(lambda: machine.kept()) if keep else None)
     deferred = deferred_writes(program)
     machine = _runtime.Machine(
         n_registers=program.n_registers,
@@ -175,6 +182,8 @@ def native_machine(
     )
     if program.schedule is not None:
         machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
+    if keep:
+        machine.keep_registers(intermediate_registers(program))
     machine.view = view
     return machine
 
@@ -297,6 +306,9 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
         return Code.BRANCH, (branch.condition, branch.chosen, branch.otherwise)
     if thunk is not None:
         return (Code.LAZY, thunk.attempt) if thunk.lazy else (Code.CALL, thunk)
+    form = call_form.get(node.op)
+    if form is not None:
+        return Code.CALL, form(node)
     if type(node.op) is DeepCopyOp:
         run = perform_runner(node)
         return Code.COPY, lambda value: run([value])[0]

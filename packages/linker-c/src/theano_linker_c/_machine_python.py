@@ -15,7 +15,7 @@ from ._perform import as_value
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
 from ._schedule import Schedule
-from ._thunks import MachineView, Thunk, python_runner
+from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from ._turns import Turns
 
 
@@ -26,6 +26,8 @@ class PythonMachine:
     ----------
     program : Program
     hooks : Hooks
+    keep : bool
+        Whether intermediate results stay after a call, to be looked at.
 
     Attributes
     ----------
@@ -33,11 +35,13 @@ class PythonMachine:
         Index of the instruction that failed last, or -1.
     """
 
-    def __init__(self, program: Program, hooks: Hooks) -> None:
+    def __init__(self, program: Program, hooks: Hooks, keep: bool = False) -> None:
         self.program = program
+        self._kept: dict[int, Any] = {}
+        self._to_keep = intermediate_registers(program) if keep else ()
         self.hooks = hooks
         self.position_of_error = -1
-        self.view = MachineView(program, python_runner)
+        self.view = MachineView(program, python_runner, fetch=(lambda: self._kept) if keep else None)
         self._counters: Counters | None = None
         self._runners = [python_runner(x) for x in program.instructions]
         # Threads take turns where one could store a value between another's reading and storing it.
@@ -71,7 +75,8 @@ class PythonMachine:
         return [registers[r] for r in self.program.outputs]
 
     def clear(self) -> None:
-        """Let go of memory kept for the next call; this machine keeps the operands of a failure only."""
+        """Let go of what stays after a call: the operands of a failure, and intermediate results."""
+        self._kept = {}
         self.view.clear()
 
     def start_profile(self, skip: int, observer: Observer | None) -> None:
@@ -93,11 +98,13 @@ class PythonMachine:
         return nullcontext() if self._counters is None else self._counters.call()
 
     def _run_all(self, registers: list[Any]) -> None:
+        self._kept = {}
         if self._counters is None:
             self._run(registers)
         else:
             with self._counters.running():
                 self._run(registers)
+        self._kept = {r: registers[r] for r in self._to_keep if registers[r] is not None}
 
     @property
     def thunks(self) -> list[Thunk]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -76,6 +76,8 @@ class MachineView:
         How an instruction is run by its thunk.
     cells : list, optional
         A one-element list for each register.
+    fetch : callable, optional
+        Returns values that stayed after the last call, by register.
     """
 
     def __init__(
@@ -83,8 +85,10 @@ class MachineView:
         program: Program,
         runner_of: Callable[[Instruction], Runner],
         cells: list[list[Any]] | None = None,
+        fetch: Callable[[], Mapping[int, Any]] | None = None,
     ) -> None:
         self.program = program
+        self._fetch = fetch
         if cells is not None:
             self.cells = cells
         self._runner_of = runner_of
@@ -113,8 +117,10 @@ class MachineView:
     def thunks(self) -> list[Thunk]:
         """The nodes in the order in which they run, each with its storage.
 
-        After a failed call, ``thunks[position_of_error]`` holds the operands that the failing node got.
+        After a failed call, ``thunks[position_of_error]`` holds the operands that the failing node got. Where memory of
+        intermediate results is not freed, the storage holds the values of the last call.
         """
+        self._refresh()
         if self._failed is not None:
             (index, values), self._failed = self._failed, None
             for register, value in zip(self.program.instructions[index].inputs, values, strict=True):
@@ -130,11 +136,17 @@ class MachineView:
     @property
     def storage_map(self) -> dict[Variable, list[Any]]:
         """Variable -> its cell."""
+        self._refresh()
         found: dict[Variable, list[Any]] = {given.variable: self.cells[given.register] for given in self.program.inputs}
         for x in self.program.instructions:
             pairs = zip((*x.node.inputs, *x.node.outputs), (*x.inputs, *x.outputs), strict=True)
             found.update((variable, self.cells[register]) for variable, register in pairs)
         return found
+
+    def _refresh(self) -> None:
+        if self._fetch is not None:
+            for register, value in self._fetch().items():
+                self.cells[register][0] = value
 
     def note(self, index: int, values: Sequence[Any]) -> None:
         """Keep the operands of an instruction that failed."""
@@ -147,3 +159,9 @@ class MachineView:
             for register, cell in enumerate(self.cells):
                 if register not in self._kept:
                     cell[0] = None
+
+
+def intermediate_registers(program: Program) -> tuple[int, ...]:
+    """Return the registers of results that a call neither returns nor stores."""
+    given_away = {*program.outputs, *(register for register, _ in program.updates)}
+    return tuple(r for x in program.instructions for r in x.outputs if r not in given_away)

@@ -8,6 +8,7 @@ from ._machine_native import (
     native_machine as native_machine,
 )
 from ._machine_python import PythonMachine as PythonMachine
+from ._perform import call_form as call_form
 from ._program import (
     Accepts as Accepts,
     ArraySpec as ArraySpec,
@@ -40,6 +41,7 @@ __all__ = [
     "annotate",
     "annotate_node",
     "array_spec_of",
+    "call_form",
     "lazy_form",
     "lower",
     "make_machine",

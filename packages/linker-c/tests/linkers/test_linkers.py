@@ -11,7 +11,7 @@ import numpy as np
 from lazy.lazy_ops import Choose, Runs
 from small_arrays import Arrays, Python, add, compiled, log, mul, number, vector
 
-from theano_graph import Apply, FunctionGraph, Op, config
+from theano_graph import Apply, FunctionGraph, Op, config, debugprint
 from theano_linker_c import Container, Mode, ModeError, function, predefined_linkers, shared
 from theano_linker_c.linkers import (
     CLinker,
@@ -115,6 +115,42 @@ class TestGarbageCollection(unittest.TestCase):
             self.assertEqual(all(value is not None for value in cells), kept)
             f.free()
             self.assertTrue(all(cell[0] is None for cell in f.fn.storage_map.values()))
+
+    def test_intermediate_results_after_a_call(self) -> None:
+        c, x = number("c"), vector("x")
+        middle = add(x, x)
+        graph = mul(middle, Choose()(c, log(middle), x))
+        for linker in ("cvm_nogc", "vm_nogc", "c|py_nogc"):
+            f = compiled([c, x], graph, linker)
+            for k in (1, 2):
+                result = f(0.0, V * k)
+                np.testing.assert_allclose(result, 2 * V * k * V * k)
+                found = {str(v.owner.op): c[0] for v, c in f.fn.storage_map.items() if v.owner and c[0] is not None}
+                self.assertEqual(found["Elementwise{add}"].tolist(), (2 * V * k).tolist())
+                self.assertEqual("Elementwise{log}" in found, "c|py" in linker)
+                self.assertNotIn("Elementwise{mul}", found)
+            thunk = next(t for t in f.fn.thunks if t.node.op == add)
+            self.assertEqual(thunk.outputs[0][0].tolist(), (4 * V).tolist())
+            text = str(debugprint(f, print_storage=True, file="str"))
+            self.assertRegex(text, r"Elementwise{add} \[id .\] .*array\(\[4., 8.\]\)")
+            f.free()
+            self.assertTrue(all(c[0] is None for v, c in f.fn.storage_map.items() if v.owner))
+        for linker in ("cvm", "vm"):
+            f = compiled([c, x], graph, linker)
+            f(0.0, V)
+            self.assertTrue(all(c[0] is None for v, c in f.fn.storage_map.items() if v.owner))
+
+    def test_results_that_stay_are_not_written_by_the_next_call(self) -> None:
+        x = vector("x")
+        for linker in ("cvm_nogc", "vm_nogc"):
+            f = compiled([x], [mul(add(x, x), x), add(x, x)], linker)
+            first = f(V)
+            looked_at = f.fn.thunks[0].outputs[0][0]
+            before = looked_at.copy()
+            second = f(V * 10)
+            self.assertEqual(looked_at.tolist(), before.tolist())
+            self.assertEqual(first[1].tolist(), [2, 4])
+            self.assertEqual(second[1].tolist(), [20, 40])
 
     def test_results_die_when_nothing_reads_them(self) -> None:
         refs: list[Any] = []

@@ -272,7 +272,8 @@ def restore_function(maker: FunctionMaker, containers: list[Container], trust_in
 @printable_graph.register(Function)
 def _printable_function(obj: Function) -> Any:
     fgraph = obj.maker.fgraph
-    storage = {v: box.storage for v, box in zip(fgraph.inputs, obj.input_storage, strict=True)}
+    storage = {v: cell for v, cell in obj.fn.storage_map.items() if cell[0] is not None}
+    storage.update((v, box.storage) for v, box in zip(fgraph.inputs, obj.input_storage, strict=True))
     order: list[Apply] = fgraph.toposort()
     targets = obj.maker.signature.update_targets
     new_values = fgraph.outputs[len(fgraph.outputs) - len(targets) :]

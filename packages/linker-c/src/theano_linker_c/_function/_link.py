@@ -112,6 +112,7 @@ def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> M
         accepts=wiring.accepts,
         native=linker.native and HAS_RUNTIME,
         lazy=linker.lazy,
+        keep=not linker.frees,
     )
     if linker.native_only:
         _check_native(program, linker, where)

@@ -20,7 +20,7 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
-    if (profile_traverse(m, visit, arg) != 0)
+    if (profile_traverse(m, visit, arg) != 0 || keep_traverse(m, visit, arg) != 0)
         return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
@@ -40,6 +40,7 @@ static int machine_clear(PyObject *self) {
     Py_CLEAR(m->finish);
     Py_CLEAR(m->view);
     profile_free(m);
+    keep_drop(m);
     return 0;
 }
 
@@ -53,6 +54,7 @@ static void machine_dealloc(PyObject *self) {
 static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
     Machine *m = (Machine *)self;
     (void)unused;
+    keep_drop(m);
     buffers_clear(m);
     if (m->view != NULL && m->view != Py_None)
         return PyObject_CallMethod(m->view, "clear", NULL);
@@ -63,6 +65,8 @@ static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
+    {"keep_registers", machine_keep_registers, METH_O, "Say which registers stay after a call, to be looked at."},
+    {"kept", machine_kept, METH_NOARGS, "The values that stayed, by register."},
     {"start_profile", machine_start_profile, METH_VARARGS, "Count calls and times from now on."},
     {"read_profile", machine_read_profile, METH_NOARGS, "What has been counted, or None."},
     {NULL, NULL, 0, NULL}};

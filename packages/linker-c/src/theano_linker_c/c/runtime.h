@@ -54,6 +54,7 @@ typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
+typedef struct Keep Keep;         /* keep.c */
 typedef struct Commit Commit;     /* index_run.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
@@ -118,6 +119,7 @@ struct Machine {
     int most_asked;
     Schedule *schedule; /* NULL: all instructions run, in their order */
     Profile *profile;   /* NULL: nothing is counted */
+    Keep *keep;         /* NULL: nothing stays after a call */
     PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 
@@ -191,6 +193,14 @@ int schedule_execute(Machine *m, Frame *f);
 void schedule_free(Machine *m);
 int machine_need_asked(Machine *m, int count);
 PyObject *machine_set_schedule(PyObject *self, PyObject *args);
+
+/* keep.c */
+void keep_drop(Machine *m);
+void keep_take(Machine *m, const Frame *f);
+void keep_free(Machine *m);
+int keep_traverse(Machine *m, visitproc visit, void *arg);
+PyObject *machine_keep_registers(PyObject *self, PyObject *registers);
+PyObject *machine_kept(PyObject *self, PyObject *unused);
 
 /* profile.c */
 double profile_clock(void);

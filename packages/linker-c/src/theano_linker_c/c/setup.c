@@ -207,6 +207,7 @@ void machine_free_parts(Machine *m) {
     frame_free(m, &m->frame);
     schedule_free(m);
     profile_free(m);
+    keep_free(m);
     buffers_clear(m);
     PyMem_Free(m->buffers);
     PyMem_Free(m->buffer_bytes);

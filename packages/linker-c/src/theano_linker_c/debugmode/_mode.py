@@ -154,8 +154,6 @@ class DebugLinker(Linker):
         Linker.__init__(self, "DebugMode", native=True, allow_gc=False, lazy=False)
         object.__setattr__(self, "mode", mode)
 
-    def machine(
-        self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0
-    ) -> Machine:
+    def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine that checks everything."""
         return DebugMachine(program, hooks, fgraph, self.mode.choices())

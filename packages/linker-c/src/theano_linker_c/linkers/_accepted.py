@@ -114,6 +114,7 @@ class AcceptedGraph:
             n_outputs=0,
             native=self.linker.native and HAS_RUNTIME,
             lazy=self.linker.lazy,
+            keep=not self.linker.frees,
         )
         machine = self.linker.machine(program, Hooks(_no_arguments, _no_input), self.fgraph)
 

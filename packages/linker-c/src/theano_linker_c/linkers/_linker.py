@@ -10,6 +10,7 @@ from typing import Any, Self
 from theano_graph import FunctionGraph, config
 
 from .. import _flags_modes as _flags_modes
+from .._machine_native import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program, make_machine
 from ._accepted import AcceptedGraph
 
@@ -61,8 +62,15 @@ class Linker:
         thread_scale : float
             How much more work than usual an instruction must have before several threads share it; infinity: never.
         """
-        limit = {} if self.frees else {"buffer_limit": sys.maxsize}
-        return make_machine(program, hooks, native=self.native, thread_scale=thread_scale, **limit)
+        limit = BUFFER_LIMIT if self.frees else sys.maxsize
+        return make_machine(
+            program,
+            hooks,
+            native=self.native,
+            buffer_limit=limit,
+            thread_scale=thread_scale,
+            keep=not self.frees,
+        )
 
     def clone(self, allow_gc: bool | None = None) -> Self:
         """Return a linker like this one that frees, or does not free, intermediate results."""
