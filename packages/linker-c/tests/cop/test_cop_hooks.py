@@ -149,6 +149,10 @@ class TestLanguages(unittest.TestCase):
         op = COnly("%(z)s = PyLong_FromLong(%(name)s_value);", c_support_code_apply="static long @_value = 8;")
         self.assertEqual(call(op, None), 8)
 
+    def test_streams_are_there_for_cpp(self) -> None:
+        op = COnly("std::clog.flush(); %(z)s = PyLong_FromLong(3);")
+        self.assertEqual(call(op, None), 3)
+
     def test_cpp_exceptions_become_python_s(self) -> None:
         op = COnly('std::string("abc").at(7); %(z)s = NULL;', c_headers=["<string>"], c_code_cleanup="")
         with self.assertRaisesRegex(RuntimeError, "at|range"):

@@ -246,6 +246,17 @@ class TestOpenMP(BuildTestCase):
                 np.testing.assert_array_equal(storage[node.outputs[0]][0], [1.0, 1.0])
                 self.assertEqual(computed[node.outputs[0]], [True])
 
+    def test_a_make_thunk_on_top(self) -> None:
+        made: list[Any] = []
+
+        class Watched(Threaded):
+            def make_thunk(self, *args: Any, **kwargs: Any) -> Any:
+                made.append(args[0])
+                return super().make_thunk(*args, **kwargs)
+
+        self.assertEqual(self.first(Watched(openmp=False)), 1.0)
+        self.assertEqual(len(made), 1)
+
     def test_pickles(self) -> None:
         for value in (True, False):
             self.assertEqual(pickle.loads(pickle.dumps(Threaded(openmp=value))).openmp, value)

@@ -6,12 +6,14 @@ are members of the structure, so that code reaches the members that `c_support_c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from ._parts import NAME, Block, Parts
 
+_STREAM = re.compile(r"\bc(?:out|err|log)\b")
 _RUN_ARGUMENTS = "PyObject *const *theano_inputs, PyObject **theano_outputs"
 
 
@@ -195,7 +197,7 @@ def unit_text(named: Sequence[tuple[Parts, str]], cpp: bool) -> str:
         Whether the file is C++.
     """
     headers = dict.fromkeys(h for parts, _ in named for h in parts.arguments.headers)
-    pieces = [prelude(), *(f"#include {_header(h)}" for h in headers), _UNIT_BEGIN]
+    pieces = [*(f"#include {_header(h)}" for h in headers), _UNIT_BEGIN]
     shared: dict[str, None] = {}
     for parts, name in named:
         fresh = [text for text in parts.support if text not in shared]
@@ -204,7 +206,10 @@ def unit_text(named: Sequence[tuple[Parts, str]], cpp: bool) -> str:
         pieces.append(thunk_text(parts, cpp).replace(NAME, name))
     statements = dict.fromkeys(text.replace(NAME, name) for parts, name in named for text in parts.init)
     pieces.append(_unit_init(list(statements)))
-    return "\n".join(pieces)
+    body = "\n".join(pieces)
+    # Streams double the time that compiling takes, so they are there only for code that uses them.
+    streams = "#include <iostream>\n" if cpp and _STREAM.search(body) else ""
+    return f"{prelude()}\n{streams}{body}"
 
 
 def _header(name: str) -> str:

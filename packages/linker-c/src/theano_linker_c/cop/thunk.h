@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef __cplusplus
-#include <iostream>
+#include <exception>
 #else
 #include <stdbool.h>
 #endif
