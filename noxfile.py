@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: `nox -s demo`, `nox -s bench`, `nox -s release -- LAYER` (options follow `--`)."""
+"""Sessions beyond the tests: demo, bench, release, stress, sanitize (`nox -s NAME -- options`)."""
 
 from __future__ import annotations
 
