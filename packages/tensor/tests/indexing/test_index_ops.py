@@ -132,6 +132,13 @@ class TestErrors(unittest.TestCase):
         found = run([x, col], T.inc_subtensor(x[[0, 1]], col), np.zeros((3, 2)), np.ones((2, 1)))
         np.testing.assert_array_equal(found, [[1, 1], [1, 1], [0, 0]])
 
+    def test_numbers_out_of_range_where_nothing_is_selected(self) -> None:
+        x, i = T.dmatrix("x"), T.lvector("i")
+        for output in (x[:, i], T.inc_subtensor(x[:, i], 1.0), T.set_subtensor(x[i - i, i], 1.0)):
+            for mode in MODES:
+                with self.assertRaisesRegex(IndexError, "index 0 is out of bounds for axis . with size 0"):
+                    function([x, i], output, mode=mode)(np.zeros((0, 0)), [0])
+
     def test_assignment(self) -> None:
         x: Any = T.dvector("x")
         with self.assertRaisesRegex(TypeError, "does not support item assignment(.|\n)*`x`(.|\n)*set_subtensor"):

@@ -26,14 +26,15 @@ def _expected(case: Case) -> Any:
 def _may_be_stricter(case: Case) -> bool:
     """Tell whether we may refuse what NumPy takes.
 
-    That is an index array of length 1 that is not known to be so, and a mask without elements where it does not fit.
+    That is an index array of length 1 that is not known to be so, a mask without elements where it does not fit, and
+    for NumPy 1 a number out of range where nothing is selected.
     """
     shapes = []
     for item in case.index:
         value = item.value if isinstance(item, Symbolic) else item
         if isinstance(value, np.ndarray):
             shapes.append((int(value.sum()),) if value.dtype == bool else value.shape)
-            if value.dtype == bool and value.size == 0:
+            if (value.dtype == bool and value.size == 0) or case.x.size == 0:
                 return True
     return any(1 in shape for shape in shapes) and len(shapes) > 1
 

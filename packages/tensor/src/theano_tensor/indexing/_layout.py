@@ -133,13 +133,21 @@ def _static_broadcast(shapes: Sequence[StaticShape], ndim: int) -> StaticShape:
     return tuple(result)
 
 
+def _check_range(value: Any, length: int, axis: int) -> None:
+    """Refuse numbers out of range, also where nothing is selected, which NumPy 1 does not look at."""
+    numbers = np.asarray(value)
+    outside = numbers[(numbers < -length) | (numbers >= length)]
+    if outside.size:
+        raise IndexError(f"index {outside.flat[0]} is out of bounds for axis {axis} with size {length}")
+
+
 def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) -> None:
     """Check values of index arrays against each other: lengths that are not known to be 1 must be equal.
 
     Raises
     ------
     IndexError
-        If they differ, or a mask has another shape than what it stands for.
+        If they differ, a number is out of range, or a mask has another shape than what it stands for.
     """
     shapes = []
     for (axis, item), value in zip(found.arrays, items, strict=True):
@@ -149,6 +157,8 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
                 f"boolean index of shape {value.shape} did not match the indexed array of shape {tuple(x_shape)} "
                 f"from axis {axis} on"
             )
+        if not mask:
+            _check_range(value, x_shape[axis], axis)
         shapes.append((int(np.count_nonzero(value)),) if mask else np.shape(value))
     for place in range(found.ndim):
         lengths = set()
