@@ -15,7 +15,6 @@ from theano_graph import Apply, compose
 from .._perform import as_value, params_of
 from ..program import Instruction
 from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node
-from ._into import run_into
 from ._layouts import Buffers, buffers_for
 
 Run = Callable[[list[Any], Buffers | None], Sequence[Any]]
@@ -70,7 +69,7 @@ def implementations(
         if c_thunk is None:
             found.append(Implementation("native code", lambda values, _: native(values), False))
         else:
-            found.append(Implementation("c_code", lambda values, buffers: run_into(c_thunk, values, buffers), True))
+            found.append(Implementation("c_code", lambda values, buffers: c_thunk(values, buffers), True))
     if _has_perform(op) and (choices.check_py_code or not found):
         found.insert(0, Implementation("perform", _performer(node, op.perform), True))
     if not found and native is not None:
