@@ -37,6 +37,7 @@ from theano_linker_c import (
     shared as shared,
 )
 from theano_tensor import dot as dot, sparse_grad as sparse_grad
+from theano_tensor.builders import OpFromGraph as OpFromGraph
 from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
 
 from . import (

@@ -9,13 +9,16 @@ from ._copies import (
     register_view_op_c_code as register_view_op_c_code,
     view_op as view_op,
 )
+from ._from_function import FromFunctionOp as FromFunctionOp, as_op as as_op
 from ._print import Print as Print, print_attributes as print_attributes
 
 __all__ = [
     "DeepCopyOp",
+    "FromFunctionOp",
     "OutputGuard",
     "Print",
     "ViewOp",
+    "as_op",
     "deep_copy_op",
     "print_attributes",
     "register_deep_copy_op_c_code",

@@ -1,6 +1,7 @@
 """Compiling graphs into functions."""
 
 from . import (
+    builders as builders,
     debugmode as debugmode,
     function_module as function_module,
     io as io,
@@ -11,6 +12,7 @@ from . import (
     profiling as profiling,
     sharedvalue as sharedvalue,
 )
+from .builders import OpFromGraph as OpFromGraph
 from .debugmode import DebugMode as DebugMode
 
 # The module `function` stays importable, yet the name `function` in this package is the function: what is imported
@@ -48,7 +50,13 @@ from .mode import (
 )
 from .monitormode import MonitorMode as MonitorMode
 from .nanguardmode import NanGuardMode as NanGuardMode
-from .ops import DeepCopyOp as DeepCopyOp, SpecifyShape as SpecifyShape, ViewOp as ViewOp
+from .ops import (
+    DeepCopyOp as DeepCopyOp,
+    FromFunctionOp as FromFunctionOp,
+    SpecifyShape as SpecifyShape,
+    ViewOp as ViewOp,
+    as_op as as_op,
+)
 from .profiling import ProfileStats as ProfileStats
 from .sharedvalue import (
     SharedVariable as SharedVariable,

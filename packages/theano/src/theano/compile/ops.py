@@ -7,7 +7,9 @@ from theano_linker_c import (
     view_op as view_op,
 )
 from theano_linker_c.ops import (
+    FromFunctionOp as FromFunctionOp,
     OutputGuard as OutputGuard,
+    as_op as as_op,
     register_deep_copy_op_c_code as register_deep_copy_op_c_code,
     register_view_op_c_code as register_view_op_c_code,
 )
@@ -26,12 +28,14 @@ from theano_tensor import (
 
 __all__ = [
     "DeepCopyOp",
+    "FromFunctionOp",
     "OutputGuard",
     "Rebroadcast",
     "Shape",
     "Shape_i",
     "SpecifyShape",
     "ViewOp",
+    "as_op",
     "deep_copy_op",
     "register_deep_copy_op_c_code",
     "register_rebroadcast_c_code",

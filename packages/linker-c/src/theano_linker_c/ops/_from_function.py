@@ -1,0 +1,172 @@
+"""Ops made of Python functions."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from theano_graph import Apply, Op, Type, compose, describe, pullback, pushforward
+
+_NO_GRADIENT = "it is a Python function that nothing is known of"
+
+
+class FromFunctionOp(Op):
+    """An op that calls a Python function on the values of its inputs.
+
+    It has no gradient. The function returns new memory: neither a view of an argument, nor an argument that it changed.
+
+    Parameters
+    ----------
+    fn : callable
+        Called with the values of the inputs; returns the value of the output, or a sequence of values for several.
+    itypes, otypes : sequence of Type
+        Types of the inputs and of the outputs.
+    infer_shape : callable, optional
+        ``infer_shape(node, input_shapes)`` returns one tuple for each output, so that shapes are known without a call.
+
+    Raises
+    ------
+    TypeError
+        If one of these is of the wrong kind.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import ScalarType
+    >>> number = ScalarType("float64")
+    >>> op = FromFunctionOp(divmod, [number, number], [number, number], None)
+    >>> len(op(number(), number()))
+    2
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("fn", "itypes", "otypes")
+
+    def __init__(
+        self,
+        fn: Any,
+        itypes: Sequence[Type],
+        otypes: Sequence[Type],
+        infer_shape: Any = None,
+    ) -> None:
+        name = getattr(fn, "__name__", repr(fn))
+        if not callable(fn) or (infer_shape is not None and not callable(infer_shape)):
+            wrong = "fn" if not callable(fn) else "infer_shape"
+            raise TypeError(compose(f"FromFunctionOp: {wrong} is no function", mend=f"pass a function as {wrong}"))
+        self.fn = fn
+        self.itypes = _types(itypes, "itypes", name)
+        self.otypes = _types(otypes, "otypes", name)
+        if infer_shape is not None:
+            self.infer_shape = infer_shape
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to one input for each of `itypes`.
+
+        Raises
+        ------
+        TypeError
+            If their number or a type is another one.
+        """
+        assert self.itypes is not None and self.otypes is not None, "the constructor sets them"
+        if len(inputs) != len(self.itypes):
+            raise TypeError(
+                compose(
+                    f"{self} takes {len(self.itypes)} inputs, not {len(inputs)}",
+                    mend=f"pass one for each of its itypes: {', '.join(map(str, self.itypes))}",
+                )
+            )
+        pairs = zip(self.itypes, inputs, strict=True)
+        converted = [_converted(self, i, wanted, x) for i, (wanted, x) in enumerate(pairs)]
+        return Apply(self, converted, [kind.make_variable() for kind in self.otypes])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Call the function; ValueError or TypeError if it does not return what was declared."""
+        values = self.fn(*inputs)
+        count = len(node.outputs)
+        if count == 1:
+            values = (values,)
+        elif not isinstance(values, (list, tuple)) or len(values) != count:
+            got = f"{len(values)} values" if isinstance(values, (list, tuple)) else type(values).__name__
+            raise ValueError(
+                compose(f"{self} returned {got}, and it has {count} outputs", mend="return a list with one for each")
+            )
+        for i, (value, variable) in enumerate(zip(values, node.outputs, strict=True)):
+            if value is None:
+                raise ValueError(compose(f"{self} returned None as output {i}", mend="return the value"))
+            output_storage[i][0] = variable.type.filter(value)
+
+    def __str__(self) -> str:
+        return f"FromFunctionOp{{{getattr(self.fn, '__name__', self.fn)}}}"
+
+    def __reduce__(self) -> Any:
+        arguments = (self.fn, self.itypes, self.otypes, self.__dict__.get("infer_shape"))
+        module, name = getattr(self.fn, "__module__", ""), getattr(self.fn, "__qualname__", "")
+        if _find(module, name) is self:  # the decorator put the op where the function was: the name stands for the op
+            return _find, (module, name)
+        return type(self), arguments
+
+
+def _types(types: Sequence[Type], what: str, name: str) -> tuple[Type, ...]:
+    listed = (types,) if isinstance(types, Type) else types
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(kind, Type) for kind in listed):
+        raise TypeError(
+            compose(f"{name}: {what} {types!r} are no types", mend="pass a list of types, such as [tensor.dmatrix]")
+        )
+    return tuple(listed)
+
+
+def _converted(op: Op, index: int, wanted: Type, given: Any) -> Any:
+    try:
+        return wanted.filter_variable(given)
+    except TypeError as error:
+        raise TypeError(
+            compose(
+                f"{op}: input {index} has to be of type {wanted}",
+                where=[describe(given) if hasattr(given, "type") else repr(given)],
+                mend="cast it, or declare another type in itypes",
+            )
+        ) from error
+
+
+def _find(module: str, name: str) -> Any:
+    """Return what a module has under a name; None where there is none, or no such module."""
+    try:
+        found: Any = importlib.import_module(module) if module else None
+    except ImportError:
+        return None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+pullback.declare_absent(FromFunctionOp, _NO_GRADIENT)
+pushforward.declare_absent(FromFunctionOp, _NO_GRADIENT)
+
+
+def as_op(
+    itypes: Sequence[Type], otypes: Sequence[Type], infer_shape: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    """Return a decorator that makes an op of a Python function.
+
+    Parameters
+    ----------
+    itypes, otypes : sequence of Type
+    infer_shape : callable, optional
+        See :class:`FromFunctionOp`.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import ScalarType
+    >>> number = ScalarType("float64")
+    >>> @as_op(itypes=[number], otypes=[number])
+    ... def half(x):
+    ...     return x / 2
+    >>> str(half)
+    'FromFunctionOp{half}'
+    """
+
+    def decorate(fn: Callable[..., Any]) -> FromFunctionOp:
+        return FromFunctionOp(fn, itypes, otypes, infer_shape)
+
+    return decorate

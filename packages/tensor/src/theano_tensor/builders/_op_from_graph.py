@@ -1,0 +1,239 @@
+"""An op that holds a graph, and computes what the graph computes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from theano_graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    Op,
+    Variable,
+    clone_replace,
+    compose,
+    describe,
+    graph_inputs,
+    io_connection_pattern,
+)
+from theano_linker_c import Function, SharedVariable, function
+
+from ._overrides import Override, as_overrides, is_disconnected_override
+
+
+class OpFromGraph(Op):
+    """An op that computes some variables from others.
+
+    What is inside is compiled once, as a function of its own, wherever the op is used; rewriting does not cross its
+    border. Shared variables in the graph are inputs of each node without being passed.
+
+    Parameters
+    ----------
+    inputs : list of Variable
+        May be unused.
+    outputs : list of Variable
+    inline : bool
+        Whether the graph takes the place of the op when a function is compiled (with rewriting): slower to compile,
+        faster to run, since everything is rewritten together.
+    lop_overrides, grad_overrides : 'default', OpFromGraph, callable, Variable, or list of these
+        The gradient, in place of that of the graph; one of the two at most. A callable gets lists of variables,
+        ``(inputs, outputs, output_grads)`` for `lop_overrides` and ``(inputs, output_grads)`` for `grad_overrides`, and
+        returns a list with one gradient for each input; an OpFromGraph takes the same variables one after the other. A
+        variable of type NullType or DisconnectedType says that there is no gradient, or no connection. A list has one
+        item for each input, and each item returns one variable. Callables are called once, when a gradient is first
+        wanted.
+    rop_overrides : 'default', OpFromGraph, callable, Variable, or list of these
+        The R-op; a callable gets ``(inputs, eval_points)`` and returns one variable for each output.
+    name : str, optional
+        For printing.
+    **kwargs
+        Passed to :func:`theano_linker_c.function`, for instance `mode`; `updates` and `givens` are not possible.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+        As given.
+    shared_inputs : list of SharedVariable
+        The shared variables of the graph, which are inputs of each node after those that are passed.
+    fgraph : FunctionGraph
+        The graph inside, a copy.
+
+    Raises
+    ------
+    TypeError
+        If something is of the wrong kind, or both kinds of overrides of the gradient are given.
+    ValueError
+        If a list of overrides has another length than it should.
+
+    Examples
+    --------
+    >>> from theano_tensor import dscalars
+    >>> x, y, z = dscalars("x", "y", "z")
+    >>> op = OpFromGraph([x, y, z], [x + y * z])
+    >>> (op(x, y, z) + op(z, y, x)).eval({x: 1.0, y: 2.0, z: 3.0})
+    array(12.)
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = None
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        inline: bool = False,
+        lop_overrides: Any = "default",
+        grad_overrides: Any = "default",
+        rop_overrides: Any = "default",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.inputs, self.outputs = _variables(inputs, "inputs"), _variables(outputs, "outputs")
+        _check(self.inputs, self.outputs, kwargs)
+        if lop_overrides != "default" and grad_overrides != "default":
+            raise TypeError(
+                compose("OpFromGraph: both lop_overrides and grad_overrides are given", mend="override one of them")
+            )
+        self.inline = bool(inline)
+        self.name = name
+        self.kwargs = {"on_unused_input": "ignore", **kwargs}
+        self.shared_inputs = [v for v in graph_inputs(self.outputs, self.inputs) if isinstance(v, SharedVariable)]
+        plain = {v: v.type.make_variable(v.name) for v in self.shared_inputs}
+        self.fgraph = FunctionGraph([*self.inputs, *plain.values()], clone_replace(self.outputs, plain))
+        self.itypes = [v.type for v in self.inputs]
+        self.otypes = [v.type for v in self.outputs]
+        self.uses_outputs = grad_overrides == "default"
+        given = lop_overrides if self.uses_outputs else grad_overrides
+        what = "lop_overrides" if self.uses_outputs else "grad_overrides"
+        self.gradient: Override | list[Override] = as_overrides(given, what, len(self.inputs))
+        self.tangent: Override | list[Override] = as_overrides(rop_overrides, "rop_overrides", len(self.outputs))
+        #: Derivatives that have been built: under "pullback", or the positions of the tangents that are given.
+        self.derivatives: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+        self._function: Function | None = None
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to one variable for each input; shared variables come along by themselves.
+
+        Raises
+        ------
+        TypeError
+            If the number or a type is another one.
+        """
+        count = len(self.inputs)
+        given = inputs if len(inputs) == count + len(self.shared_inputs) else (*inputs, *self.shared_inputs)
+        if len(given) != len(self.fgraph.inputs):
+            raise TypeError(
+                compose(
+                    f"{self} takes {count} inputs, not {len(inputs)}",
+                    where=[describe(v) for v in self.inputs],
+                    mend="pass one for each of the inputs that it was made with",
+                )
+            )
+        converted = [self._converted(i, x) for i, x in enumerate(given)]
+        return Apply(self, converted, [v.type.make_variable() for v in self.outputs])
+
+    def _converted(self, index: int, given: Any) -> Variable:
+        inner = self.fgraph.inputs[index]
+        try:
+            converted: Variable = inner.type.filter_variable(given)
+        except TypeError as error:
+            raise TypeError(
+                compose(
+                    f"{self}: input {index} has to be of type {inner.type}",
+                    where=[describe(given) if isinstance(given, Variable) else repr(given)],
+                    mend="cast it, or make the op of inputs of that type",
+                )
+            ) from error
+        return converted
+
+    def compiled(self) -> Function:
+        """Return the function inside, compiled on first use."""
+        with self._lock:
+            if self._function is None:
+                self._function = function(list(self.fgraph.inputs), list(self.fgraph.outputs), **self.kwargs)
+            return self._function
+
+    def runner(self) -> Callable[[list[Any]], Sequence[Any]]:
+        """Return what computes the list of output values of a list of input values, without Python in between."""
+        run: Callable[[list[Any]], Sequence[Any]] = self.compiled().fn.run
+        return run
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Call the function inside."""
+        for storage, value in zip(output_storage, self.runner()(list(inputs)), strict=True):
+            storage[0] = value
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Tell which outputs depend on which inputs: as in the graph, where the gradient is not overridden."""
+        pattern = io_connection_pattern(list(self.fgraph.inputs), list(self.fgraph.outputs))
+        overrides = self.gradient if isinstance(self.gradient, list) else [self.gradient] * len(self.inputs)
+        for row, override in zip(pattern, overrides, strict=False):
+            if override != "default":
+                row[:] = [not is_disconnected_override(override)] * len(row)
+        return pattern
+
+    def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """Return the outputs of the graph, computed from other variables."""
+        memo: dict[Variable, Variable] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        for node in self.fgraph.toposort():  # also what depends on constants alone: the nodes inside stay there
+            copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs])
+            memo.update(zip(node.outputs, copy.outputs, strict=True))
+        return [memo.get(v, v) for v in self.fgraph.outputs]
+
+    def __str__(self) -> str:
+        return self.name or f"{type(self).__name__}{{inline={self.inline}}}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_function": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+
+def _variables(given: Any, what: str) -> list[Variable]:
+    if not isinstance(given, (list, tuple)) or not all(isinstance(v, Variable) for v in given):
+        raise TypeError(
+            compose(f"OpFromGraph: {what} {given!r} are no list of variables", mend="pass a list of variables")
+        )
+    return list(given)
+
+
+def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict[str, Any]) -> None:
+    for name in ("updates", "givens"):
+        if name in kwargs:
+            raise TypeError(
+                compose(
+                    f"OpFromGraph takes no {name}",
+                    mend="return new values as outputs, and update with them where the op is used"
+                    if name == "updates"
+                    else "substitute before: clone_replace(outputs, givens)",
+                )
+            )
+    wrong = next((v for v in inputs if isinstance(v, (Constant, SharedVariable))), None)
+    if wrong is not None:
+        raise TypeError(
+            compose(
+                "OpFromGraph: an input is a constant or a shared variable",
+                where=[describe(wrong)],
+                mend="leave it out of the inputs: what the graph uses is found by itself",
+            )
+        )
+    if len(set(inputs)) != len(inputs):
+        raise ValueError(
+            compose("OpFromGraph: an input is given twice", where=[describe(v) for v in inputs], mend="give each once")
+        )
+    loose = [v for v in graph_inputs(outputs, inputs) if v not in set(inputs)]
+    missing = [v for v in loose if not isinstance(v, (Constant, SharedVariable))]
+    if missing:
+        raise TypeError(
+            compose(
+                f"OpFromGraph: the outputs need `{missing[0]}`, which is not among the inputs",
+                where=[describe(v) for v in missing],
+                mend="add it to the inputs",
+            )
+        )

@@ -1,0 +1,204 @@
+"""Derivatives and shapes of ops made of graphs; the derivatives are such ops again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from theano_graph import Apply, Op, Variable, clone_replace, compose, graph_inputs, pullback, pushforward, shape_rule
+from theano_linker_c.program import call_form
+
+from ..gradient import DisconnectedType, NullType, Rop, grad
+from ..shape import shape_i
+from ._op_from_graph import OpFromGraph
+from ._overrides import Override, is_absent
+
+Found = Variable | None
+
+
+@dataclass(slots=True)
+class _Derivative:
+    """How derivatives are computed: some by an op, the others are not there and have a variable that says so."""
+
+    op: Op | None
+    #: Which of the arguments the op needs, and which of the derivatives it computes.
+    needs: tuple[int, ...]
+    places: tuple[int, ...]
+    fixed: dict[int, Variable]
+    count: int
+
+    def apply(self, arguments: Sequence[Any]) -> list[Variable]:
+        """Return all derivatives for the arguments."""
+        results: dict[int, Variable] = dict(self.fixed)
+        if self.op is not None:
+            found: Any = self.op(*(arguments[i] for i in self.needs))
+            listed = found if isinstance(found, (list, tuple)) else [found]
+            results.update(zip(self.places, listed, strict=True))
+        return [results[i] for i in range(self.count)]
+
+
+@pullback.register(OpFromGraph)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Found]:
+    op = cast(OpFromGraph, node.op)
+    derivative = op.derivatives.get("pullback")
+    if derivative is None:
+        derivative = op.derivatives["pullback"] = _backward(op)
+    pairs = zip(node.outputs, cotangents, strict=True)
+    given = [_zeros(v) if isinstance(c.type, DisconnectedType) else c for v, c in pairs]
+    return list(derivative.apply([*node.inputs, *node.outputs, *given]))
+
+
+def _zeros(variable: Variable) -> Variable:
+    return cast(Variable, cast(Any, variable).zeros_like(dtype=_float(variable)))
+
+
+def _float(variable: Variable) -> str:
+    dtype = str(cast(Any, variable.type).dtype)
+    return dtype if dtype.startswith(("float", "complex")) else "float64"
+
+
+def _like(variable: Variable) -> Variable:
+    """Return a new variable for a derivative of `variable`."""
+    like: Variable = _zeros(variable).type.make_variable()
+    return like
+
+
+def _backward(op: OpFromGraph) -> _Derivative:
+    """Build the gradient: its op takes the inputs, the outputs and the gradients of the outputs."""
+    graph = op.fgraph
+    inputs, outputs = list(graph.inputs), list(graph.outputs)
+    stand_ins = [v.type.make_variable() for v in outputs]
+    cotangents = [_like(v) for v in outputs]
+    arguments = [*inputs, *stand_ins, *cotangents]
+    n = len(op.inputs)
+
+    def call(override: Any, count: int | None) -> list[Variable]:
+        lists = (inputs[:n], stand_ins, cotangents) if op.uses_outputs else (inputs[:n], cotangents)
+        return _called(override, lists, count, f"the gradient of {op}")
+
+    def default(places: Sequence[int]) -> list[Variable]:
+        found = grad(
+            None,
+            [inputs[i] for i in places],
+            known_grads=_known(outputs, cotangents),
+            disconnected_inputs="ignore",
+            return_disconnected="Disconnected",
+            null_gradients="return",
+        )
+        return [clone_replace(v, dict(zip(outputs, stand_ins, strict=True))) for v in found]
+
+    overrides = [*_spread(op.gradient, n), *["default"] * (len(inputs) - n)]
+    single = op.gradient if not isinstance(op.gradient, list) else None
+    return _assemble(op, overrides, single, arguments, default, call)
+
+
+def _known(outputs: Sequence[Variable], cotangents: Sequence[Variable]) -> dict[Variable, Variable]:
+    known: dict[Variable, Any] = {}
+    for output, cotangent in zip(outputs, cotangents, strict=True):
+        known[output] = known[output] + cotangent if output in known else cotangent
+    return known
+
+
+def _spread(overrides: Override | list[Override], count: int) -> list[Override]:
+    return overrides if isinstance(overrides, list) else [overrides] * count
+
+
+def _assemble(
+    op: OpFromGraph,
+    overrides: Sequence[Override],
+    single: Override | None,
+    arguments: Sequence[Variable],
+    default: Callable[[Sequence[int]], list[Variable]],
+    call: Callable[[Any, int | None], list[Variable]],
+) -> _Derivative:
+    """Put derivatives together: those of the graph, those of overrides, and those that are not there."""
+    fixed: dict[int, Variable] = {}
+    computed: dict[int, Variable] = {}
+    own = [i for i, override in enumerate(overrides) if isinstance(override, str)]
+    for i, override in enumerate(overrides):
+        if is_absent(override):
+            fixed[i] = cast(Variable, override)
+    if callable(single):
+        # One override for all of the inputs that were passed, or all outputs.
+        places = [i for i in range(len(overrides)) if i not in own]
+        computed.update(zip(places, call(single, len(places)), strict=True))
+    else:
+        for i, override in enumerate(overrides):
+            if i not in own and i not in fixed:
+                (computed[i],) = call(override, None)
+    for i, found in zip(own, default(own) if own else [], strict=True):
+        (fixed if isinstance(found.type, (NullType, DisconnectedType)) else computed)[i] = found
+    for i, found in list(computed.items()):
+        if isinstance(found.type, (NullType, DisconnectedType)):
+            fixed[i] = computed.pop(i)
+    if not computed:
+        return _Derivative(None, (), (), fixed, len(overrides))
+    wanted = list(computed.values())
+    used = set(graph_inputs(wanted, arguments))
+    needs = tuple(i for i, v in enumerate(arguments) if v in used)
+    name = f"{op.name}_derivative" if op.name else None
+    made = OpFromGraph([arguments[i] for i in needs], wanted, inline=op.inline, name=name, **op.kwargs)
+    return _Derivative(made, needs, tuple(computed), fixed, len(overrides))
+
+
+def _called(override: Any, lists: Sequence[list[Variable]], count: int | None, what: str) -> list[Variable]:
+    """Ask an override for `count` derivatives, or for one where that is None."""
+    if isinstance(override, OpFromGraph):
+        found = override(*(v for variables in lists for v in variables))
+    else:
+        found = override(*lists)
+    listed = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(listed) != (1 if count is None else count) or not all(isinstance(v, Variable) for v in listed):
+        wanted = "one variable" if count is None else f"a list of {count} variables"
+        raise ValueError(compose(f"the override for {what} returned {found!r}", mend=f"let it return {wanted}"))
+    return listed
+
+
+@pushforward.register(OpFromGraph)
+def _pushforward(node: Apply, tangents: list[Found]) -> list[Found]:
+    op = cast(OpFromGraph, node.op)
+    given = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
+    derivative = op.derivatives.get(given)
+    if derivative is None:
+        derivative = op.derivatives[given] = _forward(op, given)
+    found = derivative.apply([*node.inputs, *(tangents[i] for i in given)])
+    # There is no disconnected R-op: it counts as zero, which "none" stands for.
+    return [None if isinstance(v.type, DisconnectedType) else v for v in found]
+
+
+def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
+    """Build the R-op for tangents of some inputs: its op takes all inputs and these tangents."""
+    graph = op.fgraph
+    inputs, outputs = list(graph.inputs), list(graph.outputs)
+    points = {i: _like(inputs[i]) for i in given}
+    n = len(op.inputs)
+
+    def call(override: Any, count: int | None) -> list[Variable]:
+        full = [points[i] if i in points else _zeros(inputs[i]) for i in range(n)]
+        return _called(override, (inputs[:n], full), count, f"the R-op of {op}")
+
+    def default(places: Sequence[int]) -> list[Variable]:
+        found: list[Variable] = Rop(
+            [outputs[i] for i in places],
+            [inputs[i] for i in given],
+            list(points.values()),
+            disconnected_outputs="ignore",
+            return_disconnected="Disconnected",
+        )
+        return found
+
+    single = op.tangent if not isinstance(op.tangent, list) else None
+    return _assemble(op, _spread(op.tangent, len(outputs)), single, [*inputs, *points.values()], default, call)
+
+
+@shape_rule.register(OpFromGraph)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    """Lengths as the graph computes them; rewriting then traces them back to the inputs."""
+    outputs = cast(OpFromGraph, node.op).inlined(node.inputs)
+    return [tuple(shape_i(v, i) for i in range(len(cast(Any, v.type).shape))) for v in outputs]
+
+
+@call_form.register(OpFromGraph)
+def _call(node: Apply) -> Callable[[list[Any]], Sequence[Any]]:
+    return cast(OpFromGraph, node.op).runner()
