@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as tt
+from theano_graph import Apply, Op
 from theano_linker_c import function
 from theano_tensor.gradient import (
     DisconnectedInputError,
     DisconnectedType,
     GradUndefinedError,
     Lop,
+    NullTypeGradError,
     Rop,
     consider_constant,
     disconnected_grad,
@@ -19,6 +21,7 @@ from theano_tensor.gradient import (
     grad,
     grad_clip,
     grad_scale,
+    grad_sources_inputs,
     subgraph_grad,
     undefined_grad,
     zero_grad,
@@ -171,3 +174,68 @@ class TestParts(unittest.TestCase):
         self.assertEqual(format_as(False, False, [1]), [1])
         with self.assertRaises(ValueError):
             format_as(True, True, 1)
+
+
+class TestSeveralResults(unittest.TestCase):
+    """Results of which one depends on another."""
+
+    def setUp(self) -> None:
+        self.x, self.u, self.v = tt.dvector("x"), tt.dvector("u"), tt.dvector("v")
+        self.y = tt.exp(self.x)
+        self.z = self.y**2 * self.x
+        self.values = [np.array([0.5, -1.0]), np.array([2.0, 3.0]), np.array([-1.0, 0.25])]
+        x, u, v = self.values
+        self.wanted = u * np.exp(x) + v * (2 * x + 1) * np.exp(2 * x)
+
+    def test_left_product_counts_each_path(self) -> None:
+        for f, points in (([self.y, self.z], [self.u, self.v]), ([self.z, self.y], [self.v, self.u])):
+            product = Lop(f, self.x, points)
+            found = function([self.x, self.u, self.v], product)(*self.values)
+            np.testing.assert_allclose(found, self.wanted, rtol=1e-12)
+
+    def test_one_result_twice(self) -> None:
+        product = Lop([self.y, self.y], self.x, [self.u, self.v])
+        x, u, v = self.values
+        np.testing.assert_allclose(function([self.x, self.u, self.v], product)(x, u, v), (u + v) * np.exp(x))
+
+    def test_rule_whose_parts_depend_on_each_other(self) -> None:
+        class Scaled(Op):
+            """x * y; the gradient of y is computed from that of x."""
+
+            __props__ = ()
+
+            def make_node(self, *inputs: Any) -> Apply:
+                x, y = map(tt.as_tensor_variable, inputs)
+                return Apply(self, [x, y], [x.type()])
+
+            def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+                x, y = inputs
+                by_x = output_gradients[0] * y
+                return [by_x, by_x / y * x]
+
+        result = Scaled()(self.x, self.x + 1)
+        tangent = Rop(result, self.x, self.u)
+        x, u = self.values[0] + 0.25, self.values[1]
+        np.testing.assert_allclose(function([self.x, self.u], tangent)(x, u), u * (2 * x + 1), rtol=1e-12)
+
+    def test_sources(self) -> None:
+        found = grad_sources_inputs([(self.y, self.u), (self.z, self.v)])
+        value = function([self.x, self.u, self.v], found[self.x])(*self.values)
+        np.testing.assert_allclose(value, self.wanted, rtol=1e-12)
+        self.assertIs(found[self.z], self.v)
+        stopped = grad_sources_inputs([(self.z, self.v)], [self.y])
+        self.assertIn(self.y, stopped)
+        part = function([self.x, self.v], stopped[self.x])(self.values[0], self.values[2])
+        np.testing.assert_allclose(part, self.values[2] * np.exp(2 * self.values[0]), rtol=1e-12)
+        with self.assertRaisesRegex(TypeError, "dimensions"):
+            grad_sources_inputs([(self.z, tt.dscalar())])
+
+    def test_gradient_that_cannot_be_computed_stops_a_right_product(self) -> None:
+        with self.assertRaises(NullTypeGradError):
+            Rop(tt.exp(undefined_grad(self.x) * 2), self.x, self.u)
+
+    def test_unknown_options(self) -> None:
+        with self.assertRaisesRegex(ValueError, "disconnected_outputs"):
+            Rop(self.y, self.x, self.u, disconnected_outputs="perhaps")  # type: ignore[arg-type]  # wrong on purpose
+        with self.assertRaisesRegex(ValueError, "return_disconnected"):
+            Rop(self.y, self.x, self.u, return_disconnected="one")  # type: ignore[arg-type]  # wrong on purpose

@@ -23,7 +23,10 @@ from theano_tensor.gradient import (
     grad_clip as grad_clip,
     grad_not_implemented as grad_not_implemented,
     grad_scale as grad_scale,
+    grad_sources_inputs as grad_sources_inputs,
     grad_undefined as grad_undefined,
+    hessian as hessian,
+    jacobian as jacobian,
     subgraph_grad as subgraph_grad,
     undefined_grad as undefined_grad,
     zero_grad as zero_grad,
@@ -32,7 +35,11 @@ from theano_tensor.gradient import (
 from ._lazy import from_testing
 
 if TYPE_CHECKING:
-    from theano_testing.tensor import numeric_grad as numeric_grad, verify_grad as verify_grad
+    from theano_testing.tensor import (
+        GradientError as GradientError,
+        numeric_grad as numeric_grad,
+        verify_grad as verify_grad,
+    )
 else:
 
     def __getattr__(name: str) -> object:

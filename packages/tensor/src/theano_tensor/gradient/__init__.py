@@ -21,13 +21,13 @@ from ._errors import (
     NullTypeGradError as NullTypeGradError,
     PullbackError as PullbackError,
 )
+from ._forward import derived_pushforward as derived_pushforward
 from ._grad import format_as as format_as, grad as grad
-from ._operators import (
-    Lop as Lop,
-    Rop as Rop,
-    derived_pushforward as derived_pushforward,
-    subgraph_grad as subgraph_grad,
-)
+from ._jacobian import hessian as hessian, jacobian as jacobian
+from ._map_rows import MapRows as MapRows
+from ._map_rows_build import map_rows as map_rows
+from ._operators import Lop as Lop, Rop as Rop, subgraph_grad as subgraph_grad
+from ._sources import grad_sources_inputs as grad_sources_inputs
 from ._types import (
     DisconnectedType as DisconnectedType,
     NullType as NullType,
@@ -45,6 +45,7 @@ __all__ = [
     "GradUndefinedError",
     "GradientGate",
     "Lop",
+    "MapRows",
     "NullType",
     "NullTypeGradError",
     "PullbackError",
@@ -59,7 +60,11 @@ __all__ = [
     "grad_clip",
     "grad_not_implemented",
     "grad_scale",
+    "grad_sources_inputs",
     "grad_undefined",
+    "hessian",
+    "jacobian",
+    "map_rows",
     "subgraph_grad",
     "undefined_grad",
     "zero_grad",

@@ -20,18 +20,23 @@ def backward(
     wrt: Sequence[Variable],
     constants: Iterable[Variable] = (),
     cuts: set[Edge] | None = None,
+    *,
+    additive: bool = False,
 ) -> list[Variable | None]:
     """Return the gradients with respect to `wrt`.
 
     Parameters
     ----------
     seeds : mapping
-        Variable -> its complete cotangent. What flows to such a variable from other seeds is not added.
+        Variable -> its complete cotangent. What flows to such a variable from other seeds is not added, unless
+        `additive` is set.
     wrt : sequence of Variable
     constants : iterable of Variable
         Nothing flows through these to what they are computed from; their own gradients are known all the same.
     cuts : set of (Apply, int), optional
         Gets the node and the number of each input that a gradient rule said does not matter.
+    additive : bool
+        The seeds belong to several results, of which one may depend on another: all that flows to them counts.
 
     Returns
     -------
@@ -46,7 +51,7 @@ def backward(
     for node in reversed(order):
         if any(v in active for v in node.outputs):
             cotangents = [None if v in blocked else _summed(v, terms) for v in node.outputs]
-            arriving = _through(node, patterns[node], cotangents, seeds, active)
+            arriving = _through(node, patterns[node], cotangents, {} if additive else seeds, active)
             for i, term in arriving.items():
                 if term is not None:
                     terms.setdefault(node.inputs[i], []).append(term)

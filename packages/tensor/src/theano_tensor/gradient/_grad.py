@@ -77,15 +77,33 @@ def grad(
     >>> x = tt.dscalar("x")
     >>> gx = tt.grad(x**2, x)
     """
-    _check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
-    _check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
-    _check_option("null_gradients", null_gradients, ("raise", "return"))
+    check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
+    check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
+    check_option("null_gradients", null_gradients, ("raise", "return"))
+    seeds = _seeds(cost, known_grads)
+    return differentiate(
+        cost, seeds, wrt, consider_constant, disconnected_inputs, add_names, return_disconnected, null_gradients
+    )
+
+
+def differentiate(
+    cost: Variable | None,
+    seeds: Mapping[Variable, Variable],
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None,
+    disconnected_inputs: OnDisconnected,
+    add_names: bool = True,
+    return_disconnected: Disconnected = "zero",
+    null_gradients: OnNull = "raise",
+    *,
+    additive: bool = False,
+) -> Any:
+    """Do what :func:`grad` says, for given cotangents; see :func:`backward` about `additive`."""
     variables = _as_list(wrt, "wrt")
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
-    seeds = _seeds(cost, known_grads)
     cuts: set[Edge] = set()
     with gradient_time:
-        found = backward(seeds, variables, constants, cuts)
+        found = backward(seeds, variables, constants, cuts, additive=additive)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):
         if gradient is None:
@@ -141,7 +159,7 @@ def report_disconnected(
     raise DisconnectedInputError(text)
 
 
-def _check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ValueError(compose(f"{name}={value!r} is not known", mend=f"use one of {', '.join(map(repr, allowed))}"))
 
@@ -177,7 +195,7 @@ def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | Non
         _check_cost(cost)
         seeds[cost] = ones_for(cost)
     for variable, gradient in (known_grads or {}).items():
-        seeds[variable] = _known(variable, gradient)
+        seeds[variable] = known_gradient(variable, gradient)
     return seeds
 
 
@@ -202,7 +220,8 @@ def _check_cost(cost: object) -> None:
         )
 
 
-def _known(variable: Variable, gradient: Any) -> Variable:
+def known_gradient(variable: Variable, gradient: Any) -> Variable:
+    """Return a gradient that the user gave for `variable`, checked and in its dtype."""
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
         raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
     wanted, got = static_shape(variable), static_shape(gradient)

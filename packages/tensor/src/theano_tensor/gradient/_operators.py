@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Variable, compose, connection_pattern, describe, origin_from, pushforward, toposort
+from theano_graph import Variable, compose, describe
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
-from ._backward import backward
-from ._errors import DisconnectedInputError, NullTypeGradError, PullbackError
-from ._grad import Disconnected, OnDisconnected, format_as, grad, report_disconnected
-from ._rules import pull_back
-from ._types import DisconnectedType, NullType, is_disconnected
+from ._errors import DisconnectedInputError, NullTypeGradError
+from ._forward import forward
+from ._grad import (
+    Disconnected,
+    OnDisconnected,
+    check_option,
+    differentiate,
+    format_as,
+    grad,
+    known_gradient,
+    report_disconnected,
+)
+from ._types import DisconnectedType, NullType
 
 
 def Lop(
@@ -54,16 +62,12 @@ def Lop(
     """
     outputs, points = _listed(f), _listed(eval_points)
     _check_points(outputs, points, "f")
-    known: dict[Variable, Variable] = {}
+    check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
+    seeds: dict[Variable, Variable] = {}
     for output, point in zip(outputs, points, strict=True):
-        known[output] = total([known[output], point]) if output in known else point
-    results = grad(
-        None,
-        _listed(wrt),
-        consider_constant=consider_constant,
-        disconnected_inputs=disconnected_inputs,
-        known_grads=known,
-    )
+        term = known_gradient(output, point)
+        seeds[output] = total([seeds[output], term]) if output in seeds else term
+    results = differentiate(None, seeds, _listed(wrt), consider_constant, disconnected_inputs, additive=True)
     return _as_given(wrt, results)
 
 
@@ -110,15 +114,14 @@ def Rop(
     >>> Jv = tt.Rop(tt.exp(x), x, v)
     """
     outputs, sources, points = _listed(f), _listed(wrt), _listed(eval_points)
+    check_option("disconnected_outputs", disconnected_outputs, ("ignore", "warn", "raise"))
+    check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
     _check_points(sources, points, "wrt")
     tangents: dict[Variable, Variable] = {}
     for source, point in zip(sources, points, strict=True):
         tangents[source] = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
-    for node in toposort(sources, outputs):
-        _push(node, tangents)
     results: list[Variable | None] = []
-    for output in outputs:
-        tangent = tangents.get(output)
+    for output, tangent in zip(outputs, forward(outputs, tangents), strict=True):
         if tangent is None:
             _report_output(output, sources, disconnected_outputs)
             results.append(_stand_in(output, return_disconnected))
@@ -127,81 +130,6 @@ def Rop(
         else:
             results.append(tangent)
     return _as_given(f, results)
-
-
-def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
-    given: list[Variable | None] = [tangents.get(v) for v in node.inputs]
-    if all(t is None for t in given):
-        return
-    with origin_from(node):
-        found = _pushed(node, given)
-    if len(found) != len(node.outputs):
-        raise PullbackError(
-            compose(
-                f"the R-op of {node.op} returned {len(found)} items for {len(node.outputs)} outputs",
-                mend="return one each",
-            )
-        )
-    for output, tangent in zip(node.outputs, found, strict=True):
-        if tangent is not None and not is_disconnected(tangent):
-            tangents.setdefault(output, tangent)
-
-
-def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:
-    rule = pushforward.get(node.op)
-    if rule is not None:
-        return rule(node, given)
-    own = getattr(node.op, "R_op", None)
-    if own is not None:
-        found: Sequence[Variable | None] = own(list(node.inputs), given)
-        return found
-    return derived_pushforward(node, given)
-
-
-def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
-    """Return the tangents of the outputs of `node` by applying its pullback twice.
-
-    The pullback is linear in its cotangent ``u``; its transpose, by ``d/du``, is the pushforward.
-    """
-    pattern = connection_pattern(node)
-    results: list[Variable | None] = []
-    for o, output in enumerate(node.outputs):
-        depends = [i for i, t in enumerate(tangents) if t is not None and pattern[i][o]]
-        if not depends:
-            results.append(None)
-            continue
-        if not is_continuous(output):
-            results.append(zeros_for(output))
-            continue
-        # Any value serves for u. A computed zero, not a free variable, keeps a result valid that still mentions u.
-        u = zeros_for(output)
-        cotangents: list[Variable | None] = [None] * len(node.outputs)
-        cotangents[o] = u
-        back = pull_back(node, cotangents, pattern)
-        null = next((back[i] for i in depends if back[i] is not None and isinstance(back[i].type, NullType)), None)  # type: ignore[union-attr]  # not None is tested first
-        if null is not None:
-            results.append(null)
-            continue
-        seeds = {b: t for i in depends if (b := back[i]) is not None and (t := tangents[i]) is not None}
-        results.append(
-            backward(seeds, [u])[0] if len(seeds) == len(depends) else _summed_products(back, tangents, depends, u)
-        )
-    return results
-
-
-def _summed_products(
-    back: Sequence[Variable | None], tangents: Sequence[Variable | None], depends: Sequence[int], u: Variable
-) -> Variable | None:
-    """Transpose term by term, where two inputs have one cotangent and so cannot be two seeds."""
-    terms: list[Variable] = []
-    for i in depends:
-        b, t = back[i], tangents[i]
-        if b is None or t is None:
-            continue
-        term = t if b is u else backward({b: t}, [u])[0]
-        if term is not None:
-            terms.append(term)
-    return total(terms) if terms else None
 
 
 def _report_output(output: Variable, sources: Sequence[Variable], policy: OnDisconnected) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Never
 
 from theano_graph import SingletonType, Type, Variable, compose
 
+from .._operators import operation
 from ._errors import GradNotImplementedError, GradUndefinedError, NullTypeGradError
 
 
@@ -90,6 +91,7 @@ def _where(op: Any, position: int, x: Variable, comment: str) -> str:
     return f"{op} with respect to its input {position} (`{x}`{made})" + (f": {comment}" if comment else "")
 
 
+@operation("grad_undefined")
 def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """Return a variable that stands for a gradient which does not exist mathematically.
 

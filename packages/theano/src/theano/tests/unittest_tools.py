@@ -1,6 +1,7 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
 from theano_testing.tensor import (
+    GradientError as GradientError,
     assert_allclose as assert_allclose,
     fetch_seed as fetch_seed,
     numeric_grad as numeric_grad,

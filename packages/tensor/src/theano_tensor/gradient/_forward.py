@@ -1,0 +1,91 @@
+"""Forward accumulation over a graph: tangents of what is computed from given tangents. Linear in its size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from theano_graph import Apply, Variable, compose, connection_pattern, origin_from, pushforward, toposort
+
+from ._arrays import is_continuous, total, zeros_for
+from ._backward import backward
+from ._errors import PullbackError
+from ._rules import pull_back
+from ._types import is_disconnected, is_null
+
+
+def forward(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
+    """Return the tangents of `outputs`, None for one that depends on nothing that has a tangent.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+    tangents : mapping
+        Variable -> its tangent. What flows to such a variable from others is left out.
+    """
+    known = dict(tangents)
+    for node in toposort(list(tangents), outputs):
+        _push(node, known)
+    return [known.get(output) for output in outputs]
+
+
+def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
+    given: list[Variable | None] = [tangents.get(v) for v in node.inputs]
+    if all(t is None for t in given):
+        return
+    null = next((t for t in given if is_null(t)), None)
+    with origin_from(node):
+        found = _pushed(node, given) if null is None else [null] * len(node.outputs)
+    if len(found) != len(node.outputs):
+        raise PullbackError(
+            compose(
+                f"the R-op of {node.op} returned {len(found)} items for {len(node.outputs)} outputs",
+                mend="return one each",
+            )
+        )
+    for output, tangent in zip(node.outputs, found, strict=True):
+        if tangent is not None and not is_disconnected(tangent):
+            tangents.setdefault(output, tangent)
+
+
+def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:
+    rule = pushforward.get(node.op)
+    if rule is not None:
+        return rule(node, given)
+    own = getattr(node.op, "R_op", None)
+    if own is not None:
+        found: Sequence[Variable | None] = own(list(node.inputs), given)
+        return found
+    return derived_pushforward(node, given)
+
+
+def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> list[Variable | None]:
+    """Return the tangents of the outputs of `node` by applying its pullback twice.
+
+    The pullback is linear in its cotangent ``u``; its transpose, by ``d/du``, is the pushforward.
+    """
+    pattern = connection_pattern(node)
+    results: list[Variable | None] = []
+    for o, output in enumerate(node.outputs):
+        depends = [i for i, t in enumerate(tangents) if t is not None and pattern[i][o]]
+        if not depends:
+            results.append(None)
+            continue
+        if not is_continuous(output):
+            results.append(zeros_for(output))
+            continue
+        # Any value serves for u. A computed zero, not a free variable, keeps a result valid that still mentions u.
+        u = zeros_for(output)
+        cotangents: list[Variable | None] = [None] * len(node.outputs)
+        cotangents[o] = u
+        back = pull_back(node, cotangents, pattern)
+        null = next((back[i] for i in depends if is_null(back[i])), None)
+        if null is not None:
+            results.append(null)
+            continue
+        seeds: dict[Variable, Variable] = {}
+        for i in depends:
+            b, t = back[i], tangents[i]
+            if b is not None and t is not None:
+                seeds[b] = t if b not in seeds else total([seeds[b], t])
+        results.append(backward(seeds, [u], additive=True)[0])
+    return results
