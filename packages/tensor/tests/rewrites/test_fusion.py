@@ -129,10 +129,16 @@ class TestElementwise(FusionTestCase):
         self.assertLess(time.perf_counter() - start, 3.0)
         self.assertLess(len(graph.apply_nodes), 20)
 
-    def test_complex_numbers_and_user_ops_are_left_alone(self) -> None:
-        z = tt.zvector("z")
-        graph = fused([z], [tt.exp(z * 2) + 1])
-        self.assertEqual(composites(graph), [])
+    def test_complex_numbers_and_float16_are_fused(self) -> None:
+        for dtype in ("complex64", "float16"):
+            z = tt.tensor(dtype, shape=(None,))
+            self.assertEqual(len(composites(fused([z], [tt.exp(z * 2) + 1]))), 1)
+
+    def test_what_has_no_c_form_or_overwrites_is_left_alone(self) -> None:
+        z, x = tt.zvector("z"), tt.dvector("x")
+        for output in (tt.expm1(z * 2) * 3, tt.inplace.exp_inplace(x * 2) * 3):
+            graph = fused([z, x], [output])
+            self.assertEqual([len(node.op.scalar_op.program.steps) for node in composites(graph)], [])
 
     def test_random_graphs(self) -> None:
         rng = random.Random(5)

@@ -1,70 +1,21 @@
-"""Parts of complex numbers."""
+"""Parts of complex numbers, and complex numbers made of parts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from theano_graph import pullback
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c import scalar
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._operators import operation
 from .._variable import TensorVariable
 from ._elemwise import Elemwise
-from ._functions import arctan2, zeros_like
+from ._functions import zeros_like
 
-_REAL_PART = {"complex64": "float32", "complex128": "float64"}
-
-
-class Real(ScalarOp):
-    """The real part of a complex number."""
-
-    name = "real"
-
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The dtype of the parts."""
-        return (_REAL_PART.get(dtypes[0], dtypes[0]),)
-
-    def impl(self, *values: Any) -> Any:
-        """Take the part."""
-        return np.real(values[0]).copy()
-
-
-class Imag(ScalarOp):
-    """The imaginary part of a complex number."""
-
-    name = "imag"
-
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The dtype of the parts."""
-        return (_REAL_PART.get(dtypes[0], dtypes[0]),)
-
-    def impl(self, *values: Any) -> Any:
-        """Take the part."""
-        return np.imag(values[0]).copy()
-
-
-class Conj(ScalarOp):
-    """The complex conjugate."""
-
-    name = "conj"
-
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The dtype of the number."""
-        return (dtypes[0],)
-
-    def impl(self, *values: Any) -> Any:
-        """Conjugate."""
-        return np.conj(values[0])
-
-
-for _op in (Real, Imag, Conj):
-    pullback.declare_absent(_op, "gradients with respect to complex numbers are not available")
-
-_real, _imag, _conj = Elemwise(Real()), Elemwise(Imag()), Elemwise(Conj())
+_real, _imag, _conj = Elemwise(scalar.real), Elemwise(scalar.imag), Elemwise(scalar.conj)
+_angle, _complex = Elemwise(scalar.angle), Elemwise(scalar.make_complex)
+_from_polar = Elemwise(scalar.complex_from_polar)
 
 
 @operation("real")
@@ -88,6 +39,39 @@ def conj(x: Any) -> TensorVariable:
     return _conj(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
+@operation("angle")
 def angle(x: Any) -> TensorVariable:
-    """Angle of complex numbers in the plane, from -pi to pi."""
-    return arctan2(imag(x), real(x))
+    """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones."""
+    return _angle(x)
+
+
+def complex(real: Any, imag: Any) -> TensorVariable:
+    """Complex numbers with the given real and imaginary parts.
+
+    Parameters
+    ----------
+    real, imag : tensor_like
+        Real numbers.
+
+    Returns
+    -------
+    TensorVariable
+        complex64 for parts of float32 or float16, else complex128.
+
+    Raises
+    ------
+    TypeError
+        If a part is complex.
+
+    Examples
+    --------
+    >>> from theano_tensor import fvector
+    >>> complex(fvector("x"), fvector("y")).dtype
+    'complex64'
+    """
+    return _complex(real, imag)
+
+
+def complex_from_polar(abs: Any, angle: Any) -> TensorVariable:
+    """Complex numbers with the given lengths and angles; see :func:`complex`."""
+    return _from_polar(abs, angle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,11 @@ def _native(node: Apply) -> Kernel | None:
     return Reorder(order=tuple(None if isinstance(e, str) else e for e in op.order), drop=op.drop)
 
 
+@lru_cache(maxsize=1024)
+def _shuffle(ndim: int, order: tuple[int | str, ...]) -> DimShuffle:
+    return DimShuffle(ndim, order)
+
+
 @operation("dimshuffle")
 def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
     """Return a view of `x` with dimensions permuted, inserted (``"x"``) or dropped.
@@ -173,5 +179,5 @@ def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
     variable = as_tensor_variable(x)
     if tuple(order) == tuple(range(variable.type.ndim)):
         return variable
-    result: TensorVariable = DimShuffle(variable.type.ndim, order)(variable)
+    result: TensorVariable = _shuffle(variable.type.ndim, tuple(order))(variable)
     return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,14 @@ from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._dtypes import DISCRETE_DTYPES
+from .._errors import ShapeError
 from .._operators import call
-from .._type import tensor_type
+from .._type import TensorType, tensor_type
 from .._variable import TensorVariable
 from ._broadcast import broadcast_static, check_broadcast
-from ._dimshuffle import dimshuffle
+from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
-
-#: Dtypes without a C form: nodes that touch them run in NumPy.
-_NO_NATIVE_FORM = COMPLEX_DTYPES | {"float16"}
 
 
 class Elemwise(Op):
@@ -35,10 +34,16 @@ class Elemwise(Op):
     ----------
     scalar_op : ScalarOp
         Says the dtypes of the results, the value, the C form and the gradient.
-    inplace_pattern : mapping, optional
-        Accepted for programs written for in-place variants; the runtime reuses memory by itself, so it has no effect.
+    inplace_pattern : mapping of int to int, optional
+        For the number of an output, that of the input whose memory it overwrites. The runtime reuses memory by itself
+        where nobody sees it; this is for programs that want one input overwritten. Such a node runs in NumPy.
     name : str, optional
         Name for printing.
+    nfunc_spec : tuple of (str, int, int), optional
+        Name, number of inputs and number of outputs of a NumPy function that does the same. It is kept for programs
+        that ask; values are computed by the scalar op.
+    openmp : bool, optional
+        Kept for programs that ask; the flags ``openmp`` and ``openmp_elemwise_minsize`` decide for all loops.
 
     Examples
     --------
@@ -46,21 +51,47 @@ class Elemwise(Op):
     >>> from theano_tensor import dmatrix, dvector
     >>> str(Elemwise(scalar.add)(dmatrix("x"), dvector("v")).owner.op)
     'Elemwise{add,no_inplace}'
+    >>> Elemwise(scalar.add, {0: 1}).destroy_map
+    {0: [1]}
     """
 
-    __props__ = ("scalar_op",)
+    __props__ = ("scalar_op", "inplace_pattern")
 
     def __init__(
-        self, scalar_op: ScalarOp, inplace_pattern: Any = None, name: str | None = None, nfunc_spec: Any = None
+        self,
+        scalar_op: ScalarOp,
+        inplace_pattern: Mapping[int, int] | None = None,
+        name: str | None = None,
+        nfunc_spec: Any = None,
+        openmp: bool | None = None,
     ) -> None:
+        if not isinstance(scalar_op, ScalarOp):
+            raise TypeError(
+                compose(
+                    f"Elemwise: {scalar_op!r} is no scalar op", mend="pass an op of theano.scalar, such as scalar.add"
+                )
+            )
         self.scalar_op = scalar_op
+        self.inplace_pattern = _checked_pattern(scalar_op, inplace_pattern or {})
+        self.destroy_map = {output: [given] for output, given in self.inplace_pattern.items()}
         self.label = name
         self.nfunc_spec = nfunc_spec
-        self._hash = hash((Elemwise, scalar_op))
+        self.openmp = openmp
+        self._hash = hash((Elemwise, scalar_op, tuple(self.inplace_pattern.items())))
+        # Types of the inputs -> those of the outputs: a graph applies an op to the same types again and again.
+        self._output_types: dict[tuple[TensorType, ...], list[TensorType]] = {}
+
+    @property
+    def name(self) -> str | None:
+        """The name given for printing."""
+        return self.label
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            type(self) is type(other) and isinstance(other, Elemwise) and self.scalar_op == other.scalar_op
+            type(self) is type(other)
+            and isinstance(other, Elemwise)
+            and self.scalar_op == other.scalar_op
+            and self.inplace_pattern == other.inplace_pattern
         )
 
     def __hash__(self) -> int:
@@ -68,7 +99,7 @@ class Elemwise(Op):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The kept hash holds for one process only, so a pickle builds the op anew.
-        return type(self), (self.scalar_op, None, self.label, self.nfunc_spec)
+        return type(self), (self.scalar_op, self.inplace_pattern, self.label, self.nfunc_spec, self.openmp)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to tensors.
@@ -81,12 +112,38 @@ class Elemwise(Op):
             If the number of inputs or a dtype does not fit the scalar op.
         """
         given = [as_tensor_variable(x) for x in inputs]
-        dtypes = self._result_dtypes(given)
-        ndim = max((x.type.ndim for x in given), default=0)
-        padded = [x if x.type.ndim == ndim else _pad_left(x, ndim) for x in given]
-        shape = broadcast_static(self.scalar_op.name, padded, given)
-        outputs = [tensor_type(dtype, shape).make_variable() for dtype in dtypes]
+        padded = _same_ndim(given)
+        key = tuple([x.type for x in padded])
+        types = self._output_types.get(key)
+        if types is None:
+            dtypes = self._result_dtypes(given)
+            shape = broadcast_static(self.scalar_op.name, padded, given)
+            types = self._output_types[key] = [tensor_type(dtype, shape) for dtype in dtypes]
+        outputs = [t.make_variable() for t in types]
+        for output, overwritten in self.inplace_pattern.items():
+            _check_inplace(self, outputs[output], padded[overwritten])
         return Apply(self, padded, outputs)
+
+    def get_output_info(
+        self, dim_shuffle: Any, *inputs: Any
+    ) -> tuple[list[str], list[tuple[bool, ...]], list[TensorVariable]]:
+        """Return dtypes and broadcast patterns of the outputs, and the inputs with equal numbers of dimensions.
+
+        Parameters
+        ----------
+        dim_shuffle : callable
+            Makes the op that inserts dimensions: `DimShuffle`, or one with the same arguments.
+        *inputs : tensor_like
+        """
+        given = [as_tensor_variable(x) for x in inputs]
+        dtypes = list(self._result_dtypes(given))
+        padded = _same_ndim(given, dim_shuffle)
+        shape = broadcast_static(self.scalar_op.name, padded, given)
+        return dtypes, [tuple(length == 1 for length in shape)] * len(dtypes), padded
+
+    def python_constant_folding(self, node: Apply) -> bool:
+        """Say whether constants are folded without compiling C code: always, one element costs less than a compiler."""
+        return True
 
     def _result_dtypes(self, inputs: Sequence[TensorVariable]) -> tuple[str, ...]:
         nin = self.scalar_op.nin
@@ -115,10 +172,14 @@ class Elemwise(Op):
         """Compute with NumPy, after the check of lengths."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
         with np.errstate(all="ignore"):
-            results = self.scalar_op.impl(*inputs)
+            results = self.scalar_op.evaluate(*inputs)
         if len(node.outputs) == 1:
             results = (results,)
-        for output, result, storage in zip(node.outputs, results, output_storage, strict=True):
+        for k, (output, result, storage) in enumerate(zip(node.outputs, results, output_storage, strict=True)):
+            if k in self.inplace_pattern:
+                storage[0] = inputs[self.inplace_pattern[k]]
+                storage[0][...] = result
+                continue
             array = np.asarray(result, dtype=output.type.dtype)
             if array.shape != shape:
                 array = np.array(np.broadcast_to(array, shape))
@@ -129,17 +190,77 @@ class Elemwise(Op):
     def __str__(self) -> str:
         if self.label is not None:
             return self.label
+        if self.inplace_pattern:
+            return f"Elemwise{{{self.scalar_op}}}{list(self.inplace_pattern.items())}"
         return f"Elemwise{{{self.scalar_op},no_inplace}}"
 
 
-def _pad_left(x: TensorVariable, ndim: int) -> TensorVariable:
-    have = x.type.ndim
-    return dimshuffle(x, ["x"] * (ndim - have) + list(range(have)))
+def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:
+    if not isinstance(pattern, Mapping):
+        raise TypeError(
+            compose(
+                f"Elemwise: {pattern!r} is no in-place pattern",
+                mend="pass a dict from outputs to inputs, such as {0: 0}",
+            )
+        )
+    for output, given in pattern.items():
+        inside = 0 <= output < scalar_op.nout and given >= 0 and (scalar_op.nin < 0 or given < scalar_op.nin)
+        if not inside or list(pattern.values()).count(given) > 1:
+            raise ValueError(
+                compose(
+                    f"Elemwise: output {output} cannot overwrite input {given} of {scalar_op}",
+                    mend="name each output and each input of the op once at most",
+                )
+            )
+    return {int(output): int(given) for output, given in sorted(pattern.items())}
+
+
+def _check_inplace(op: Elemwise, output: TensorVariable, given: TensorVariable) -> None:
+    if output.type.dtype != given.type.dtype:
+        raise TypeError(
+            compose(
+                f"{op}: a result of dtype {output.type.dtype} cannot overwrite an input of dtype {given.type.dtype}",
+                where=[describe(given)],
+                mend="cast the inputs, or use the op that does not overwrite",
+            )
+        )
+    if output.type.broadcastable != given.type.broadcastable:
+        raise ShapeError(
+            compose(
+                f"{op}: a result of shape {output.type.shape} cannot overwrite an input of shape {given.type.shape}",
+                where=[describe(given)],
+                mend="use the op that does not overwrite: this input is stretched",
+            )
+        )
+
+
+def _same_ndim(given: Sequence[TensorVariable], dim_shuffle: Any = DimShuffle) -> list[TensorVariable]:
+    """Insert dimensions of length 1 on the left where inputs have fewer dimensions than others."""
+    ndims = [len(x.type.shape) for x in given]
+    ndim = max(ndims, default=0)
+    if ndims.count(ndim) == len(ndims):
+        return list(given)
+    padded = []
+    for x in given:
+        have = x.type.ndim
+        order = ["x"] * (ndim - have) + list(range(have))
+        if have == ndim:
+            padded.append(x)
+        elif dim_shuffle is DimShuffle:
+            padded.append(dimshuffle(x, order))
+        else:
+            padded.append(dim_shuffle(x.type.broadcastable, order)(x))
+    return padded
+
+
+@lru_cache(maxsize=1024)
+def _plain(scalar_op: ScalarOp) -> Elemwise:
+    return Elemwise(scalar_op)
 
 
 def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[TensorVariable]:
     """Return all outputs of a scalar op lifted to tensors."""
-    op: Any = Elemwise(scalar_op)
+    op: Any = _plain(scalar_op)
     outputs: Sequence[TensorVariable] = op(*inputs, return_list=True)
     return outputs
 
@@ -163,7 +284,15 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     nin, nout = len(node.inputs), len(node.outputs)
     rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
     results = rule.apply(values, node.outputs[0].type.ndim, elemwise)
-    return [None if r is None else _unbroadcast(r, x) for r, x in zip(results, node.inputs, strict=True)]
+    return [_cotangent(node, i, result) for i, result in enumerate(results)]
+
+
+def _cotangent(node: Apply, i: int, result: TensorVariable | str | None) -> Variable | None:
+    """Return a result of a scalar rule as a cotangent; a text says why there is none."""
+    if isinstance(result, str):
+        undefined: Variable = call("grad_undefined", node.op, i, node.inputs[i], result)
+        return undefined
+    return None if result is None else _unbroadcast(result, node.inputs[i])
 
 
 @pushforward.register(Elemwise)
@@ -178,7 +307,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
     rule = lifted_pushforward(op, dtypes, given)
     if rule is not None:
         results = rule.apply([*node.inputs, *node.outputs, *present], ndim, elemwise)
-        return [None if r is None else _stretch(r, node.outputs[0]) for r in results]
+        return [_tangent(node, r) for r in results]
     return [_derived(node, k, tangents) for k in range(len(node.outputs))]
 
 
@@ -198,9 +327,18 @@ def _derived(node: Apply, k: int, tangents: list[Variable | None]) -> Variable |
         directions = [as_tensor_variable(tangent) if j == k else _zero(ndim) for j in range(len(node.outputs))]
         rule = lifted_pullback(op, dtypes, tuple(d.type.dtype for d in directions))
         part = rule.apply([*node.inputs, *node.outputs, *directions], ndim, elemwise)[i]
+        if isinstance(part, str):
+            return _tangent(node, part)
         if part is not None:
             total = part if total is None else total + part
     return None if total is None else _stretch(total, node.outputs[k])
+
+
+def _tangent(node: Apply, result: TensorVariable | str | None) -> Variable | None:
+    if isinstance(result, str):
+        undefined: Variable = call("grad_undefined", node.op, 0, node.inputs[0], result)
+        return undefined
+    return None if result is None else _stretch(result, node.outputs[0])
 
 
 def _zero(ndim: int) -> TensorVariable:
@@ -228,8 +366,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 @native_kernel.register(Elemwise)
 def _native(node: Apply) -> Kernel | None:
-    types = [v.type for v in (*node.inputs, *node.outputs)]
-    if any(t.dtype in _NO_NATIVE_FORM for t in types) or not node.inputs:
+    if not node.inputs or node.op.inplace_pattern:
         return None
     op = node.op.scalar_op
     dtypes = tuple(x.type.dtype for x in node.inputs)

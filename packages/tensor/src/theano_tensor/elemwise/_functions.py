@@ -5,6 +5,7 @@ Each is an :class:`Elemwise`: call it on tensors, numbers or arrays to get a ten
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from theano_graph import compose, config, describe
@@ -64,12 +65,40 @@ arccosh = _function(scalar.arccosh, "Inverse hyperbolic cosine.", "arccosh")
 arctanh = _function(scalar.arctanh, "Inverse hyperbolic tangent.", "arctanh")
 erf = _function(scalar.erf, "Error function.", "erf")
 erfc = _function(scalar.erfc, "Complementary error function.", "erfc")
+erfcx = _function(scalar.erfcx, "``exp(x**2) * erfc(x)``, without overflow.", "erfcx")
+erfinv = _function(scalar.erfinv, "Inverse of the error function, on (-1, 1).", "erfinv")
+erfcinv = _function(scalar.erfcinv, "Inverse of the complementary error function, on (0, 2).", "erfcinv")
+gamma = _function(scalar.gamma, "Gamma function.", "gamma")
+gammaln = _function(scalar.gammaln, "Logarithm of the absolute value of the gamma function.", "gammaln")
+psi = _function(scalar.psi, "Digamma function, the derivative of `gammaln`.", "psi")
+tri_gamma = _function(scalar.tri_gamma, "Trigamma function, the derivative of `psi`.")
+chi2sf = _function(scalar.chi2sf, "Chance that a chi-squared variable with `k` degrees of freedom exceeds `x`.")
+gammainc = _function(scalar.gammainc, "Regularised lower incomplete gamma function P(k, x).")
+gammaincc = _function(scalar.gammaincc, "Regularised upper incomplete gamma function Q(k, x).")
+gammal = _function(scalar.gammal, "Lower incomplete gamma function.")
+gammau = _function(scalar.gammau, "Upper incomplete gamma function.")
+betainc = _function(scalar.betainc, "Regularised incomplete beta function of a, b and x.")
+betaln = _function(scalar.betaln, "Logarithm of the absolute value of the beta function.")
+j0 = _function(scalar.j0, "Bessel function of the first kind of order 0.")
+j1 = _function(scalar.j1, "Bessel function of the first kind of order 1.")
+jv = _function(scalar.jv, "Bessel function of the first kind of real order: ``jv(order, x)``.")
+i0 = _function(scalar.i0, "Modified Bessel function of the first kind of order 0.")
+i1 = _function(scalar.i1, "Modified Bessel function of the first kind of order 1.")
+iv = _function(scalar.iv, "Modified Bessel function of the first kind of real order: ``iv(order, x)``.")
+log1mexp = _function(scalar.log1mexp, "``log(1 - exp(x))`` for negative x, accurate near zero and far from it.")
+logaddexp = _function(scalar.logaddexp, "``log(exp(x) + exp(y))``, without overflow.", "logaddexp")
+hypot = _function(scalar.hypot, "``sqrt(x**2 + y**2)``, without overflow.", "hypot")
+cbrt = _function(scalar.cbrt, "Cube root.", "cbrt")
+deg2rad = _function(scalar.deg2rad, "Degrees converted to radians.", "deg2rad")
+rad2deg = _function(scalar.rad2deg, "Radians converted to degrees.", "rad2deg")
 sigmoid = _function(scalar.sigmoid, "Logistic function ``1 / (1 + exp(-x))``, without overflow.", "sigmoid")
 softplus = _function(scalar.softplus, "``log(1 + exp(x))``, without overflow.", "softplus")
 ceil = _function(scalar.ceil, "Smallest whole number not below each element.", "ceil")
 floor = _function(scalar.floor, "Largest whole number not above each element.", "floor")
 trunc = _function(scalar.trunc, "Each element without its fraction.", "trunc")
-round_half_to_even = _function(scalar.round_half_to_even, "Nearest whole number; halves go to the even one.")
+round_half_to_even = _function(
+    scalar.round_half_to_even, "Nearest whole number; halves go to the even one.", "round_half_to_even"
+)
 round_half_away_from_zero = _function(
     scalar.round_half_away_from_zero, "Nearest whole number; halves go away from zero."
 )
@@ -252,3 +281,20 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     finite = ~(isinf(x) | isinf(y))
     near = equal | (finite & (abs_(x - y) <= atol + rtol * abs_(y)))
     return near | (isnan(x) & isnan(y)) if equal_nan else near
+
+
+@operation("divmod")
+def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
+    """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``."""
+    return int_div(x, y), mod(x, y)
+
+
+def sinc(x: Any) -> TensorVariable:
+    """``sin(pi * x) / (pi * x)``, which is 1 at zero, as ``numpy.sinc``."""
+    variable = as_tensor_variable(x)
+    if variable.type.dtype in DISCRETE_DTYPES:
+        variable = cast(variable, "float64")
+    # At zero both branches need a finite slope, so the quotient is taken elsewhere.
+    zero: TensorVariable = eq(variable, 0)
+    angle = math.pi * switch(zero, ones_like(variable), variable)
+    return switch(zero, ones_like(variable), sin(angle) / angle)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, config, pullback, pushforward, toposort
-from theano_linker_c.scalar import ScalarOp, ScalarType
+from theano_graph import Constant, Variable, config, pushforward, toposort
+from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback
 
 from .._convert import constant
 from .._variable import TensorVariable
@@ -29,25 +29,25 @@ class LiftedRule:
 
     Registers 0 .. n-1 hold the inputs, then come the constants, then the outputs of each instruction in turn. A
     result is a
-    register, or None where the rule says that nothing is connected.
+    register, None where the rule says that nothing is connected, or a text that says why there is no derivative.
     """
 
     constants: tuple[Any, ...]
     instructions: tuple[tuple[ScalarOp, tuple[int, ...]], ...]
-    results: tuple[int | None, ...]
+    results: tuple[int | str | None, ...]
 
-    def apply(self, values: Sequence[TensorVariable], ndim: int, apply_op: Apply1) -> list[TensorVariable | None]:
+    def apply(self, values: Sequence[TensorVariable], ndim: int, apply_op: Apply1) -> list[TensorVariable | str | None]:
         """Run the graph on tensors with `ndim` dimensions."""
         registers = list(values)
         registers.extend(constant(np.reshape(data, (1,) * ndim)) for data in self.constants)
         for op, arguments in self.instructions:
             registers.extend(apply_op(op, [registers[i] for i in arguments]))
-        return [None if i is None else registers[i] for i in self.results]
+        return [registers[i] if isinstance(i, int) else i for i in self.results]
 
 
 def _flatten(inputs: Sequence[Variable], results: Sequence[Variable | None]) -> LiftedRule:
     register: dict[Variable, int] = {v: i for i, v in enumerate(inputs)}
-    wanted = [v for v in results if v is not None]
+    wanted = [v for v in results if v is not None and not isinstance(v.type, NoDerivative)]
     nodes = toposort(inputs, wanted)
     constants: list[Any] = []
     for variable in [v for node in nodes for v in node.inputs] + wanted:
@@ -61,7 +61,13 @@ def _flatten(inputs: Sequence[Variable], results: Sequence[Variable | None]) -> 
         for output in node.outputs:
             register[output] = count
             count += 1
-    return LiftedRule(tuple(constants), tuple(instructions), tuple(None if v is None else register[v] for v in results))
+    return LiftedRule(tuple(constants), tuple(instructions), tuple(_result(v, register) for v in results))
+
+
+def _result(variable: Variable | None, register: dict[Variable, int]) -> int | str | None:
+    if variable is None:
+        return None
+    return variable.type.reason if isinstance(variable.type, NoDerivative) else register[variable]
 
 
 @lru_cache(maxsize=4096)
@@ -77,7 +83,7 @@ def lifted_pullback(op: ScalarOp, dtypes: tuple[str, ...], cotangent_dtypes: tup
     inputs = [ScalarType(dtype).make_variable() for dtype in dtypes]
     cotangents: list[Variable] = [ScalarType(dtype).make_variable() for dtype in cotangent_dtypes]
     node = op.make_node(*inputs)
-    results = pullback.lookup(op)(node, cotangents)
+    results = scalar_pullback(op)(node, cotangents)
     return _flatten([*inputs, *node.outputs, *cotangents], list(results))
 
 

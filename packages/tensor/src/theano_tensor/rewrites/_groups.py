@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from theano_graph import Apply, FunctionGraph, Variable
-from theano_linker_c.scalar import COMPLEX_DTYPES, Composite, CValue, NoNativeForm, ScalarOp
+from theano_linker_c.scalar import Composite, CValue, NoNativeForm, ScalarOp
 
 from ..elemwise import Elemwise
 
@@ -22,21 +22,17 @@ from ..elemwise import Elemwise
 MAX_OPERANDS = 30
 MAX_OPERATIONS = 256
 
-#: Numbers of these dtypes are computed by NumPy.
-WITHOUT_NATIVE_FORM = COMPLEX_DTYPES | {"float16"}
-
 Nest = tuple[bool, ...]
 
 
 @lru_cache(maxsize=4096)
 def has_native_form(op: ScalarOp, inputs: tuple[str, ...], output: str) -> bool:
     """Tell whether a scalar op has C text for the given dtypes."""
-    if any(dtype in WITHOUT_NATIVE_FORM for dtype in (*inputs, output)):
-        return False
     if isinstance(op, Composite):
         return True
     try:
-        op.c_expression([CValue(f"x{i}", dtype) for i, dtype in enumerate(inputs)], output)
+        op.c_statements([CValue(f"x{i}", dtype) for i, dtype in enumerate(inputs)], ["y"])
+        op.c_preamble(inputs)
     except NoNativeForm:
         return False
     return True
@@ -45,7 +41,11 @@ def has_native_form(op: ScalarOp, inputs: tuple[str, ...], output: str) -> bool:
 def nest_of(node: Apply) -> Nest | None:
     """Return the loop nest of a node that can be fused, as its broadcastable pattern; None for all others."""
     op = node.op
-    if type(op) is not Elemwise or (len(node.outputs) > 1 and not isinstance(op.scalar_op, Composite)):
+    if (
+        type(op) is not Elemwise
+        or op.inplace_pattern
+        or (len(node.outputs) > 1 and not isinstance(op.scalar_op, Composite))
+    ):
         return None
     dtypes = tuple(v.type.dtype for v in node.inputs)
     if not dtypes or any(not has_native_form(op.scalar_op, dtypes, v.type.dtype) for v in node.outputs):

@@ -12,7 +12,7 @@ from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 from ..elemwise import Elemwise
 from ..reduce import Reduce
 from ._fused_reduce import FusedReduce
-from ._groups import MAX_OPERANDS, WITHOUT_NATIVE_FORM, fusible_groups, nest_of
+from ._groups import MAX_OPERANDS, fusible_groups, nest_of
 from ._language import can_replace, number, sole_client
 
 
@@ -102,8 +102,7 @@ class FuseReductions(GraphRewriter):
     def _fuse(self, fgraph: FunctionGraph, node: Apply) -> bool:
         (x,) = node.inputs
         producer = x.owner
-        dtypes = {node.outputs[0].type.dtype, node.op.accumulator(x.type.dtype)}
-        if producer is None or dtypes & WITHOUT_NATIVE_FORM or not node.op.axes(x.type.ndim):
+        if producer is None or not node.op.axes(x.type.ndim):
             return False
         if sole_client(fgraph, x) is None or len(producer.outputs) > 1 or nest_of(producer) is None:
             return False
