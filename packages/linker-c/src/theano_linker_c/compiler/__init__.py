@@ -17,6 +17,7 @@ from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
 from ._mapped import MappedCode as MappedCode
 from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
 from ._toolchain import (
+    FirstUse as FirstUse,
     Toolchain as Toolchain,
     available_vector_functions as available_vector_functions,
     find_toolchain as find_toolchain,
@@ -30,6 +31,7 @@ __all__ = [
     "CompilerRun",
     "CompilerWarning",
     "MappedCode",
+    "FirstUse",
     "Toolchain",
     "available_vector_functions",
     "build_lock",

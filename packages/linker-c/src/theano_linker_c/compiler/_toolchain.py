@@ -16,6 +16,7 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 from ._directory import CompileDirectory, digest, remove
 from ._driver import check_room, compile_error, run_compiler
@@ -38,7 +39,7 @@ _VECTOR_CANDIDATES = (
 _TWO_ARGUMENTS = ("atan2", "pow")
 #: Instruction sets for which gcc may ask for a vector function, with the lanes of a double; all must be there.
 _VARIANTS = {"x86_64": (("b", 2), ("c", 4), ("d", 4), ("e", 8)), "aarch64": (("n", 2),)}
-_RECORD_VERSION = "1"
+_RECORD_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Toolchain:
     vector_functions : tuple of str
         Mathematical functions with a form that works on vectors.
     identity : str
-        Hash of the compiler, its version, the arguments, the binary interface and the processor's features.
+        Hash of the compiler (its file), the arguments, the binary interface and the processor's features.
     """
 
     command: str
@@ -63,8 +64,28 @@ class Toolchain:
     identity: str
 
 
-def find_toolchain(options: CompilerOptions, folder: CompileDirectory) -> Toolchain | None:
+class FirstUse(Protocol):
+    """Code that is wanted as soon as there is a compiler: the run that tries the compiler makes it, too."""
+
+    def source(self, toolchain: Toolchain) -> str:
+        """Give the C text, for the toolchain that is likely to be found."""
+
+    def made(self, output: str) -> None:
+        """Take the object with the code: `toolchain` was right; the file goes away afterwards."""
+
+
+def find_toolchain(
+    options: CompilerOptions, folder: CompileDirectory, first: FirstUse | None = None
+) -> Toolchain | None:
     """Find out what the compiler of `options` can do; None if there is no working compiler.
+
+    Parameters
+    ----------
+    options : CompilerOptions
+    folder : CompileDirectory
+        Keeps what was found.
+    first : FirstUse, optional
+        Code to compile along, where the compiler has to be tried and does all that is hoped for.
 
     Raises
     ------
@@ -79,7 +100,7 @@ def find_toolchain(options: CompilerOptions, folder: CompileDirectory) -> Toolch
     known = _read_record(folder, key)
     if known is not None:
         return known
-    found = _probe(path, options, folder, key)
+    found = _probe(path, options, folder, key, first)
     if found is not None:
         record = json.dumps(asdict(found)).encode()
         folder.write(digest(record).encode() + b"\n" + record, "toolchains", key + ".json")
@@ -129,14 +150,19 @@ def _read_record(folder: CompileDirectory, key: str) -> Toolchain | None:
     )
 
 
-def _probe(path: str, options: CompilerOptions, folder: CompileDirectory, key: str) -> Toolchain | None:
+def _probe(
+    path: str, options: CompilerOptions, folder: CompileDirectory, key: str, first: FirstUse | None
+) -> Toolchain | None:
     """Find the best arguments that work: usually all of them, at the first attempt."""
     base = [*BASE, *((OPTIMIZE,) if options.optimize else ()), *(("-DDEBUG",) if options.debug else ())]
     base += ["-Wall"] if options.warnings else ["-w"]
     optional = [flag for flag in OPTIONAL if options.optimize or flag not in _TUNING]
     names = available_vector_functions()
     best = [*base, *optional, *options.extra, *(("-lmvec",) if names else ()), "-lm"]
-    trial = _try(path, best, bool(names), folder)
+    likely = Toolchain(path, tuple(best), names, digest(key, *best, *names))
+    trial = _try(path, best, bool(names), folder, likely, first)
+    if trial.version is None and first is not None:
+        trial = _try(path, best, bool(names), folder)
     if trial.version is None:
         if _try(path, [*base, "-lm"], False, folder).version is None:
             return None
@@ -149,10 +175,10 @@ def _probe(path: str, options: CompilerOptions, folder: CompileDirectory, key: s
         names = names if vectors else ()
         best += ["-lmvec", "-lm"] if vectors else ["-lm"]
         trial = _try(path, best, vectors, folder)
-    if "clang" in (trial.version or "").lower():
+    if trial.is_clang:
         # Clang vectorises from the second level on only, and has no calls of vector functions.
         best, names = [_CLANG_OPTIMIZE if a == OPTIMIZE else a for a in best if a != "-lmvec"], ()
-    return Toolchain(path, tuple(best), names, digest(key, trial.version or "", *best, *names))
+    return Toolchain(path, tuple(best), names, digest(key, *best, *names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +188,31 @@ class _Trial:
     version: str | None
     message: str = ""
 
+    @property
+    def is_clang(self) -> bool:
+        return "clang" in (self.version or "").lower()
 
-def _try(path: str, arguments: Sequence[str], vectors: bool, folder: CompileDirectory) -> _Trial:
-    """Compile the probe, load it, and look at what it computes."""
+
+def _try(
+    path: str,
+    arguments: Sequence[str],
+    vectors: bool,
+    folder: CompileDirectory,
+    likely: Toolchain | None = None,
+    first: FirstUse | None = None,
+) -> _Trial:
+    """Compile the probe, load it, and look at what it computes; the code of `first` comes along for `likely`."""
     output = folder.temporary_file(".so")
     try:
-        run = run_compiler(path, arguments, _probe_source(vectors), output)
+        text = _probe_source(vectors) + (first.source(likely) if first is not None and likely is not None else "")
+        run = run_compiler(path, arguments, text, output)
         if not run.ok:
             check_room(run.message, output)
             return _Trial(None, run.message)
-        return _look(output)
+        trial = _look(output)
+        if first is not None and trial.version is not None and not trial.is_clang:
+            first.made(output)
+        return trial
     finally:
         remove(output)
 

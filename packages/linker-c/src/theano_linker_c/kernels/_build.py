@@ -109,15 +109,32 @@ class KernelLibrary:
             self._toolchains.clear()
             self._caches.clear()
 
-    def toolchain(self, options: CompilerOptions) -> tuple[CompileDirectory, Toolchain | None]:
-        """Give the compile directory and the toolchain for `options`; warn once where there is no compiler."""
+    def toolchain(
+        self, options: CompilerOptions, sources: Sequence[KernelSource] = ()
+    ) -> tuple[CompileDirectory, Toolchain | None]:
+        """Give the compile directory and the toolchain for `options`; warn once where there is no compiler.
+
+        Where the compiler must be tried first, that run compiles `sources`, too.
+        """
         with self._lock:
             known = self._toolchains.get(options)
             if known is None:
                 folder = CompileDirectory(options.directory)
-                known = (folder, with_room(folder, lambda: find_toolchain(options, folder)))
+                cache = self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
+                plain = not sources or options.warnings or options.keep_sources
+                first = None if plain else _FirstKernels(sources, cache)
+
+                def find() -> Toolchain | None:
+                    # Others who start on the same empty directory wait for what the first of them finds.
+                    with build_lock(folder, digest("toolchain"), options.wait, options.timeout):
+                        return find_toolchain(options, folder, first)
+
+                known = (folder, with_room(folder, find))
                 self._toolchains[options] = known
-                self._caches[options] = KernelCache(folder, options.max_age, options.max_bytes)
+                if first is not None and first.loaded:
+                    self._loaded.update(first.loaded)
+                    self._recent.extend(first.loaded.values())
+                    self.compiler_runs += 1
                 if known[1] is None:
                     _warn_no_compiler(options)
                 elif options.preload:
@@ -141,10 +158,10 @@ class KernelLibrary:
     def _build_sources(
         self, sources: Sequence[KernelSource], options: CompilerOptions
     ) -> dict[KernelSource, LoadedKernel]:
-        folder, toolchain = self.toolchain(options)
+        folder, toolchain = self.toolchain(options, sources)
         if toolchain is None:
             return {}
-        wanted = {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
+        wanted = _named(sources, toolchain)
         cache = self._caches[options]
         held: dict[str, LoadedKernel] = {}
         missing = self._missing(wanted.values(), cache, held)
@@ -175,8 +192,7 @@ class KernelLibrary:
     def _compile(
         self, items: Sequence[_Wanted], toolchain: Toolchain, cache: KernelCache, options: CompilerOptions
     ) -> dict[str, LoadedKernel]:
-        preamble = [part for item in items for part in item.source.preamble]
-        text = file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions, preamble)
+        text = _text(items, toolchain)
         output = cache.folder.temporary_file(".so")
         try:
             run = run_compiler(toolchain.command, toolchain.arguments, text, output)
@@ -195,6 +211,37 @@ class KernelLibrary:
         finally:
             remove(output)
         return loaded
+
+
+class _FirstKernels:
+    """Kernels that are compiled by the run that tries the compiler."""
+
+    def __init__(self, sources: Sequence[KernelSource], cache: KernelCache) -> None:
+        self._sources = sources
+        self._cache = cache
+        self._items: list[_Wanted] = []
+        self.loaded: dict[str, LoadedKernel] = {}
+
+    def source(self, toolchain: Toolchain) -> str:
+        """Give the text of the kernels, whose names depend on the toolchain."""
+        self._items = list(_named(self._sources, toolchain).values())
+        return _text(self._items, toolchain)
+
+    def made(self, output: str) -> None:
+        """Load the kernels, and keep the object."""
+        code = MappedCode(output)
+        loaded = {item.key: _find(code, item) for item in self._items}
+        self._cache.store(output, list(loaded))
+        self.loaded = loaded
+
+
+def _named(sources: Sequence[KernelSource], toolchain: Toolchain) -> dict[KernelSource, _Wanted]:
+    return {source: _Wanted(source, _key(source, toolchain)) for source in dict.fromkeys(sources)}
+
+
+def _text(items: Sequence[_Wanted], toolchain: Toolchain) -> str:
+    preamble = [part for item in items for part in item.source.preamble]
+    return file_text([item.source.render(item.symbol) for item in items], toolchain.vector_functions, preamble)
 
 
 def with_room(folder: CompileDirectory, action: Callable[[], _T]) -> _T:
