@@ -156,6 +156,19 @@ class TestErrors(BuildTestCase):
         with open(kept, encoding="utf-8") as file:
             self.assertIn("= undeclared_thing;", file.read())
 
+    def test_errors_of_the_op_s_own_methods_name_it(self) -> None:
+        cases = [
+            (COnly("%(nowhere)s"), KeyError, "when its C code was asked for"),
+            (COnly(";", c_support_code_struct=lambda node, name: 1 / 0), ZeroDivisionError, "asked for"),
+            (COnly(";", c_init_code_struct="PyErr_NoMemory(); FAIL;"), MemoryError, "when the state of its C code"),
+        ]
+        for op, error, text in cases:
+            with self.subTest(text=text), self.assertRaises(error) as caught:
+                c_thunk(node_of(op(generic("x"))), self.options)
+            self.assertRegex(
+                "\n".join(caught.exception.__notes__), rf"in .*COnly.* applied at .*test_cop_build\.py:\d+, .*{text}"
+            )
+
     def test_missing_symbols_are_found_when_building(self) -> None:
         op = COnly("%(z)s = PyLong_FromLong(theano_nowhere());", c_support_code="long theano_nowhere(void);")
         with self.assertRaisesRegex(CompileError, "theano_nowhere"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, MissingRuleError, compose
+from theano_graph import Apply, MissingRuleError, compose, has_own_thunk
 
-from .._perform import has_own_thunk, params_of, perform_runner
+from .._perform import params_of, perform_runner
 from ..compiler import CompilerOptions
 from ._ask import NoCCode
 from ._parts import Parts, has_c_code, has_perform, parts_of
@@ -53,7 +54,7 @@ class NoCompilerError(MissingRuleError, RuntimeError):
 
 def offers_c_code(node: Apply) -> bool:
     """Tell whether a node may be run by its op's own C code."""
-    return has_c_code(node) and not has_own_thunk(node)
+    return has_c_code(node) and not has_own_thunk(node.op)
 
 
 def needs_c_code(node: Apply) -> bool:
@@ -100,7 +101,8 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
             _require_perform(parts.node, None, options)
         return found
     for (i, _, params), code in zip(wanted, loaded, strict=True):
-        found[i] = CThunk(code.make(params), code)
+        with _named(nodes[i], "the state of its C code was made"):
+            found[i] = CThunk(code.make(params), code)
     return found
 
 
@@ -164,10 +166,24 @@ def storage_thunk(
 
 def _parts(node: Apply, params: Any, options: CompilerOptions) -> Parts | None:
     try:
-        return parts_of(node, params, options.command)
+        with _named(node, "its C code was asked for"):
+            return parts_of(node, params, options.command)
     except NoCCode as reason:
         _require_perform(node, reason, options)
         return None
+
+
+@contextmanager
+def _named(node: Apply, when: str) -> Iterator[None]:
+    """Add to exceptions for the user whose op it was that raised them."""
+    try:
+        yield
+    except NoCCode:
+        raise
+    except Exception as error:
+        origin = "" if node.origin is None else f" applied at {node.origin}"
+        error.add_note(f"  in {node.op}{origin}, when {when}")
+        raise
 
 
 def _require_perform(node: Apply, reason: NoCCode | None, options: CompilerOptions) -> None:
