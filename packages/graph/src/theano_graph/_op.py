@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ._errors import GraphError, MissingRuleError, compose
-from ._nodes import Apply, Variable, describe
-from ._origin import mark_boundary
+from ._nodes import Apply, NoParams, Variable, describe
+from ._origin import begin_origin, end_origin, mark_boundary
 from ._type import Type
 
 
@@ -86,7 +87,12 @@ class Op:
         """
         return_list = kwargs.pop("return_list", False)
         name = kwargs.pop("name", None)
-        node = self.make_node(*inputs, **kwargs)
+        token = begin_origin()
+        try:
+            node = self.make_node(*inputs, **kwargs)
+        finally:
+            if token is not None:
+                end_origin(token)
         if _construction.hook is not None:
             _construction.hook(node)
         outputs = node.outputs
@@ -126,6 +132,45 @@ class Op:
         raise MissingRuleError(
             compose(f"op {self} cannot be run: it has no `perform`", mend=f"define {type(self).__qualname__}.perform")
         )
+
+    def make_thunk(
+        self,
+        node: Apply,
+        storage_map: Mapping[Variable, list[Any]],
+        compute_map: Mapping[Variable, list[Any]],
+        no_recycling: Sequence[Any],
+        impl: str | None = None,
+    ) -> Callable[[], Any]:
+        """Return a function without arguments that computes the outputs of `node`.
+
+        An op that overrides this is run by what it returns; :meth:`perform` and other forms are then not looked at. The
+        function may have ``lazy = True``: it is then called before its inputs have been computed, and returns the list
+        of the numbers of those that it wants next, or an empty list when its outputs are there.
+
+        Parameters
+        ----------
+        node : Apply
+        storage_map : mapping of Variable to one-element list
+            The values.
+        compute_map : mapping of Variable to one-element list
+            Whether a value is there; the function sets it for the outputs.
+        no_recycling : sequence
+            Outputs whose former values must not be overwritten.
+        impl : {"py", "c"}, optional
+            Which implementation is wanted.
+        """
+        if _thunk_hook.function is not None:
+            return _thunk_hook.function(node, storage_map, compute_map, impl)
+        inputs, outputs = ([storage_map[v] for v in side] for side in (node.inputs, node.outputs))
+
+        def thunk() -> None:
+            params = node.run_params()
+            more = () if params is NoParams else (params,)
+            self.perform(node, [cell[0] for cell in inputs], outputs, *more)
+            for variable in node.outputs:
+                compute_map[variable][0] = True
+
+        return thunk
 
     def get_params(self, node: Apply) -> Any:
         """Return the parameters that :meth:`perform` gets for `node`; needed where `params_type` is set.
@@ -220,6 +265,51 @@ def set_perform_hook(function: Callable[[Apply, Sequence[Any], Sequence[list[Any
         ``(node, inputs, output_storage)`` computes the outputs and returns True, or returns False if it cannot.
     """
     _perform_hook.function = function
+
+
+class _ThunkHook:
+    """Holder of what makes thunks for ops that do not make their own."""
+
+    function: Callable[..., Callable[[], Any]] | None = None
+
+
+_thunk_hook = _ThunkHook()
+
+
+def set_thunk_hook(function: Callable[..., Callable[[], Any]] | None) -> None:
+    """Say what :meth:`Op.make_thunk` returns; called once by a layer that runs ops in other ways than by `perform`.
+
+    Parameters
+    ----------
+    function : callable or None
+        ``(node, storage_map, compute_map, impl)`` returns a function without arguments.
+    """
+    _thunk_hook.function = function
+
+
+def has_own_thunk(op: Op) -> bool:
+    """Tell whether an op says itself, by `make_thunk`, how it is run."""
+    own = op.make_thunk
+    function = getattr(own, "__func__", own)
+    return function is not Op.make_thunk and not hasattr(function, "is_default")
+
+
+def call_make_thunk(
+    node: Apply,
+    storage_map: Mapping[Variable, list[Any]],
+    compute_map: Mapping[Variable, list[Any]],
+    impl: str | None = None,
+) -> Callable[[], Any]:
+    """Call the `make_thunk` of a node's op, with `impl` where it takes that."""
+    make_thunk: Any = node.op.make_thunk
+    arguments = (node, storage_map, compute_map, [])
+    try:
+        inspect.signature(make_thunk).bind(*arguments, impl)
+    except TypeError:
+        thunk: Callable[[], Any] = make_thunk(*arguments)
+    else:
+        thunk = make_thunk(*arguments, impl)
+    return thunk
 
 
 def construction_hook() -> Callable[[Apply], None] | None:

@@ -12,7 +12,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar
@@ -235,6 +235,22 @@ def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
         _latest.clear()
     origin = _latest[key] = Origin(raw)
     return origin
+
+
+def begin_origin() -> Token[Origin | None] | None:
+    """Work out the present origin once, for all nodes that are made until :func:`end_origin`.
+
+    Returns None, and changes nothing, where an origin is given already, or there is none.
+    """
+    if _inherited.get() is not None or _frame_limit.internal:
+        return None
+    origin = current_origin()
+    return None if origin is None else _inherited.set(origin)
+
+
+def end_origin(token: Token[Origin | None]) -> None:
+    """Take back what :func:`begin_origin` did."""
+    _inherited.reset(token)
 
 
 def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import Any
 
@@ -56,6 +57,10 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
+_RANGES = {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in (*_SMALLEST_FIRST, "uint64")}
+_FLOAT32 = struct.Struct("f")
+
+
 def dtype_of_number(value: Any, floatx: str, policy: str) -> str:
     """Return the dtype that the Python number `value` takes as a constant.
 
@@ -67,8 +72,8 @@ def dtype_of_number(value: Any, floatx: str, policy: str) -> str:
     if isinstance(value, int):
         names = _SMALLEST_FIRST if policy == "custom" else ("int64", "uint64")
         for name in names:
-            info = np.iinfo(name)
-            if info.min <= value <= info.max:
+            low, high = _RANGES[name]
+            if low <= value <= high:
                 return name
         raise OverflowError(
             compose(f"the integer {value} does not fit in 64 bits", mend=f"write it as a float: float({value})")
@@ -76,7 +81,9 @@ def dtype_of_number(value: Any, floatx: str, policy: str) -> str:
     if isinstance(value, float):
         if floatx == "float32" or policy != "custom":
             return floatx
-        with np.errstate(all="ignore"):
-            exact = value != value or float(np.float32(value)) == value
-        return "float32" if exact else "float64"
+        try:
+            (rounded,) = _FLOAT32.unpack(_FLOAT32.pack(value))
+        except OverflowError:
+            return "float64"
+        return "float32" if rounded == value or value != value else "float64"
     return "complex128"

@@ -91,6 +91,15 @@ class TensorType(ArrayInterface, Type):
         self.shape = tuple(_static_length(length) for length in lengths)
         # The manual passes False as third argument in one example; it never meant a name.
         self.name = name if isinstance(name, str) else None
+        # Types are the keys of many look-ups. The number is that of this process, so pickles leave it out.
+        self._hash = hash((type(self), self.dtype, self.shape))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_hash"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hash = hash((type(self), self.dtype, self.shape))
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
@@ -123,7 +132,7 @@ class TensorType(ArrayInterface, Type):
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), self.dtype, self.shape))
+        return self._hash
 
     def is_super(self, other: Type) -> bool:
         """Tell whether `other` has the same dtype and a shape that equals or refines this one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,12 +50,12 @@ class DimShuffle(Op):
                 compose(f"dimshuffle: a dimension is used twice in {tuple(order)}", mend="name each dimension once")
             )
 
-    @property
+    @cached_property
     def shuffle(self) -> tuple[int, ...]:
         """The dimensions that are kept, in their new order."""
         return tuple(entry for entry in self.order if isinstance(entry, int))
 
-    @property
+    @cached_property
     def drop(self) -> tuple[int, ...]:
         """The dimensions that are dropped."""
         kept = set(self.shuffle)
