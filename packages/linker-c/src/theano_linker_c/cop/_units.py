@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from theano_graph import compose
@@ -161,9 +161,9 @@ class ThunkLibrary:
             keys = [key_of(parts, toolchain, options) for parts in wanted]
             missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
             if missing:
-                with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
-                    if waited:
-                        missing = self._missing(missing.items(), cache)
+                with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
+                    # Another process may have finished between our look and our turn.
+                    missing = self._missing(missing.items(), cache)
                     for unit in units_of([(parts, key) for key, parts in missing.items()]):
                         self._build(unit, toolchain, cache, options)
             return [self._loaded[key] for key in keys]
@@ -263,7 +263,9 @@ def _warn_no_version(parts: Parts) -> None:
     )
 
 
+@cache
 def _warn_no_headers() -> None:
+    """Warn, once in a process."""
     warnings.warn(
         compose(
             "Python's headers are not installed, so C code of ops cannot be compiled: their Python code is run",

@@ -166,9 +166,9 @@ class KernelLibrary:
         held: dict[str, LoadedKernel] = {}
         missing = self._missing(wanted.values(), cache, held)
         if missing:
-            with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout) as waited:
-                if waited:
-                    missing = self._missing(missing.values(), cache, held)
+            with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
+                # Another process may have finished between our look and our turn.
+                missing = self._missing(missing.values(), cache, held)
                 if missing:
                     found = list(missing.values())
                     held.update(with_room(folder, lambda: self._compile(found, toolchain, cache, options)))
