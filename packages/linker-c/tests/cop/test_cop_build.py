@@ -9,6 +9,7 @@ import sys
 import unittest
 import warnings
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -196,6 +197,17 @@ class TestNoCompiler(unittest.TestCase):
                     NoCompilerError, r"(?s)has C code only, and there is no C compiler.*test_cop_build\.py:\d+.*To mend"
                 ):
                     function([x], COnly(COPY)(x), mode=Mode(linker=linker, optimizer=None))
+
+
+class TestNoHeaders(BuildTestCase):
+    def test_python_s_headers_are_missing(self) -> None:
+        op = BinaryDoubleOp("both", lambda x, y: x + y, "%(z)s = 1.0;")
+        x = double("x")
+        with mock.patch("theano_linker_c.cop._units.python_include", return_value=None):
+            with self.assertWarnsRegex(CompilerWarning, "(?s)Python's headers are not installed.*To mend"):
+                self.assertIsNone(c_thunk(node_of(op(x, x)), self.options))
+            with self.assertRaisesRegex(NoCompilerError, "no C compiler with Python's headers"):
+                c_thunk(node_of(COnly(COPY)(vector("v"))), self.options)
 
 
 class TestLinkers(unittest.TestCase):
