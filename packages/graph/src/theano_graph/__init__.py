@@ -77,10 +77,13 @@ from ._nodes import (
 )
 from ._op import (
     Op as Op,
+    call_make_thunk as call_make_thunk,
     connection_pattern as connection_pattern,
+    has_own_thunk as has_own_thunk,
     is_variable as is_variable,
     set_construction_hook as set_construction_hook,
     set_perform_hook as set_perform_hook,
+    set_thunk_hook as set_thunk_hook,
 )
 from ._origin import (
     Origin as Origin,
@@ -222,6 +225,7 @@ __all__ = [
     "ancestors",
     "applys_between",
     "as_string",
+    "call_make_thunk",
     "clone_get_equiv",
     "clone_graph",
     "clone_replace",
@@ -239,6 +243,7 @@ __all__ = [
     "generic",
     "get_test_value",
     "graph_inputs",
+    "has_own_thunk",
     "inner_graph",
     "io_connection_pattern",
     "is_in_ancestors",
@@ -260,6 +265,7 @@ __all__ = [
     "set_construction_hook",
     "set_eval_hook",
     "set_perform_hook",
+    "set_thunk_hook",
     "shape_rule",
     "sort_apply_nodes",
     "stack_search",

@@ -302,7 +302,7 @@ def call_make_thunk(
 ) -> Callable[[], Any]:
     """Call the `make_thunk` of a node's op, with `impl` where it takes that."""
     make_thunk: Any = node.op.make_thunk
-    arguments = (node, storage_map, compute_map, [])
+    arguments: tuple[Any, ...] = (node, storage_map, compute_map, [])
     try:
         inspect.signature(make_thunk).bind(*arguments, impl)
     except TypeError:

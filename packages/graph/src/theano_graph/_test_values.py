@@ -9,6 +9,7 @@ from typing import Any
 from ._config import config
 from ._errors import MissingTestValueError, TheanoError, compose
 from ._nodes import Apply, Constant, NoParams, Variable, describe
+from ._op import call_make_thunk, has_own_thunk
 from ._walk import general_toposort
 
 
@@ -113,12 +114,11 @@ def _compute(node: Apply) -> None:
 
 def _results(node: Apply, values: list[Any]) -> list[Any]:
     storage: list[list[Any]] = [[None] for _ in node.outputs]
-    make_thunk: Any = getattr(node.op, "make_thunk", None)
-    if make_thunk is not None:
+    if has_own_thunk(node.op):
         cells = {v: [value] for v, value in zip(node.inputs, values, strict=True)}
         cells.update(zip(node.outputs, storage, strict=True))
         computed = {v: [v.owner is not node] for v in cells}
-        make_thunk(node, cells, computed, [])()
+        call_make_thunk(node, cells, computed)()
     else:
         params = node.run_params()
         node.op.perform(node, values, storage, *(() if params is NoParams else (params,)))

@@ -9,6 +9,7 @@ from theano_graph import (
     register_library,
     set_eval_hook,
     set_perform_hook,
+    set_thunk_hook,
 )
 
 from ._container import Container as Container
@@ -41,7 +42,7 @@ from ._shared import (
     shared_constructor as shared_constructor,
 )
 from ._version import __version__ as __version__
-from .cop import run_c_code
+from .cop import run_c_code, storage_thunk
 from .debugmode import DebugMode as DebugMode, DebugModeError as DebugModeError
 from .modes import (
     FAST_COMPILE as FAST_COMPILE,
@@ -70,6 +71,7 @@ from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 register_library(__file__)
 set_eval_hook(eval_cache.evaluate)
 set_perform_hook(run_c_code)
+set_thunk_hook(storage_thunk)
 
 __all__ = [
     "FAST_COMPILE",

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
-from ._perform import OwnThunk, has_own_thunk
+from ._perform import OwnThunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
 from .cop import CThunk, c_thunks, needs_c_code, offers_c_code
@@ -125,7 +125,7 @@ Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None,
 
 
 def _thunk_of(node: Apply, native: bool) -> OwnThunk | None:
-    return OwnThunk(node, None if native else "py") if has_own_thunk(node) else None
+    return OwnThunk(node, None if native else "py") if has_own_thunk(node.op) else None
 
 
 def _forms(

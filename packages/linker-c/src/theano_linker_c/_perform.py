@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, NoParams, Op, RuleTable, Variable, compose
+from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, compose
 
 Runner = Callable[[list[Any]], Sequence[Any]]
 #: For ops that call compiled code: how a node's input values become its output values. The C machine calls this in place
 #: of `perform`, without entering Python.
 call_form: RuleTable[Callable[[Apply], Runner]] = RuleTable("call_form")
 Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
-
-
-def has_own_thunk(node: Apply) -> bool:
-    """Tell whether the op says itself, by `make_thunk`, how it is run.
-
-    A `make_thunk` with the attribute ``is_default`` does what machines do anyway.
-    """
-    own = getattr(node.op, "make_thunk", None)
-    function = getattr(own, "__func__", own)
-    return own is not None and function is not getattr(Op, "make_thunk", None) and not hasattr(function, "is_default")
-
-
-def call_make_thunk(
-    node: Apply,
-    storage: dict[Any, list[Any]],
-    computed: dict[Any, list[Any]],
-    no_recycling: list[Any],
-    impl: str | None = None,
-) -> Any:
-    """Call the op's `make_thunk`, with `impl` where it takes that."""
-    make_thunk: Any = node.op.make_thunk
-    arguments = (node, storage, computed, no_recycling)
-    try:
-        inspect.signature(make_thunk).bind(*arguments, impl)
-    except TypeError:
-        return make_thunk(*arguments)
-    return make_thunk(*arguments, impl)
 
 
 class OwnThunk:
@@ -67,7 +39,7 @@ class OwnThunk:
         self._node = node
         self._storage: dict[Any, list[Any]] = {variable: [None] for variable in variables}
         self._computed: dict[Any, list[Any]] = {variable: [False] for variable in variables}
-        self._thunk = call_make_thunk(node, self._storage, self._computed, [], impl)
+        self._thunk = call_make_thunk(node, self._storage, self._computed, impl)
         self._lock = threading.RLock()
         self._running = False
         self.lazy = bool(getattr(self._thunk, "lazy", False))
