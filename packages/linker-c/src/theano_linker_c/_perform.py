@@ -11,10 +11,9 @@ import numpy as np
 from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, compose
 
 Runner = Callable[[list[Any]], Sequence[Any]]
-#: For ops that call compiled code: how a node's input values become its output values. The C machine calls this in place
-#: of `perform`, without entering Python.
+#: For ops that call compiled code: how a node's input values become its output values. The C machine calls this in
+#: place of `perform`, without entering Python.
 call_form: RuleTable[Callable[[Apply], Runner]] = RuleTable("call_form")
-Attempt = Callable[[list[Any], list[bool]], "list[int] | tuple[Any, ...]"]
 
 
 class OwnThunk:

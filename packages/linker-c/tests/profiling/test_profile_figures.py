@@ -57,7 +57,14 @@ class TestFigures(unittest.TestCase):
         assert f.profile is not None
         kinds = {str(op): kind for op, kind in f.profile.op_impl().items()}
         self.assertEqual(kinds, {"Elementwise{add}": "C", "Elementwise{mul}": "C", "Python{slow}": "Py"})
-        self.assertEqual({c.__name__: n for c, n in f.profile.class_nodes().items()}, {"Elementwise": 2, "Python": 1})
+        stats = f.profile
+        self.assertEqual({c.__name__: n for c, n in stats.class_nodes().items()}, {"Elementwise": 2, "Python": 1})
+        self.assertEqual({c.__name__: n for c, n in stats.class_callcount().items()}, {"Elementwise": 2, "Python": 1})
+        self.assertEqual({c.__name__: k for c, k in stats.class_impl().items()}, {"Elementwise": "C", "Python": "Py"})
+        self.assertEqual({str(node.op): native for node, native in stats.apply_cimpl.items()}["Python{slow}"], False)
+        for times in (stats.class_time(), stats.op_time()):
+            self.assertAlmostEqual(sum(times.values()), stats.thunk_time)
+            self.assertEqual(max(times, key=times.__getitem__), next(iter(times)))
         f = profiled([x], add(x, x), "vm")
         assert f.profile is not None
         self.assertEqual(list(f.profile.op_impl().values()), ["Py"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from theano_graph import config, debugprint
@@ -15,8 +15,6 @@ from ._tips import tip_lines
 
 if TYPE_CHECKING:
     from ._stats import ProfileStats
-
-Write = Callable[[str], None]
 
 
 def write_report(stats: ProfileStats, file: TextIO, n_ops: int | None = None, n_apply: int | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Feature, FunctionGraph, Variable, compose, config, debugprint, describe
+from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe
 
 from ..linkers import Linker, StepMachine
 from ..modes import Mode, as_linker
@@ -102,30 +102,9 @@ class NanGuardMode(Mode):
         guard = GuardLinker(self._inner, nan_is_error, inf_is_error, big_is_error)
         super().__init__(guard, optimizer)
 
-    def rewrite(self, fgraph: FunctionGraph) -> Any:
-        """Apply the rewrites of this mode to `fgraph`, in place; marks of variables go over to what replaces them."""
-        marks = FollowMarks()
-        fgraph.attach_feature(marks)
-        try:
-            return super().rewrite(fgraph)
-        finally:
-            fgraph.remove_feature(marks)
-
     def _like(self, linker: str | Linker, optimizer: Any) -> NanGuardMode:
         inner = self._inner if linker is self.linker else linker
         return type(self)(self.nan_is_error, self.inf_is_error, self.big_is_error, optimizer, inner)
-
-
-class FollowMarks(Feature):
-    """Gives the variables that replace others their tag `nan_guard_mode_check`."""
-
-    def on_change_input(
-        self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: Any = None
-    ) -> None:
-        """Copy the mark of `old` to `new`, where `new` has none of its own."""
-        mark = getattr(old.tag, "nan_guard_mode_check", None)
-        if mark is not None and not hasattr(new.tag, "nan_guard_mode_check"):
-            new.tag.nan_guard_mode_check = mark
 
 
 class GuardLinker(Linker):
