@@ -342,6 +342,25 @@ class TestInvalidValue(unittest.TestCase):
             debugged([x], add(x, x))(np.array([np.nan]))
 
 
+class TestMarks(unittest.TestCase):
+    def test_values_that_mean_nothing(self) -> None:
+        turns = iter(range(100))
+
+        def whatever(memory: Any, v: Any) -> Any:
+            return v * (next(turns) if memory is None else np.nan)
+
+        x = vector("x")
+        y = IntoStorage(whatever)(x)
+        with self.assertRaises(InvalidValueError):
+            debugged([x], y, check_preallocated_output=["ALL"])(V)
+        y.tag.nan_guard_mode_check = False
+        with self.assertRaises(BadThunkOutput):
+            debugged([x], y, check_preallocated_output=["ALL"])(V)
+        y.tag.values_eq_approx = lambda a, b: True
+        result: Any = debugged([x], y, check_preallocated_output=["ALL"])(V)
+        self.assertEqual(result.shape, (3,))
+
+
 class TestOtherWaysToRun(unittest.TestCase):
     def test_debug_perform(self) -> None:
         class Gentle(Python):

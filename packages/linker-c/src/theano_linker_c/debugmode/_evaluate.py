@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, compose
+from theano_graph import Apply, Variable, compose
 
 from .._perform import as_value, params_of
 from ..program import Instruction
@@ -148,7 +148,7 @@ class NodeCheck:
         if not variable.type.is_valid_value(value):
             reason = str(variable.type.value_validity_msg(value)).splitlines() or [""]
             raise InvalidValueError(variable, value, hint=name, specific_hint=reason[0])
-        if self._choices.check_isfinite and not is_finite(value):
+        if self._choices.check_isfinite and not may_be_anything(variable) and not is_finite(value):
             raise InvalidValueError(variable, value, hint=name, specific_hint="it has NaN or infinities in it")
 
     def _check_destroyed(self, before: Sequence[Any], after: Sequence[Any], name: str) -> None:
@@ -194,7 +194,7 @@ class NodeCheck:
 
     def _compare(self, first: str, a: Sequence[Any], second: str, b: Sequence[Any], inputs: Sequence[Any]) -> None:
         for variable, one, other in zip(self.node.outputs, a, b, strict=True):
-            if not approximately(variable.type, one, other):
+            if not approximately(variable, one, other):
                 raise BadThunkOutput(variable, first, one, second, other, inputs)
 
     def _compare_strides(self, first: str, a: Sequence[Any], second: str, b: Sequence[Any]) -> None:
@@ -247,9 +247,15 @@ def same(kind: Any, a: Any, b: Any) -> bool:
     return bool(kind.values_eq(a, b))
 
 
-def approximately(kind: Any, a: Any, b: Any) -> bool:
-    """Tell whether two values are equal up to rounding, as their type says."""
-    return bool(kind.values_eq_approx(a, b))
+def approximately(variable: Variable, a: Any, b: Any) -> bool:
+    """Tell whether two values are equal up to rounding, as ``variable.tag.values_eq_approx`` says, or else the type."""
+    own = getattr(variable.tag, "values_eq_approx", None)
+    return bool(variable.type.values_eq_approx(a, b) if own is None else own(a, b))
+
+
+def may_be_anything(variable: Variable) -> bool:
+    """Tell whether NaN and infinities in a variable are of no interest: it is marked so for NanGuardMode."""
+    return getattr(variable.tag, "nan_guard_mode_check", None) is False
 
 
 def is_finite(value: Any) -> bool:

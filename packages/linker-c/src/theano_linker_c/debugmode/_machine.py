@@ -14,7 +14,7 @@ from .._program import Hooks, Instruction, Program
 from .._run_errors import annotate
 from ..program import HAS_RUNTIME, PythonMachine
 from ._errors import BadOptimization, InvalidValueError
-from ._evaluate import Choices, NodeCheck, approximately, clone, implementations, is_finite
+from ._evaluate import Choices, NodeCheck, approximately, clone, implementations, is_finite, may_be_anything
 from ._tracker import Replacement, ReplacementTracker
 
 
@@ -63,7 +63,7 @@ class DebugMachine(PythonMachine):
         # Registers are numbered beginning with the inputs of the graph.
         values = {variable: clone(registers[i]) for i, variable in enumerate(self._inputs)}
         for variable, value in values.items():
-            if self._choices.check_isfinite and not is_finite(value):
+            if self._choices.check_isfinite and not may_be_anything(variable) and not is_finite(value):
                 raise InvalidValueError(variable, value, specific_hint="an input has NaN or infinities in it")
         return values
 
@@ -86,7 +86,7 @@ class DebugMachine(PythonMachine):
             old, new = (values[v] if v in values else _constant(v, values) for v in (r.old, r.new))
             if old is _UNKNOWN or new is _UNKNOWN:
                 continue
-            if not approximately(r.old.type, old, new):
+            if not approximately(r.old, old, new):
                 raise BadOptimization(r.old, r.new, old, new, r.reason, r.before, r.after)
 
 
