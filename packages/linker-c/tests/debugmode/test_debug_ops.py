@@ -11,7 +11,7 @@ import numpy as np
 from lazy.lazy_ops import Choose, ChooseByThunk
 from small_arrays import Arrays, Elementwise, Python, add, constant, log, mul, number, vector
 
-from theano_graph import Apply, Op, Type, config
+from theano_graph import Apply, Op, Type, config, generic
 from theano_linker_c import DebugMode, Function, function, get_mode, shared
 from theano_linker_c.debugmode import (
     BadDestroyMap,
@@ -340,6 +340,21 @@ class TestInvalidValue(unittest.TestCase):
         x = vector("x")
         with self.assertRaisesRegex(InvalidValueError, "(?s)an input has NaN.*`x`"):
             debugged([x], add(x, x))(np.array([np.nan]))
+
+
+class TestPythonObjects(unittest.TestCase):
+    def test_what_cannot_change_may_be_handed_on(self) -> None:
+        x = generic("x")
+        f = debugged([x], Python(lambda v: v)(x))
+        for value in (3, 2.5, "text", None, (1, "a")):
+            self.assertEqual(f(value), value)
+        with self.assertRaises(BadViewMap):
+            f([1, 2])
+
+    def test_changes_are_noticed(self) -> None:
+        x = generic("x")
+        with self.assertRaises(BadDestroyMap):
+            debugged([x], Python(lambda v: v.append(3) or len(v))(x))([1, 2])
 
 
 class TestMarks(unittest.TestCase):

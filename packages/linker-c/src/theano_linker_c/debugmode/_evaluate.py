@@ -159,6 +159,8 @@ class NodeCheck:
 
     def _check_aliases(self, values: Sequence[Any], results: Sequence[Any], name: str) -> None:
         for k, result in enumerate(results):
+            if is_immutable(result):
+                continue
             declared = self._declared(k)
             shares = self.node.outputs[k].type.may_share_memory
             inside = [i for i, value in enumerate(values) if shares(result, value)]
@@ -238,6 +240,11 @@ def clone(value: Any) -> Any:
         flips = tuple(slice(None, None, -1) if step < 0 else slice(None) for step in value.strides)
         return np.array(value[flips], order="K", subok=True)[flips]
     return copy.deepcopy(value)
+
+
+def is_immutable(value: Any) -> bool:
+    """Tell whether a value cannot change, so that it does not matter who has it: a number, a text, None."""
+    return not isinstance(value, np.ndarray) and copy.deepcopy(value) is value
 
 
 def same(kind: Any, a: Any, b: Any) -> bool:
