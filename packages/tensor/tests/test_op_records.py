@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarRecord
 from theano_tensor.elemwise import Elemwise
-from theano_tensor.reduce import All, Any_, Max, Min, Prod, Sum
+from theano_tensor.reduce import All, Any_, CAReduce, CAReduceDtype, Max, Min, Prod, ProdWithoutZeros, Sum
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
 
 del OpTestCase  # a base class without a record is no test
@@ -56,7 +57,7 @@ def _stretched(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 def _elementwise(record: ScalarRecord) -> OpRecord:
     gradient: list[list[Any]] = []
-    if record.smooth and "float64" in record.dtypes:
+    if not record.parameters and record.smooth and "float64" in record.dtypes:
         gradient.append([_numbers(record, "float64", (2, 3), 0.1) for _ in range(record.nin)])
         if record.nin > 1:
             gradient.append([_numbers(record, "float64", ((2, 1), (1, 3))[i % 2], 0.1) for i in range(record.nin)])
@@ -66,6 +67,20 @@ def _elementwise(record: ScalarRecord) -> OpRecord:
         reference=_stretched(record.reference),
         cases=_cases(record),
         gradient=gradient,
+        ulp=record.ulp,
+    )
+
+
+def _with_parameters(record: ScalarRecord) -> OpRecord:
+    """Return the record of an op whose first inputs, by which it has no derivative, are constants."""
+    fixed = [_numbers(record, "float64", (2, 3), 0.1) for _ in range(record.parameters)]
+    count = record.nin - record.parameters
+    return OpRecord(
+        name=f"{record.op.name}_with_parameters",
+        op=lambda *inputs: Elemwise(record.op)(*fixed, *inputs),
+        reference=lambda *inputs: _stretched(record.reference)(*fixed, *inputs),
+        cases=[[_numbers(record, "float64", (2, 3), 0.1) for _ in range(count)]],
+        gradient=[[_numbers(record, "float64", (2, 3), 0.1) for _ in range(count)]],
         ulp=record.ulp,
     )
 
@@ -86,12 +101,17 @@ def _reduction(name: str, op: Callable[..., Any], reference: Callable[..., Any],
     return OpRecord(name, every_axis, every_reference, cases)
 
 
+def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
+    return lambda x, axis: ufunc.reduce(x, axis=tuple(range(x.ndim)) if axis is None else axis)
+
+
 def _dot_cases(dtype: str) -> list[list[Any]]:
     shapes = [((3,), (3,)), ((2, 3), (3,)), ((2,), (2, 3)), ((2, 3), (3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4))]
     return [[np.asarray(RNG.randn(*a), dtype), np.asarray(RNG.randn(*b), dtype)] for a, b in shapes]
 
 
 _RECORDS = [_elementwise(record) for record in scalar.records]
+_RECORDS += [_with_parameters(record) for record in scalar.records if record.parameters]
 _RECORDS += [
     _reduction("sum_over_axes", Sum, np.sum, ("float64", "int64")),
     _reduction("prod_over_axes", Prod, np.prod, ("float64", "int64")),
@@ -120,6 +140,8 @@ _RECORDS += [
         cases=[[RNG.randn(3, 4)], [np.array([[1.0, np.nan], [np.inf, 0.0]])]],
         gradient=[[RNG.randn(3, 4)]],
     ),
+    _reduction("xor_over_axes", partial(CAReduce, scalar.xor), _reduce_by(np.bitwise_xor), ("int64", "bool")),
+    _reduction("product_of_nonzeros", ProdWithoutZeros, np.prod, ("float64", "int64")),
     OpRecord(
         "mean_of_matrix",
         lambda x: tt.mean(x, axis=0),
@@ -141,6 +163,37 @@ _RECORDS += [
         cases=[[RNG.randn(3, 2), RNG.randn(3)], [RNG.randn(3, 2), RNG.randn(3, 4)]],
         gradient=[[RNG.randn(3, 2), RNG.randn(3)]],
     ),
+]
+
+MATRIX = RNG.randn(3, 4)
+_OF_A_MATRIX: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "fold_add": (CAReduce(scalar.add, 1), lambda x: np.sum(x, axis=1)),
+    "fold_mul": (CAReduce(scalar.mul, 1), lambda x: np.prod(x, axis=1)),
+    "fold_maximum": (CAReduce(scalar.maximum, 1), lambda x: np.max(x, axis=1)),
+    "fold_minimum": (CAReduce(scalar.minimum), np.min),
+    "fold_add_with_dtype": (CAReduceDtype(scalar.add, 0, "float64"), lambda x: np.sum(x, axis=0, dtype="float64")),
+    "norm_1": (lambda x: tt.norm(x, 1, axis=1), lambda x: np.linalg.norm(x, 1, axis=1)),
+    "norm_2": (lambda x: tt.norm(x, 2), lambda x: np.sqrt(np.sum(x**2))),
+    "norm_3": (lambda x: tt.norm(x, 3, axis=1), lambda x: np.linalg.norm(x, 3, axis=1)),
+    "norm_inf": (lambda x: tt.norm(x, float("inf"), axis=1), lambda x: np.linalg.norm(x, np.inf, axis=1)),
+    "log_sum_exp": (lambda x: tt.logsumexp(x, axis=1), lambda x: np.log(np.exp(x).sum(axis=1))),
+    "range": (lambda x: tt.ptp(x, axis=1), lambda x: np.ptp(x, axis=1)),
+    "variance": (lambda x: tt.var(x, axis=0), lambda x: np.var(x, axis=0)),
+    "deviation": (lambda x: tt.std(x, ddof=1), lambda x: np.std(x, ddof=1)),
+    "corrected_variance": (
+        lambda x: tt.var(x, axis=1, corrected=True, keepdims=True),
+        lambda x: np.var(x, axis=1, keepdims=True),
+    ),
+    "sinc": (tt.sinc, np.sinc),
+    "second_of_divmod": (lambda x: tt.divmod(x, 0.75)[1], lambda x: np.remainder(x, 0.75)),
+    "real_part_of_square": (lambda x: tt.real(tt.complex(x, 2 * x) ** 2), lambda x: -3 * x**2),
+    "size_of_polar": (lambda x: tt.abs_(tt.complex_from_polar(x, x)), np.abs),
+    "angle_of_complex": (lambda x: tt.angle(tt.complex(x, 1 + x)), lambda x: np.arctan2(1 + x, x)),
+    "nonzero_product": (ProdWithoutZeros(0), lambda x: np.prod(x, axis=0)),
+}
+_RECORDS += [
+    OpRecord(name, op, reference, cases=[[MATRIX], [MATRIX.astype("float32")]], gradient=[[MATRIX]])
+    for name, (op, reference) in _OF_A_MATRIX.items()
 ]
 
 for _record in _RECORDS:

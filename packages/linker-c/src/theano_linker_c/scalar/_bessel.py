@@ -113,4 +113,7 @@ def _reference(name: str) -> Any:
     return function
 
 
-RECORDS = tuple(ScalarRecord(op, _reference(op.name), REALS, low=0.1) for op in (j0, j1, jv, i0, i1, iv))
+RECORDS = (
+    *(ScalarRecord(op, _reference(op.name), REALS, low=0.1) for op in (j0, j1, i0, i1)),
+    *(ScalarRecord(op, _reference(op.name), REALS, low=0.1, parameters=1) for op in (jv, iv)),
+)

@@ -281,6 +281,7 @@ RECORDS = (
         gammau, _reference(lambda a, x: scipy_special().gammaincc(a, x) * scipy_special().gamma(a)), REALS, low=0.2
     ),
     ScalarRecord(chi2sf, _reference(lambda x, df: scipy_special().gammaincc(df / 2, x / 2)), REALS, low=0.2),
-    ScalarRecord(betainc, _by_name("betainc"), REALS, low=0.1, high=0.9),
+    ScalarRecord(betainc, _by_name("betainc"), REALS, low=0.1, high=0.9, parameters=2),
+    ScalarRecord(gammainc_der, _reference(_slope), ("float64",), low=0.5, ulp=1e8, parameters=1),
     ScalarRecord(betaln, _by_name("betaln"), REALS, low=0.2, ulp=16.0),
 )

@@ -34,6 +34,8 @@ class ScalarRecord:
         Whether the derivative is checked numerically on the open interval.
     count : int
         Number of inputs for variadic ops.
+    parameters : int
+        How many inputs, from the first, are parameters by which there is no derivative.
     """
 
     op: ScalarOp
@@ -44,6 +46,7 @@ class ScalarRecord:
     ulp: float = 4.0
     smooth: bool = True
     count: int | None = None
+    parameters: int = 0
 
     @property
     def nin(self) -> int:

@@ -296,5 +296,5 @@ def sinc(x: Any) -> TensorVariable:
         variable = cast(variable, "float64")
     # At zero both branches need a finite slope, so the quotient is taken elsewhere.
     zero: TensorVariable = eq(variable, 0)
-    angle = math.pi * switch(zero, ones_like(variable), variable)
+    angle = cast(math.pi, variable.type.dtype) * switch(zero, ones_like(variable), variable)
     return switch(zero, ones_like(variable), sin(angle) / angle)

@@ -7,6 +7,12 @@ from ._argmax import (
     argmin as argmin,
     max_and_argmax as max_and_argmax,
 )
+from ._axes import sum_dtype as sum_dtype
+from ._fold import (
+    CAReduce as CAReduce,
+    CAReduceDtype as CAReduceDtype,
+    ProdWithoutZeros as ProdWithoutZeros,
+)
 from ._functions import (
     all as all,
     any as any,
@@ -36,6 +42,9 @@ from ._reduce import (
 
 __all__ = [
     "AccumulatingReduce",
+    "CAReduce",
+    "CAReduceDtype",
+    "ProdWithoutZeros",
     "All",
     "Any_",
     "ArgMax",
@@ -61,5 +70,6 @@ __all__ = [
     "ptp",
     "std",
     "sum",
+    "sum_dtype",
     "var",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, shape_rule
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ExtremumPosition, Kernel, native_kernel
 
 from .._convert import as_tensor_variable
@@ -93,11 +93,14 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
 
 
+@pushforward.register(ArgExtremum)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
+
+
 @native_kernel.register(ArgExtremum)
 def _native(node: Apply) -> Kernel | None:
     (x,) = node.inputs
-    if x.type.dtype == "float16":
-        return None
     largest = isinstance(node.op, ArgMax)
     return ExtremumPosition(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 

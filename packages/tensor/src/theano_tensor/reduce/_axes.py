@@ -22,15 +22,15 @@ def as_axes(axis: Any) -> Axes | None:
         return None
     if isinstance(axis, Constant):
         axis = axis.data
-    if isinstance(axis, (int, np.integer)) or (isinstance(axis, np.ndarray) and axis.ndim == 0):
+    if isinstance(axis, (int, np.number)) or (isinstance(axis, np.ndarray) and axis.ndim == 0):
         return (_as_int(axis),)
-    if isinstance(axis, Iterable):
+    if isinstance(axis, Iterable) and not isinstance(axis, (str, bytes)):
         return tuple(_as_int(a.data if isinstance(a, Constant) else a) for a in axis)
     raise TypeError(compose(f"{axis!r} is no axis", mend="use None (all axes), a number, or a tuple of numbers"))
 
 
 def _as_int(axis: Any) -> int:
-    if isinstance(axis, (int, np.integer)) or (
+    if (not isinstance(axis, bool) and isinstance(axis, (int, np.integer))) or (
         isinstance(axis, np.ndarray) and axis.ndim == 0 and axis.dtype.kind in "iu"
     ):
         return int(axis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import compose, config, describe
+from theano_linker_c.scalar import part_dtype
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
@@ -173,7 +174,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     if wanted is None and discrete:
         wanted = "float64" if config.cast_policy == "custom" else config.floatX
     total = sum(variable, axis=axis, dtype=wanted, keepdims=keepdims, acc_dtype=acc_dtype)
-    return true_div(total, _count(variable, axis, "float64" if total.dtype in COMPLEX_DTYPES else total.dtype))
+    return true_div(total, _count(variable, axis, part_dtype(total.dtype)))
 
 
 @operation("var")
@@ -238,7 +239,18 @@ def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVari
             return sqrt(sum(sqr(abs_(variable)), axis=axis, keepdims=keepdims))
         if L in (float("inf"), float("-inf")):
             return (max if L > 0 else min)(abs_(variable), axis=axis, keepdims=keepdims)
-    return sum(abs_(variable) ** L, axis=axis, keepdims=keepdims) ** (1.0 / as_tensor_variable(L))
+    sizes = abs_(variable)
+    order = _order_of(L, sizes.dtype)
+    total = sum(sizes**order, axis=axis, keepdims=keepdims)
+    return total ** (cast(1, total.dtype) / order)
+
+
+def _order_of(L: Any, dtype: str) -> TensorVariable:
+    """Return the order of a norm in the dtype of the elements, so that it does not change that of the result."""
+    order = as_tensor_variable(L)
+    if order.type.ndim or order.type.dtype in COMPLEX_DTYPES:
+        raise TypeError(compose(f"norm: the order must be one real number, not {L!r}", where=[describe(order)]))
+    return cast(order, "float64" if dtype in DISCRETE_DTYPES else dtype)
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:

@@ -17,10 +17,8 @@ from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_na
 from .._errors import DTypeError
 from .._type import tensor_type
 from .._variable import TensorVariable
-from ..elemwise import dimshuffle, eq, neq, second, switch
+from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
-
-_NO_NATIVE_FORM = COMPLEX_DTYPES | {"float16"}
 
 
 class Reduce(Op):
@@ -46,14 +44,40 @@ class Reduce(Op):
     def __init__(self, axis: Any = None) -> None:
         self.axis = as_axes(axis)
 
+    @property
+    def scalar_op(self) -> ScalarOp:
+        """The scalar op that is folded."""
+        return self.combine
+
+    def L_op(self, inp: Sequence[Any], out: Sequence[Any], grads: Sequence[Any]) -> list[Variable | None]:
+        """Return the gradient by the input, given that by the output.
+
+        Parameters
+        ----------
+        inp, out : sequence of TensorVariable
+            Input and output of one application of this op.
+        grads : sequence of TensorVariable
+            Gradient by the output.
+        """
+        node = out[0].owner
+        if node is None or node.op != self or list(inp) != node.inputs:
+            raise ValueError(
+                compose(f"{self}: {out[0]} is not the result for {inp[0]}", mend="pass what the op was applied to")
+            )
+        return list(pullback.lookup(self)(node, list(grads)))
+
     def axes(self, ndim: int) -> tuple[int, ...]:
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
+    def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
+        """Return the same reduction over other axes."""
+        return type(self)(axis)
+
     def resolved(self, x: TensorVariable) -> Reduce:
         """Return the op with its axes (and dtypes) settled for `x`."""
         axis = normal_axes(self.label, self.axis, x)
-        return self if axis == self.axis else type(self)(axis)
+        return self if axis == self.axis else self.with_axes(axis)
 
     def result_dtype(self, dtype: str) -> str:
         """Return the dtype of the result for an input of `dtype`."""
@@ -62,6 +86,10 @@ class Reduce(Op):
     def accumulator(self, dtype: str) -> str:
         """Return the dtype in which an input of `dtype` is folded."""
         return dtype
+
+    def kernel_accumulator(self, dtype: str) -> str:
+        """Return the dtype in which compiled code folds: for float16, of which it has no accumulators, float32."""
+        return "float32" if self.accumulator(dtype) == "float16" else self.accumulator(dtype)
 
     def prepare(self, x: TensorVariable) -> TensorVariable:
         """Convert the input where the fold needs another dtype."""
@@ -79,11 +107,13 @@ class Reduce(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute with NumPy."""
-        (x,) = inputs
-        axes = self.axes(x.ndim)
         with np.errstate(all="ignore"):
-            result = self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
-        output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
+            output_storage[0][0] = np.array(self.fold(inputs[0]), dtype=node.outputs[0].type.dtype)
+
+    def fold(self, x: Any) -> Any:
+        """Fold the elements of an array, in the dtype of the accumulator or the result."""
+        axes = self.axes(x.ndim)
+        return self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{self._details()}"
@@ -167,8 +197,8 @@ class Prod(AccumulatingReduce):
         Promise that no element is zero; the gradient is then simpler, and wrong if the promise is broken.
     """
 
-    __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
-    combine = scalars.mul
+    __props__: ClassVar[tuple[str, ...]] = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
+    combine: ClassVar[ScalarOp] = scalars.mul
     ufunc = np.multiply
     identity = 1
     label = "prod"
@@ -183,7 +213,17 @@ class Prod(AccumulatingReduce):
         return Prod(axis, dtype, accumulator, self.no_zeros_in_input)
 
 
-class Max(Reduce):
+class _Extremum(Reduce):
+    def prepare(self, x: TensorVariable) -> TensorVariable:
+        """Refuse complex numbers."""
+        if x.type.dtype in COMPLEX_DTYPES:
+            raise DTypeError(
+                compose(f"{self.label}: complex numbers have no order", where=[describe(x)], mend="use abs(x)")
+            )
+        return x
+
+
+class Max(_Extremum):
     """Largest element over axes; NaN if there is one. An empty fold is an error."""
 
     combine = scalars.maximum
@@ -199,16 +239,12 @@ class Supremum(Max):
 
     identity = float("-inf")
 
-    def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
-    ) -> None:
-        """Compute with NumPy."""
-        (x,) = inputs
-        result = np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
-        output_storage[0][0] = np.array(result, dtype=x.dtype)
+    def fold(self, x: Any) -> Any:
+        """Fold with a start, so that nothing has a largest element too."""
+        return np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
 
 
-class Min(Reduce):
+class Min(_Extremum):
     """Smallest element over axes; NaN if there is one. An empty fold is an error."""
 
     combine = scalars.minimum
@@ -245,7 +281,7 @@ class Any_(LogicalReduce):
         return f"Any{self._details()}"
 
 
-def _restore(value: TensorVariable, node: Apply) -> TensorVariable:
+def restore(value: TensorVariable, node: Apply) -> TensorVariable:
     """Give `value`, of the form of the node's output, the reduced axes back as dimensions of length 1."""
     ndim = node.inputs[0].type.ndim
     gone = set(node.op.axes(ndim))
@@ -253,33 +289,45 @@ def _restore(value: TensorVariable, node: Apply) -> TensorVariable:
     return dimshuffle(value, ["x" if i in gone else next(kept) for i in range(ndim)])
 
 
+def scaled(x: TensorVariable, part: TensorVariable) -> TensorVariable:
+    """Return a cotangent in the dtype of the input `x` where that is no integer: results may have another."""
+    wanted = x.type.dtype
+    if wanted in DISCRETE_DTYPES or part.type.dtype == wanted:
+        return part
+    return cast(real(part) if wanted not in COMPLEX_DTYPES else part, wanted)
+
+
 @pullback.register(Sum)
 def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
-    return [second(x, _restore(as_tensor_variable(cotangents[0]), node))]
+    return [scaled(x, second(x, restore(as_tensor_variable(cotangents[0]), node)))]
 
 
 @pullback.register(Prod)
 def _pullback_prod(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x,) = node.inputs
+    return [scaled(x, restore(as_tensor_variable(cotangents[0]), node) * conj(_others(node)))]
+
+
+def _others(node: Apply) -> TensorVariable:
     """D prod / d x_i is the product of the others; it differs from prod / x_i where there are zeros."""
     (x,) = node.inputs
-    g = _restore(as_tensor_variable(cotangents[0]), node)
     if node.op.no_zeros_in_input:
-        return [g * _restore(node.outputs[0], node) / x]
+        quotient: TensorVariable = restore(node.outputs[0], node) / x
+        return quotient
     is_zero = eq(x, 0)
     safe = switch(is_zero, 1, x)
-    count = _restore(Sum(node.op.axis)(is_zero), node)
-    nonzero = _restore(Prod(node.op.axis, node.op.dtype, node.op.acc_dtype)(safe), node)
-    others = switch(eq(count, 0), nonzero / safe, switch(is_zero & eq(count, 1), nonzero, 0))
-    return [g * others]
+    count = restore(Sum(node.op.axis)(is_zero), node)
+    nonzero = restore(Prod(node.op.axis, node.op.dtype, node.op.acc_dtype)(safe), node)
+    return switch(eq(count, 0), nonzero / safe, switch(is_zero & eq(count, 1), nonzero, 0))
 
 
 @pullback.register(Max, Min)
 def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     """Each element that equals the extremum gets the whole cotangent."""
     (x,) = node.inputs
-    g = _restore(as_tensor_variable(cotangents[0]), node)
-    return [g * eq(_restore(node.outputs[0], node), x)]
+    g = restore(as_tensor_variable(cotangents[0]), node)
+    return [g * eq(restore(node.outputs[0], node), x)]
 
 
 @pullback.register(LogicalReduce)
@@ -290,7 +338,23 @@ def _pullback_logical(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 @pushforward.register(Sum)
 def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[0] is None else Sum(node.op.axis)(tangents[0])]
+    dtype = node.outputs[0].type.dtype
+    if tangents[0] is None or dtype in DISCRETE_DTYPES:
+        return [None]
+    return [Sum(node.op.axis, dtype, node.op.acc_dtype)(tangents[0])]
+
+
+@pushforward.register(Prod)
+def _pushforward_prod(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    dtype = node.outputs[0].type.dtype
+    if tangents[0] is None or dtype in DISCRETE_DTYPES:
+        return [None]
+    return [Sum(node.op.axis, dtype, node.op.acc_dtype)(as_tensor_variable(tangents[0]) * _others(node))]
+
+
+@pushforward.register(LogicalReduce)
+def _pushforward_logical(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
 
 
 @pushforward.register(Max, Min)
@@ -298,7 +362,7 @@ def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[
     if tangents[0] is None or node.outputs[0].type.dtype in DISCRETE_DTYPES:
         return [None]
     (x,) = node.inputs
-    return [Sum(node.op.axis)(as_tensor_variable(tangents[0]) * eq(_restore(node.outputs[0], node), x))]
+    return [Sum(node.op.axis)(as_tensor_variable(tangents[0]) * eq(restore(node.outputs[0], node), x))]
 
 
 @shape_rule.register(Reduce)
@@ -311,9 +375,8 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 @native_kernel.register(Reduce)
 def _native(node: Apply) -> Kernel | None:
     op, (x,), (y,) = node.op, node.inputs, node.outputs
-    accumulator = op.accumulator(x.type.dtype)
     axes = op.axes(x.type.ndim)
-    if {x.type.dtype, y.type.dtype, accumulator} & _NO_NATIVE_FORM or not axes:
+    if not axes:
         return None
     return ReductionKernel(
         combine=op.combine,
@@ -322,7 +385,7 @@ def _native(node: Apply) -> Kernel | None:
         broadcast=(x.type.broadcastable,),
         ndim=x.type.ndim,
         axes=axes,
-        acc_dtype=accumulator,
+        acc_dtype=op.kernel_accumulator(x.type.dtype),
         output_dtype=y.type.dtype,
         identity=op.identity,
     )

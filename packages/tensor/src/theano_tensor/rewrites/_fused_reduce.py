@@ -64,12 +64,10 @@ class FusedReduce(Op):
         """Compute with NumPy."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
         with np.errstate(all="ignore"):
-            elements = np.asarray(self.element.impl(*inputs), dtype=self.element_dtype(node))
+            elements = np.asarray(self.element.evaluate(*inputs), dtype=self.element_dtype(node))
             if elements.shape != shape:
                 elements = np.broadcast_to(elements, shape)
-            axes = self.reduce_op.axes(elements.ndim)
-            accumulator = self.reduce_op.accumulator(elements.dtype.name)
-            result = self.reduce_op.ufunc.reduce(elements, axis=axes, dtype=accumulator)
+            result = self.reduce_op.fold(elements)
         output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
 
     def __str__(self) -> str:
@@ -87,7 +85,7 @@ def _native(node: Apply) -> Kernel | None:
         broadcast=tuple(x.type.broadcastable for x in node.inputs),
         ndim=ndim,
         axes=op.reduce_op.axes(ndim),
-        acc_dtype=op.reduce_op.accumulator(op.element_dtype(node)),
+        acc_dtype=op.reduce_op.kernel_accumulator(op.element_dtype(node)),
         output_dtype=node.outputs[0].type.dtype,
         identity=op.reduce_op.identity,
     )

@@ -1,0 +1,220 @@
+"""Reductions by any scalar op that is commutative and associative."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Variable, compose, config, pullback
+from theano_linker_c import scalar as scalars
+from theano_linker_c.scalar import ScalarOp, ScalarTypeError
+
+from .._convert import as_tensor_variable
+from .._dtypes import canonical_dtype
+from .._operators import call
+from .._variable import TensorVariable
+from ..elemwise import eq, switch
+from ._axes import accumulator_dtype, normal_axes, sum_dtype
+from ._reduce import Prod, Reduce, restore, scaled
+
+#: What stands for a fold in NumPy, by the name of the scalar op.
+_UFUNCS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+class CAReduce(Reduce):
+    """Fold a scalar op over axes.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        With two inputs and one output, commutative and associative: in which order elements are joined is left open.
+    axis : None, int or sequence of int
+        Axes that disappear; None for all.
+
+    Raises
+    ------
+    TypeError
+        If `scalar_op` is none, or cannot take two inputs.
+    ValueError
+        When run: if there is no element and the op has no neutral value (maximum, minimum, ops of users).
+
+    Examples
+    --------
+    >>> from theano_linker_c import scalar
+    >>> from theano_tensor import imatrix
+    >>> CAReduce(scalar.xor, axis=0)(imatrix("x")).type
+    TensorType(int32, vector)
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("scalar_op", "axis")
+
+    def __init__(self, scalar_op: ScalarOp, axis: Any = None) -> None:
+        super().__init__(axis)
+        if not isinstance(scalar_op, ScalarOp) or scalar_op.nin not in (-1, 2) or scalar_op.nout != 1:
+            raise TypeError(
+                compose(
+                    f"{type(self).__name__}: {scalar_op!r} does not join two numbers to one",
+                    mend="pass a scalar op with two inputs, such as scalar.add",
+                )
+            )
+        self.combine: ScalarOp = scalar_op  # type: ignore[misc]  # of the class in reductions with a name
+        self.label = scalar_op.name  # type: ignore[misc]  # as above
+
+    @property
+    def identity(self) -> Any:  # type: ignore[override]  # as above
+        """Result for no elements; None if that is an error."""
+        return {"add": 0, "mul": 1, "or_": 0, "xor": 0, "and_": -1}.get(self.combine.name)
+
+    def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
+        """Return the same fold over other axes."""
+        return CAReduce(self.combine, axis)
+
+    def result_dtype(self, dtype: str) -> str:
+        """Return the dtype of the scalar op's result."""
+        (found,) = self.combine.result_dtypes(dtype, dtype)
+        if self.combine.result_dtypes(found, dtype) != (found,):
+            raise ScalarTypeError(
+                compose(
+                    f"{self}: a fold by {self.combine} has no one dtype for elements of {dtype}",
+                    mend="use a scalar op whose result has the dtype of its inputs, or cast the tensor first",
+                )
+            )
+        return found
+
+    def fold(self, x: Any) -> Any:
+        """Fold with NumPy: by its own reduction where there is one, else element by element along the axes."""
+        axes, accumulator = self.axes(x.ndim), self.accumulator(x.dtype.name)
+        ufunc = _UFUNCS.get(self.combine.name)
+        if not axes:
+            return x
+        if ufunc is None:
+            return self._folded(x, axes, accumulator)
+        values = x.astype(accumulator, copy=False)
+        if self.identity is None:
+            return ufunc.reduce(values, axis=axes)
+        return ufunc.reduce(values, axis=axes, initial=np.array(self.identity).astype(accumulator)[()])
+
+    def _folded(self, x: Any, axes: tuple[int, ...], dtype: str) -> Any:
+        kept = [i for i in range(x.ndim) if i not in axes]
+        rows = x.transpose([*axes, *kept]).reshape([-1, *(x.shape[i] for i in kept)])
+        if not len(rows):
+            raise ValueError(
+                compose(f"{self}: there is no element and {self.combine} has no neutral value", mend="pass an element")
+            )
+        total = rows[0].astype(dtype)
+        for row in rows[1:]:
+            total = self.combine.evaluate(total, row)
+        return total
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.combine}}}{self._details()}"
+
+
+class CAReduceDtype(CAReduce):
+    """Fold a scalar op over axes, with dtypes of its own for result and accumulator.
+
+    Parameters
+    ----------
+    scalar_op, axis
+        As for `CAReduce`.
+    dtype : str, optional
+        Dtype of the result: that of the input by default, int64 or uint64 for smaller integers.
+    acc_dtype : str, optional
+        Dtype in which elements are joined: at least 64 bits for each part by default.
+
+    Examples
+    --------
+    >>> from theano_linker_c import scalar
+    >>> from theano_tensor import imatrix
+    >>> CAReduceDtype(scalar.add)(imatrix("x")).dtype
+    'int64'
+    """
+
+    __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
+
+    def __init__(self, scalar_op: ScalarOp, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        super().__init__(scalar_op, axis)
+        self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
+        self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
+
+    def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
+        """Return the same fold over other axes."""
+        return CAReduceDtype(self.combine, axis, self.dtype, self.acc_dtype)
+
+    def resolved(self, x: TensorVariable) -> Reduce:
+        """Return the op with axes and dtypes settled for `x`."""
+        axis = normal_axes(self.label, self.axis, x)
+        dtype = self.dtype or sum_dtype(x.type.dtype)
+        accumulator = self.acc_dtype or accumulator_dtype(x.type.dtype)
+        return CAReduceDtype(self.combine, axis, dtype, accumulator)
+
+    def result_dtype(self, dtype: str) -> str:
+        """Return the dtype of the result."""
+        return self.dtype or sum_dtype(dtype)
+
+    def accumulator(self, dtype: str) -> str:
+        """Return the dtype of the accumulator."""
+        return self.acc_dtype or accumulator_dtype(dtype)
+
+
+class ProdWithoutZeros(Prod):
+    """Product over axes of the elements that are not zero; 1 where there is none.
+
+    Parameters
+    ----------
+    axis, dtype, acc_dtype
+        As for `Sum`.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> ProdWithoutZeros()(dvector("x")).ndim
+    0
+    """
+
+    combine: ClassVar[ScalarOp] = scalars.mul_without_zeros
+    label = "prod_without_zeros"
+    __props__ = ("axis", "dtype", "acc_dtype")
+
+    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+        super().__init__(axis, dtype, acc_dtype)
+
+    def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
+        return ProdWithoutZeros(axis, dtype, accumulator)
+
+    def fold(self, x: Any) -> Any:
+        """Multiply with ones in place of zeros."""
+        return super().fold(np.where(x == 0, np.ones((), x.dtype), x))
+
+
+@pullback.register(ProdWithoutZeros)
+def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Divide the product by the element; a zero has no part in it."""
+    (x,) = node.inputs
+    g = restore(as_tensor_variable(cotangents[0]), node)
+    zero = eq(x, 0)
+    return [scaled(x, g * switch(zero, 0, restore(node.outputs[0], node) / switch(zero, 1, x)))]
+
+
+@pullback.register(CAReduce)
+def _pullback_fold(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Follow the reduction with a name that does the same; of others nothing is known but the op."""
+    (x,) = node.inputs
+    named = {"add": "sum", "mul": "prod", "maximum": "max", "minimum": "min"}.get(node.op.combine.name)
+    if named is None:
+        reason = f"a fold by {node.op.combine} says nothing about its derivative"
+        return [call("grad_undefined", node.op, 0, x, reason)]
+    same = call(named, x, axis=node.op.axes(x.type.ndim))
+    if same.owner is None:
+        return [cotangents[0]]
+    given: list[Variable | None] = list(pullback.lookup(same.owner.op)(same.owner, cotangents))
+    return [scaled(x, as_tensor_variable(part)) for part in given if part is not None]
