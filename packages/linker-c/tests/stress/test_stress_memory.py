@@ -7,6 +7,7 @@ import itertools
 import unittest
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class TestCalls(MemoryTestCase):
         f = function([x, y], nadd(x, nmul(x, y)), mode=NATIVE)
         for arguments in ((1.0, 2.0), (1, 2), (np.float64(1), np.array(2.0))):
             with self.subTest(arguments=arguments):
-                self.assert_steady(lambda arguments=arguments: f(*arguments), CALLS)  # type: ignore[misc]
+                self.assert_steady(partial(f, *arguments), CALLS)
 
     def test_vectors_and_updates(self) -> None:
         x, state = vector("x"), shared(np.zeros(50), name="state")
@@ -82,7 +83,7 @@ class TestCalls(MemoryTestCase):
 
         for arguments in ((np.full(3, -1.0),), ("text",), (), (1, 2, 3)):
             with self.subTest(arguments=arguments):
-                self.assert_steady(lambda arguments=arguments: fail(*arguments), CALLS // 30)  # type: ignore[misc]
+                self.assert_steady(partial(fail, *arguments), CALLS // 30)
 
     def test_misfits(self) -> None:
         x, y = vector("x"), vector("y")
