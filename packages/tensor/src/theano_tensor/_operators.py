@@ -1,74 +1,18 @@
-"""Python's operators, and NumPy's attributes and methods, on tensor variables.
-
-Ops are defined on variables, and what ``x + y`` means is defined by ops. The knot is cut by a table: methods look up
-the function that
-they stand for by name, and the modules of the ops fill the table when they are loaded.
-"""
+"""Python's operators on tensor variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from theano_graph import compose, describe
 
+from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
+from ._numpy_protocols import NumpyProtocols
+from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
+
 if TYPE_CHECKING:
-    from ._type import StaticShape, TensorType
     from ._variable import TensorVariable
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-
-#: Name -> the function behind the method or operator of that name.
-OPERATIONS: dict[str, Callable[..., Any]] = {}
-
-#: NumPy's name of a ufunc -> the name in `OPERATIONS` where they differ.
-UFUNC_NAMES: dict[str, str] = {
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "true_div",
-    "floor_divide": "int_div",
-    "remainder": "mod",
-    "power": "pow",
-    "float_power": "pow",
-    "negative": "neg",
-    "absolute": "abs_",
-    "fabs": "abs_",
-    "sign": "sgn",
-    "square": "sqr",
-    "reciprocal": "inv",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "equal": "eq",
-    "not_equal": "neq",
-    "bitwise_and": "and_",
-    "bitwise_or": "or_",
-    "bitwise_xor": "xor",
-    "logical_and": "and_",
-    "logical_or": "or_",
-    "invert": "invert",
-    "conjugate": "conj",
-    "arcsin": "arcsin",
-    "matmul": "matmul",
-}
-
-
-def operation(name: str) -> Callable[[FunctionT], FunctionT]:
-    """Register a function as what stands behind the method or operator `name`."""
-
-    def accept(function: FunctionT) -> FunctionT:
-        OPERATIONS[name] = function
-        return function
-
-    return accept
-
-
-def call(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Call the function registered under `name`."""
-    return OPERATIONS[name](*args, **kwargs)
 
 
 def _unary(name: str) -> Callable[[Any], TensorVariable]:
@@ -95,7 +39,7 @@ def _reflected(name: str) -> Callable[[Any, Any], TensorVariable]:
     return method
 
 
-class TensorOperators:
+class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionMethods, NumpyProtocols):
     """What tensor variables, constants and shared variables can do in an expression.
 
     ``==`` compares identity (variables are keys of dictionaries); use ``T.eq`` for elements.
@@ -103,7 +47,6 @@ class TensorOperators:
 
     __slots__ = ()
 
-    type: TensorType
     #: NumPy arrays leave operators with a variable to the variable.
     __array_priority__ = 1000
 
@@ -218,232 +161,3 @@ class TensorOperators:
                 f"`in` cannot be asked of the symbolic `{self}`", mend="use T.any(T.eq(x, item)), which is symbolic too"
             )
         )
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        function = OPERATIONS.get(UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__))
-        if method != "__call__" or kwargs or function is None:
-            keywords = f" with {', '.join(kwargs)}" if kwargs else ""
-            raise TypeError(
-                compose(
-                    f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method}{keywords} "
-                    "has no symbolic form",
-                    mend="use the function of theano.tensor, or compute the value first with `x.eval()`",
-                )
-            )
-        return function(*inputs)
-
-    # ---- what the type says
-
-    @property
-    def dtype(self) -> str:
-        """Name of the element type."""
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return self.type.ndim
-
-    @property
-    def broadcastable(self) -> tuple[bool, ...]:
-        """For each dimension, whether its length is known to be 1."""
-        return self.type.broadcastable
-
-    @property
-    def static_shape(self) -> StaticShape:
-        """Shape as far as known now; None for lengths known at run time."""
-        return self.type.shape
-
-    @property
-    def shape(self) -> TensorVariable:
-        """Shape as a symbolic vector of int64."""
-        result: TensorVariable = call("shape", self)
-        return result
-
-    @property
-    def size(self) -> TensorVariable:
-        """Number of elements, symbolic."""
-        result: TensorVariable = call("size", self)
-        return result
-
-    # ---- shape and order
-
-    @property
-    def T(self) -> TensorVariable:
-        """The transpose: dimensions in reverse order."""
-        result: TensorVariable = call("transpose", self)
-        return result
-
-    def transpose(self, *axes: Any) -> TensorVariable:
-        """Return the dimensions in the order `axes`, given one by one or as a sequence; reversed without `axes`."""
-        order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], Sequence)) else (axes or None)
-        result: TensorVariable = call("transpose", self, order)
-        return result
-
-    def dimshuffle(self, *pattern: Any) -> TensorVariable:
-        """Return a view with dimensions permuted, inserted (``"x"``) or, where broadcastable, dropped.
-
-        Examples
-        --------
-        ``x.dimshuffle(0, "x")`` makes a column of a vector, ``x.dimshuffle(1, 0)`` transposes a matrix.
-        """
-        order = pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
-        result: TensorVariable = call("dimshuffle", self, order)
-        return result
-
-    def reshape(self, shape: Any, ndim: int | None = None) -> TensorVariable:
-        """Return this tensor with another shape; one length may be -1. `shape` is one sequence or symbolic vector."""
-        result: TensorVariable = call("reshape", self, shape, ndim=ndim)
-        return result
-
-    def flatten(self, ndim: int = 1) -> TensorVariable:
-        """Return this tensor with its last dimensions joined so that `ndim` are left."""
-        result: TensorVariable = call("flatten", self, ndim=ndim)
-        return result
-
-    def ravel(self) -> TensorVariable:
-        """Return this tensor as a vector."""
-        return self.flatten()
-
-    def squeeze(self) -> TensorVariable:
-        """Return this tensor without its broadcastable dimensions."""
-        result: TensorVariable = call("squeeze", self)
-        return result
-
-    def swapaxes(self, axis1: int, axis2: int) -> TensorVariable:
-        """Return this tensor with two dimensions exchanged."""
-        result: TensorVariable = call("swapaxes", self, axis1, axis2)
-        return result
-
-    # ---- elements
-
-    def astype(self, dtype: Any) -> TensorVariable:
-        """Return the elements converted to `dtype`."""
-        result: TensorVariable = call("cast", self, dtype)
-        return result
-
-    def copy(self, name: str | None = None) -> TensorVariable:
-        """Return a symbolic copy, without tags."""
-        result: TensorVariable = call("tensor_copy", self)
-        result.name = name
-        return result
-
-    def clip(self, a_min: Any, a_max: Any) -> TensorVariable:
-        """Return the elements limited to the range from `a_min` to `a_max`."""
-        result: TensorVariable = call("clip", self, a_min, a_max)
-        return result
-
-    def round(self, mode: str | None = None) -> TensorVariable:
-        """Return the elements rounded; `mode` is ``"half_away_from_zero"`` or ``"half_to_even"``."""
-        result: TensorVariable = call("round", self, mode)
-        return result
-
-    def fill(self, value: Any) -> TensorVariable:
-        """Return a tensor of this shape filled with `value`."""
-        result: TensorVariable = call("fill", self, value)
-        return result
-
-    def zeros_like(self, dtype: Any = None) -> TensorVariable:
-        """Return zeros of this shape."""
-        result: TensorVariable = call("zeros_like", self, dtype=dtype)
-        return result
-
-    def ones_like(self, dtype: Any = None) -> TensorVariable:
-        """Return ones of this shape."""
-        result: TensorVariable = call("ones_like", self, dtype=dtype)
-        return result
-
-    @property
-    def real(self) -> TensorVariable:
-        """The real part."""
-        result: TensorVariable = call("real", self)
-        return result
-
-    @property
-    def imag(self) -> TensorVariable:
-        """The imaginary part."""
-        result: TensorVariable = call("imag", self)
-        return result
-
-    def conj(self) -> TensorVariable:
-        """Return the complex conjugate."""
-        result: TensorVariable = call("conj", self)
-        return result
-
-    conjugate = conj
-
-    # ---- reductions
-
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
-        """See :func:`theano_tensor.sum`."""
-        result: TensorVariable = call("sum", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
-        return result
-
-    def prod(
-        self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
-    ) -> TensorVariable:
-        """See :func:`theano_tensor.prod`."""
-        result: TensorVariable = call("prod", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
-        return result
-
-    def mean(
-        self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
-    ) -> TensorVariable:
-        """See :func:`theano_tensor.mean`."""
-        result: TensorVariable = call("mean", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
-        return result
-
-    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.var`."""
-        result: TensorVariable = call("var", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
-        return result
-
-    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.std`."""
-        result: TensorVariable = call("std", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
-        return result
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.max`."""
-        result: TensorVariable = call("max", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.min`."""
-        result: TensorVariable = call("min", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.argmax`."""
-        result: TensorVariable = call("argmax", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.argmin`."""
-        result: TensorVariable = call("argmin", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def ptp(self, axis: Any = None) -> TensorVariable:
-        """See :func:`theano_tensor.ptp`."""
-        result: TensorVariable = call("ptp", self, axis=axis)
-        return result
-
-    def any(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.any`."""
-        result: TensorVariable = call("any", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def all(self, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """See :func:`theano_tensor.all`."""
-        result: TensorVariable = call("all", self, axis=axis, keepdims=keepdims)
-        return result
-
-    def norm(self, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
-        """Return the L-norm along `axis`: ``sum(abs(x) ** L) ** (1 / L)``."""
-        result: TensorVariable = call("norm", self, L, axis=axis, keepdims=keepdims)
-        return result
-
-    def dot(self, other: Any) -> TensorVariable:
-        """See :func:`theano_tensor.dot`."""
-        result: TensorVariable = call("dot", self, other)
-        return result

@@ -15,7 +15,7 @@ from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..reduce import sum as sum_over
-from ..shape import as_length, as_lengths, static_lengths
+from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
 
 class Alloc(Op):
@@ -58,16 +58,18 @@ class Alloc(Op):
             raise ValueError(
                 compose(f"alloc: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
             )
-        try:
-            array = np.empty(shape, dtype=value.dtype)
-            array[...] = value
-        except ValueError as error:
+        stretches = node.inputs[0].type.broadcastable
+        ends = shape[len(shape) - value.ndim :]
+        if any(n != m and not s for n, m, s in zip(value.shape, ends, stretches, strict=True)):
             raise ValueError(
                 compose(
                     f"alloc: a value of shape {value.shape} does not fit into the shape {shape}",
                     where=[describe(node.inputs[0])],
+                    mend="lengths must be equal; only dimensions that are declared broadcastable stretch",
                 )
-            ) from error
+            )
+        array = np.empty(shape, dtype=value.dtype)
+        array[...] = value
         output_storage[0][0] = array
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -118,6 +120,116 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
     """
     result: TensorVariable = Alloc()(value, *shape)
     return result
+
+
+class AllocEmpty(Op):
+    """A new tensor of a given shape whose elements are whatever was in memory; inputs are the lengths.
+
+    Parameters
+    ----------
+    dtype : str
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = canonical_dtype(dtype, "float64")
+
+    def make_node(self, *lengths: Any) -> Apply:
+        """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
+        sizes = [as_length(n) for n in lengths]
+        output = TensorType(self.dtype, static_lengths(sizes)).make_variable()
+        # What is in memory means nothing, so no check may complain of it.
+        output.tag.nan_guard_mode_check = False
+        output.tag.values_eq_approx = _always_near
+        return Apply(self, sizes, [output])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Allocate; ValueError if a length is negative."""
+        shape = tuple(int(n) for n in inputs)
+        if any(n < 0 for n in shape):
+            raise ValueError(
+                compose(f"empty: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
+            )
+        output_storage[0][0] = np.empty(shape, dtype=self.dtype)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on anything."""
+        return [[False] for _ in node.inputs]
+
+    def do_constant_folding(self, node: Apply) -> bool:
+        """Never: a constant would be written over, or kept for no use."""
+        return False
+
+    def __str__(self) -> str:
+        return f"AllocEmpty{{dtype={self.dtype!r}}}"
+
+
+def _always_near(a: Any, b: Any) -> bool:
+    return bool(a.shape == b.shape and a.dtype == b.dtype)
+
+
+@pullback.register(AllocEmpty)
+def _pullback_empty(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [None] * len(node.inputs)
+
+
+@pushforward.register(AllocEmpty)
+def _pushforward_empty(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None]
+
+
+@shape_rule.register(AllocEmpty)
+def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [tuple(node.inputs)]
+
+
+def empty(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor whose elements are not set; each of them must be written before it is read.
+
+    Parameters
+    ----------
+    shape : int, sequence of (int or integer scalar), or symbolic vector
+    dtype : str, optional
+        floatX by default.
+    """
+    result: TensorVariable = AllocEmpty(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
+        *as_lengths(shape)
+    )
+    return result
+
+
+def empty_like(x: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set."""
+    variable = as_tensor_variable(x)
+    return empty(lengths_of(variable), variable.type.dtype if dtype is None else dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value."""
+    variable = as_tensor_variable(x)
+    name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
+    return full(lengths_of(variable), fill_value, name)
+
+
+def broadcast_to(x: Any, shape: Any) -> TensorVariable:
+    """Return `x` repeated along its broadcastable dimensions, and new ones on the left, so that it has `shape`.
+
+    Parameters
+    ----------
+    x : tensor_like
+    shape : int, sequence of (int or integer scalar), or symbolic vector
+
+    Raises
+    ------
+    ShapeError
+        If `x` is known not to fit.
+    ValueError
+        When it runs, if it does not fit.
+    """
+    return alloc(x, *as_lengths(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:

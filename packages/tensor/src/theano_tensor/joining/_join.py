@@ -212,7 +212,7 @@ def _shape_join(node: Apply, input_shapes: list[Any]) -> list[Any]:
     parts = input_shapes[1:]
     out = node.outputs[0]
     if axis is None:
-        return [tuple(shape_i(out, i) for i in range(out.type.ndim))]
+        return [(None,) * out.type.ndim]
     total: Any = 0
     for shape in parts:
         total = total + shape[axis]
@@ -224,7 +224,7 @@ def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
     x_shape = input_shapes[0]
     axis = static_int(node.inputs[1])
     if axis is None:
-        return [tuple(shape_i(y, i) for i in range(y.type.ndim)) for y in node.outputs]
+        return [(None,) * len(x_shape) for _ in node.outputs]
     axis %= len(x_shape)
     return [
         tuple(node.inputs[2][k] if i == axis else n for i, n in enumerate(x_shape)) for k in range(len(node.outputs))
@@ -350,3 +350,32 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0) -> Any:
     """
     lengths = constant(np.asarray(splits_size, dtype="int64")) if not isinstance(splits_size, Variable) else splits_size
     return Split(n_splits)(x, axis, lengths, return_list=True)
+
+
+def horizontal_stack(*tensors: Any) -> TensorVariable:
+    """Put matrices side by side.
+
+    Parameters
+    ----------
+    *tensors : tensor_like
+        Matrices with as many rows; or one list of them. Vectors are put one after the other, as NumPy does.
+
+    Raises
+    ------
+    ShapeError
+        If numbers of dimensions differ, or lengths are known not to fit.
+    """
+    parts = [as_tensor_variable(t) for t in (tensors[0] if _is_list(tensors) else tensors)]
+    parts = [v.dimshuffle("x") if v.type.ndim == 0 else v for v in parts]
+    return concatenate(parts, axis=0 if parts and parts[0].type.ndim == 1 else 1)
+
+
+def vertical_stack(*tensors: Any) -> TensorVariable:
+    """Put matrices one below the other; vectors count as rows. See :func:`horizontal_stack`."""
+    parts = [as_tensor_variable(t) for t in (tensors[0] if _is_list(tensors) else tensors)]
+    rows: dict[int, tuple[Any, ...]] = {0: ("x", "x"), 1: ("x", 0)}
+    return concatenate([v.dimshuffle(*rows[v.type.ndim]) if v.type.ndim < 2 else v for v in parts], axis=0)
+
+
+def _is_list(tensors: Sequence[Any]) -> bool:
+    return len(tensors) == 1 and isinstance(tensors[0], (list, tuple))

@@ -12,8 +12,8 @@ from .._errors import ShapeError
 from .._operators import operation
 from .._variable import TensorVariable
 from ..elemwise import dimshuffle, mul
-from ..reduce import sum as sum_over
-from ..shape import lengths_of, reshape
+from ..shape import lengths_of, reshape, specify_shape
+from ._batched import stack_product
 from ._dot import check_inner, matrix_product
 
 
@@ -53,30 +53,6 @@ def dot(x: Any, y: Any) -> TensorVariable:
     return matrix_product(a, b)
 
 
-@operation("matmul")
-def matmul(x: Any, y: Any) -> TensorVariable:
-    """Matrix product ``x @ y``.
-
-    :func:`dot` for vectors and matrices, a product for each matrix of a stack for three dimensions.
-    """
-    a, b = as_tensor_variable(x), as_tensor_variable(y)
-    if a.type.ndim == 0 or b.type.ndim == 0:
-        raise ShapeError(
-            compose("@ needs tensors with dimensions", where=[describe(a), describe(b)], mend="use * with scalars")
-        )
-    if a.type.ndim <= 2 and b.type.ndim <= 2:
-        return matrix_product(a, b)
-    if a.type.ndim == b.type.ndim == 3:
-        return batched_dot(a, b)
-    raise ShapeError(
-        compose(
-            f"@ of {a.type.ndim} and {b.type.ndim} dimensions is not defined",
-            where=[describe(a), describe(b)],
-            mend="use T.tensordot and say which axes are summed, or T.batched_dot",
-        )
-    )
-
-
 def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, int):
         if not 0 <= axes <= min(a.type.ndim, b.type.ndim):
@@ -109,6 +85,21 @@ def _product(lengths: Sequence[Any]) -> Any:
     return total
 
 
+def _checked_lengths(
+    name: str, x: TensorVariable, y: TensorVariable, left: Sequence[int], right: Sequence[int]
+) -> TensorVariable:
+    """Return `y` with a check of the lengths that are summed: joined lengths could agree where these do not."""
+    if len(set(left)) != len(left) or len(set(right)) != len(right):
+        raise ShapeError(compose(f"{name}: an axis is given twice", where=[describe(x), describe(y)]))
+    for i, j in zip(left, right, strict=True):
+        check_inner(name, x, y, i, j)
+    unknown = {j: i for i, j in zip(left, right, strict=True) if None in (x.type.shape[i], y.type.shape[j])}
+    if len(left) < 2 or not unknown:
+        return y
+    sizes = lengths_of(x)
+    return specify_shape(y, [sizes[unknown[j]] if j in unknown else None for j in range(y.type.ndim)])
+
+
 def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     """Sum of products over chosen axes.
 
@@ -136,8 +127,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     left, right = _pairs(x, y, axes)
-    for i, j in zip(left, right, strict=True):
-        check_inner("tensordot", x, y, i, j)
+    y = _checked_lengths("tensordot", x, y, left, right)
     keep_x = [i for i in range(x.type.ndim) if i not in left]
     keep_y = [i for i in range(y.type.ndim) if i not in right]
     sizes_x, sizes_y = lengths_of(x), lengths_of(y)
@@ -147,43 +137,49 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     return reshape(matrix_product(matrix_x, matrix_y), [*rows, *columns])
 
 
-def batched_dot(a: Any, b: Any) -> TensorVariable:
-    """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
+    """:func:`tensordot` of each pair along the first dimension of `x` and `y`.
 
     Parameters
     ----------
-    a, b : tensor_like
-        Of 1 to 3 dimensions; the first is the batch.
+    x, y : tensor_like
+    axes : int, or pair of sequences of int
+        How many of the last axes of `x` are summed with as many axes of `y` after the first; or which axes of each,
+        counted with the first, which cannot be among them.
 
     Returns
     -------
     TensorVariable
-        ``result[i] == dot(a[i], b[i])``.
+        Its dimensions are the first, those of `x` that are left, then those of `y`.
 
     Raises
     ------
     ShapeError
-        For other numbers of dimensions, or lengths that are known and differ.
-
-    Examples
-    --------
-    >>> from theano_tensor import dtensor3
-    >>> batched_dot(dtensor3("a"), dtensor3("b")).ndim
-    3
+        If the axes do not exist, or lengths are known and differ.
     """
-    x, y = as_tensor_variable(a), as_tensor_variable(b)
-    if not (1 <= x.type.ndim <= 3 and 1 <= y.type.ndim <= 3):
+    a, b = as_tensor_variable(x), as_tensor_variable(y)
+    if not a.type.ndim or not b.type.ndim:
+        raise ShapeError(compose("batched_tensordot: scalars have no batch", where=[describe(a), describe(b)]))
+    if isinstance(axes, int):
+        if not 0 <= axes < min(a.type.ndim, b.type.ndim):
+            raise ShapeError(
+                compose(f"batched_tensordot: {axes} axes cannot be summed", where=[describe(a), describe(b)])
+            )
+        axes = [list(range(a.type.ndim - axes, a.type.ndim)), list(range(1, axes + 1))]
+    left, right = _pairs(a, b, axes)
+    if 0 in left or 0 in right:
         raise ShapeError(
-            compose("batched_dot takes 1 to 3 dimensions", where=[describe(x), describe(y)], mend="use T.tensordot")
+            compose(
+                "batched_tensordot: the batch cannot be summed", where=[describe(a), describe(b)], mend="T.tensordot"
+            )
         )
-    check_inner("batched_dot", x, y, 0, 0)
-    if x.type.ndim == 1:
-        return mul(dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)), y)
-    if y.type.ndim == 1:
-        return mul(x, dimshuffle(y, [0] + ["x"] * (x.type.ndim - 1)))
-    check_inner("batched_dot", x, y, x.type.ndim - 1, 1)
-    left = dimshuffle(x, (0, 1, 2, "x") if x.type.ndim == 3 else (0, "x", 1, "x"))
-    right = dimshuffle(y, (0, "x", 1, 2) if y.type.ndim == 3 else (0, "x", 1, "x"))
-    total = sum_over(mul(left, right), axis=2)
-    keep = [0] + ([1] if x.type.ndim == 3 else []) + ([2] if y.type.ndim == 3 else [])
-    return dimshuffle(total, keep)
+    check_inner("batched_tensordot", a, b, 0, 0)
+    b = _checked_lengths("batched_tensordot", a, b, left, right)
+    keep_a = [i for i in range(1, a.type.ndim) if i not in left]
+    keep_b = [i for i in range(1, b.type.ndim) if i not in right]
+    sizes_a, sizes_b = lengths_of(a), lengths_of(b)
+    rows, columns = [sizes_a[i] for i in keep_a], [sizes_b[i] for i in keep_b]
+    summed = _product([sizes_a[i] for i in left])
+    stack_a = reshape(dimshuffle(a, [0, *keep_a, *left]), [sizes_a[0], _product(rows), summed])
+    stack_b = reshape(dimshuffle(b, [0, *right, *keep_b]), [sizes_b[0], summed, _product(columns)])
+    return reshape(stack_product(stack_a, stack_b), [sizes_a[0], *rows, *columns])

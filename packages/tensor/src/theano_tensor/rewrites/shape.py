@@ -25,7 +25,11 @@ Found = list[Variable] | None
 ONLY_RUN = ("fast_run",)
 
 
-@rule(DimShuffle)
+@rule(
+    DimShuffle,
+    key="local_dimshuffle_merge",
+    names=("local_dimshuffle_lift", "local_useless_dimshuffle", "local_dimshuffle_no_inplace_at_canonicalize"),
+)
 def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     """Two dimshuffles are one, and one that changes nothing is none."""
     (x,) = node.inputs
@@ -37,7 +41,7 @@ def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     return [x] if order == list(range(x.type.ndim)) else None
 
 
-@rule(ShapeOf, tags=ONLY_RUN, reach=0)
+@rule(ShapeOf, tags=ONLY_RUN, reach=0, key="local_shape_to_shape_i")
 def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     """``shape(x)`` as a vector of the lengths of its dimensions."""
     (x,) = node.inputs
@@ -46,7 +50,7 @@ def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     return [MakeVector("int64")(*(shape_i(x, i) for i in range(x.type.ndim)))]
 
 
-@rule(ShapeI, tags=(*ONLY_RUN, "local_shape_to_shape_i"))
+@rule(ShapeI, tags=(*ONLY_RUN, "local_shape_to_shape_i"), key="local_track_shape_i")
 def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):
@@ -57,7 +61,7 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
         return [_length(known)]
     table = known_lengths(fgraph)
     shape = _computed_shape(fgraph, table, x)
-    if shape is None:
+    if shape is None or shape[i] is None:  # None stands for a length that only the value knows
         table.note(x, i, node.outputs[0])
         return None
     length = _length(shape[i])

@@ -1,6 +1,20 @@
 """Shapes: reading, claiming and changing them."""
 
 from ._lengths import as_length as as_length, static_int as static_int, static_lengths as static_lengths
+from ._rearrange import (
+    Roll as Roll,
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    atleast_nd as atleast_nd,
+    expand_dims as expand_dims,
+    flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    moveaxis as moveaxis,
+    ravel as ravel,
+    roll as roll,
+)
 from ._rebroadcast import (
     Rebroadcast as Rebroadcast,
     addbroadcast as addbroadcast,
@@ -14,6 +28,7 @@ from ._registered import (
     register_specify_shape_c_code as register_specify_shape_c_code,
 )
 from ._reshape import (
+    Flatten as Flatten,
     Reshape as Reshape,
     flatten as flatten,
     reshape as reshape,
@@ -39,25 +54,37 @@ from ._shape import (
 )
 
 __all__ = [
-    "addbroadcast",
-    "patternbroadcast",
-    "unbroadcast",
+    "Flatten",
     "MakeVector",
     "Rebroadcast",
     "Reshape",
+    "Roll",
     "ShapeI",
     "ShapeOf",
     "SpecifyShape",
+    "addbroadcast",
     "as_length",
     "as_lengths",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "atleast_nd",
+    "expand_dims",
     "flatten",
+    "flip",
+    "fliplr",
+    "flipud",
     "lengths_of",
     "make_vector",
+    "moveaxis",
+    "patternbroadcast",
+    "ravel",
     "register_rebroadcast_c_code",
     "register_shape_c_code",
     "register_shape_i_c_code",
     "register_specify_shape_c_code",
     "reshape",
+    "roll",
     "shape",
     "shape_i",
     "shape_padaxis",
@@ -70,4 +97,5 @@ __all__ = [
     "static_lengths",
     "swapaxes",
     "transpose",
+    "unbroadcast",
 ]

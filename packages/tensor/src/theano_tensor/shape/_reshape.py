@@ -10,15 +10,16 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
+from .._axis import one_axis
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import StaticShape, TensorType
 from .._variable import TensorVariable
-from ..elemwise import dimshuffle
+from ..elemwise import cast, dimshuffle, lt, switch
 from ._lengths import as_length, static_int
-from ._shape import MakeVector, ShapeI, lengths_of, make_vector, shape_i
+from ._shape import MakeVector, is_length, lengths_of, make_vector
 
 
 class Reshape(Op):
@@ -128,36 +129,32 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 @shape_rule.register(Reshape)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     x_shape, _ = input_shapes
-    static = node.outputs[0].type.shape
-    entries = _entries(node.inputs[1], node.op.ndim)
-    vector = node.inputs[1]
-    lengths: list[Any] = []
-    for i, (known, entry) in enumerate(zip(static, entries, strict=True)):
-        if known is not None:
-            lengths.append(known)
-        elif entry == -1:
-            lengths.append(_rest(x_shape, [n for j, n in enumerate(entries) if j != i], vector, i))
-        elif vector.owner is not None and isinstance(vector.owner.op, MakeVector):
-            lengths.append(_or_rest(vector.owner.inputs[i], node.outputs[0], i))
-        else:
-            lengths.append(shape_i(node.outputs[0], i))
-    return [tuple(lengths)]
+    static, vector = node.outputs[0].type.shape, node.inputs[1]
+    entries: list[Any] = list(_entries(vector, node.op.ndim))
+    for i, entry in enumerate(entries):
+        if entry is None:
+            made = vector.owner is not None and isinstance(vector.owner.op, MakeVector)
+            entries[i] = vector.owner.inputs[i] if made else vector[i]
+    return [tuple(_length(x_shape, entries, i) if n is None else n for i, n in enumerate(static))]
 
 
-def _or_rest(length: TensorVariable, output: TensorVariable, i: int) -> Any:
-    # A symbolic length may turn out to be -1, then only the result knows it; lengths taken from shapes cannot.
-    owner = length.owner
-    return length if owner is not None and isinstance(owner.op, ShapeI) else shape_i(output, i)
+def _length(x_shape: Sequence[Any], entries: Sequence[Any], i: int) -> Any:
+    """Return the length of dimension `i` of the result; a symbolic entry may turn out to be -1."""
+    entry = entries[i]
+    if not isinstance(entry, int):
+        if -1 in entries or is_length(entry):
+            return entry
+        return cast(switch(lt(entry, 0), _rest(x_shape, entries, i), entry), "int64")
+    return entry if entry >= 0 else _rest(x_shape, entries, i)
 
 
-def _rest(x_shape: Sequence[Any], others: Sequence[int | None], vector: TensorVariable, i: int) -> Any:
+def _rest(x_shape: Sequence[Any], entries: Sequence[Any], i: int) -> Any:
     total: Any = 1
     for n in x_shape:
         total = total * n
     divisor: Any = 1
-    for j, n in enumerate(others):
-        where = j if j < i else j + 1
-        divisor = divisor * (vector.owner.inputs[where] if n is None and vector.owner is not None else n)
+    for n in (*entries[:i], *entries[i + 1 :]):
+        divisor = divisor * n
     return total // divisor
 
 
@@ -256,6 +253,17 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> TensorVariable:
     return reshape(variable, [*lengths_of(variable)[: ndim - 1], -1])
 
 
+class Flatten:
+    """Joins the last dimensions of the tensor that it is called with, so that `ndim` are left; see :func:`flatten`."""
+
+    def __init__(self, ndim: int = 1) -> None:
+        self.ndim = ndim
+
+    def __call__(self, x: Any) -> TensorVariable:
+        """Return `x` with its last dimensions joined."""
+        return flatten(x, self.ndim)
+
+
 @operation("transpose")
 def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
     """Return `x` with its dimensions in the order `axes`, reversed by default.
@@ -291,10 +299,26 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
 
 
 @operation("squeeze")
-def squeeze(x: Any) -> TensorVariable:
-    """Return `x` without the dimensions that are known to have length 1."""
+def squeeze(x: Any, axis: Any = None) -> TensorVariable:
+    """Return `x` without the dimensions that are known to have length 1.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int or tuple of int, optional
+        Only these dimensions, which must be broadcastable.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or its length is not known to be 1.
+    """
     variable = as_tensor_variable(x)
-    return dimshuffle(variable, [i for i, n in enumerate(variable.type.shape) if n != 1])
+    if axis is None:
+        dropped = {i for i, n in enumerate(variable.type.shape) if n == 1}
+    else:
+        dropped = {one_axis("squeeze", a, variable) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))}
+    return dimshuffle(variable, [i for i in range(variable.type.ndim) if i not in dropped])
 
 
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.scalar import upcast
+from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._convert import as_tensor_variable, constant
 from .._dtypes import canonical_dtype
@@ -16,6 +16,7 @@ from .._errors import ShapeError
 from .._operators import call, operation
 from .._type import CONVERSIONS, StaticShape, TensorType
 from .._variable import TensorVariable
+from ..elemwise import Elemwise
 from ._lengths import as_length, static_int
 from ._registered import (
     SHAPE_CODE,
@@ -206,6 +207,15 @@ def _pushforward_shape(node: Apply, tangents: list[Variable | None]) -> list[Var
     return [None]
 
 
+@pushforward.register(MakeVector)
+def _pushforward_vector(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if all(t is None for t in tangents):
+        return [None]
+    pairs = zip(tangents, node.inputs, strict=True)
+    given = [as_tensor_variable(x).zeros_like(dtype=node.op.dtype) if t is None else t for t, x in pairs]
+    return [node.op(*given)]
+
+
 @pushforward.register(SpecifyShape)
 def _pushforward_specify(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
@@ -281,6 +291,25 @@ def lengths_of(x: Any) -> tuple[TensorVariable, ...]:
     """Return the lengths of all dimensions, as scalars."""
     variable = as_tensor_variable(x)
     return tuple(shape_i(variable, i) for i in range(variable.type.ndim))
+
+
+def is_length(variable: Variable) -> bool:
+    """Tell whether an integer is known not to be negative, as it is made of lengths by products and sums."""
+    stack, steps = [variable], 0
+    while stack and steps < 64:
+        steps += 1
+        value = stack.pop()
+        known, owner = static_int(value), value.owner
+        if known is not None:
+            if known < 0:
+                return False
+        elif owner is None:
+            return False
+        elif isinstance(owner.op, Elemwise) and isinstance(owner.op.scalar_op, (Add, Mul, Cast)):
+            stack.extend(owner.inputs)
+        elif not isinstance(owner.op, ShapeI):
+            return False
+    return not stack
 
 
 @operation("size")

@@ -1,0 +1,157 @@
+"""NumPy's own functions applied to tensor variables: ``np.exp(x)``, ``np.concatenate([x, y])``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose
+
+from ._operations import OPERATIONS, call
+
+#: NumPy's name of a ufunc -> the name in `OPERATIONS` where they differ.
+UFUNC_NAMES: dict[str, str] = {
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "true_div",
+    "floor_divide": "int_div",
+    "remainder": "mod",
+    "power": "pow",
+    "negative": "neg",
+    "absolute": "abs_",
+    "fabs": "abs_",
+    "sign": "sgn",
+    "square": "sqr",
+    "reciprocal": "inv",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "equal": "eq",
+    "not_equal": "neq",
+    "bitwise_and": "and_",
+    "bitwise_or": "or_",
+    "bitwise_xor": "xor",
+    "conjugate": "conj",
+}
+
+
+def _truth(x: Any) -> Any:
+    return call("neq", x, 0)
+
+
+#: Ufuncs that are several operations.
+_COMPOSED: dict[str, Callable[..., Any]] = {
+    "logical_and": lambda x, y: call("and_", _truth(x), _truth(y)),
+    "logical_or": lambda x, y: call("or_", _truth(x), _truth(y)),
+    "logical_xor": lambda x, y: call("xor", _truth(x), _truth(y)),
+    "logical_not": lambda x: call("eq", x, 0),
+    "isfinite": lambda x: call("invert", call("or_", call("isnan", x), call("isinf", x))),
+    "positive": lambda x: call("tensor_copy", x),
+    "divmod": lambda x, y: (call("int_div", x, y), call("mod", x, y)),
+    "float_power": lambda x, y: call("pow", call("cast", x, "float64"), y),
+    "rint": lambda x: call("round", x, "half_to_even"),
+}
+
+#: (Ufunc, method) -> the reduction that it is, which NumPy applies to the first axis by default.
+_REDUCTIONS: dict[tuple[str, str], str] = {
+    ("add", "reduce"): "sum",
+    ("multiply", "reduce"): "prod",
+    ("maximum", "reduce"): "max",
+    ("minimum", "reduce"): "min",
+    ("logical_and", "reduce"): "all",
+    ("logical_or", "reduce"): "any",
+    ("add", "accumulate"): "cumsum",
+    ("multiply", "accumulate"): "cumprod",
+}
+
+#: Functions of NumPy with their meaning and name in `OPERATIONS`, and those with another name there.
+_SAME_NAME = frozenset(
+    {
+        # shapes and order
+        *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concatenate", "diag", "diagonal"),
+        *("expand_dims", "flip", "fliplr", "flipud", "moveaxis", "pad", "ravel", "repeat", "reshape", "roll"),
+        *("shape", "size", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu"),
+        # elements
+        *("angle", "choose", "clip", "compress", "cumprod", "cumsum", "diff", "flatnonzero", "imag"),
+        *("isclose", "nonzero", "real", "take", "where"),
+        # new tensors
+        *("empty_like", "full_like", "ones_like", "zeros_like"),
+        # reductions, sorting and products
+        *("all", "any", "argmax", "argmin", "argsort", "bincount", "dot", "einsum", "inner", "max", "mean"),
+        *("min", "outer", "prod", "ptp", "searchsorted", "sort", "std", "sum", "tensordot", "trace"),
+        *("unique", "var", "vdot"),
+    }
+)
+FUNCTION_NAMES: dict[str, str] = {
+    "amax": "max",
+    "amin": "min",
+    "copy": "tensor_copy",
+    "hstack": "horizontal_stack",
+    "product": "prod",
+    "vstack": "vertical_stack",
+}
+
+
+def _round(x: Any, decimals: int = 0) -> Any:
+    if decimals:
+        raise TypeError(
+            compose(f"numpy.round to {decimals} decimals has no symbolic form", mend="scale: T.round(x * 100) / 100")
+        )
+    return call("round", x, "half_to_even")
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "round": _round,
+    "around": _round,
+    "round_": _round,
+    "ndim": lambda x: x.ndim,
+}
+
+
+def _refusal(what: str) -> str:
+    return compose(
+        f"{what} has no symbolic form", mend="use the function of theano.tensor, or compute the value with `x.eval()`"
+    )
+
+
+class NumpyProtocols:
+    """Makes functions of NumPy build expressions."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Build the expression of a ufunc; TypeError for arguments and ufuncs that have no symbolic form."""
+        name = ufunc.__name__
+        if method != "__call__":
+            return _reduced(name, method, inputs, kwargs)
+        function = _COMPOSED.get(name) or OPERATIONS.get(UFUNC_NAMES.get(name, name))
+        if kwargs or function is None:
+            keywords = f" with {', '.join(kwargs)}" if kwargs else ""
+            raise TypeError(_refusal(f"numpy.{name}{keywords}"))
+        return function(*inputs)
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Build the expression of a function of NumPy; TypeError for those that have no symbolic form."""
+        name = func.__name__
+        found = _FUNCTIONS.get(name)
+        if found is None:
+            known = name if name in _SAME_NAME else FUNCTION_NAMES.get(name)
+            found = OPERATIONS.get(known) if known is not None else None
+        if found is None or func.__module__ != "numpy":
+            raise TypeError(_refusal(f"{func.__module__}.{name}"))
+        wanted = {key: value for key, value in kwargs.items() if value is not None}
+        if "out" in wanted:
+            raise TypeError(_refusal(f"numpy.{name} with out"))
+        return found(*args, **wanted)
+
+
+def _reduced(name: str, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    reduction = _REDUCTIONS.get((name, method))
+    if reduction is None or len(inputs) != 1 or set(kwargs) - {"axis", "keepdims"}:
+        raise TypeError(_refusal(f"numpy.{name}.{method}"))
+    return call(reduction, *inputs, **{"axis": 0, **kwargs})

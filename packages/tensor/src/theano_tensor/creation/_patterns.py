@@ -1,0 +1,108 @@
+"""Triangles of ones, and parts of matrices on one side of a diagonal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose, config, describe
+
+from .._convert import as_tensor_variable
+from .._dtypes import canonical_dtype
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..elemwise import add, cast, dimshuffle, ge, switch
+from ..shape import as_length, shape_i
+from ._ranges import arange
+
+
+def _triangle(n: Any, m: Any, k: Any) -> TensorVariable:
+    """Whether ``column <= row + k``, for n rows and m columns."""
+    rows, columns = arange(as_length(n)), arange(as_length(m))
+    diagonal = add(dimshuffle(rows, (0, "x")), as_length(k, "a diagonal"))
+    result: TensorVariable = ge(diagonal, dimshuffle(columns, ("x", 0)))
+    return result
+
+
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Return a matrix with ones at and below a diagonal, and zeros above.
+
+    Parameters
+    ----------
+    n, m : int or integer scalar
+        Rows and columns; `m` is `n` by default.
+    k : int or integer scalar
+        The diagonal: 0 the main one, positive above, negative below.
+    dtype : str, optional
+        floatX by default.
+
+    Examples
+    --------
+    >>> tri(2, 3).eval()
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
+    return cast(_triangle(n, n if m is None else m, k), canonical_dtype(dtype or "floatX", config.floatX))
+
+
+def _rows_and_columns(name: str, m: Any) -> tuple[TensorVariable, Any, Any]:
+    x = as_tensor_variable(m)
+    if x.type.ndim < 2:
+        raise ShapeError(
+            compose(f"{name} takes two dimensions at least", where=[describe(x)], mend="use T.diag for a vector")
+        )
+    return x, shape_i(x, x.type.ndim - 2), shape_i(x, x.type.ndim - 1)
+
+
+def tril(m: Any, k: Any = 0) -> TensorVariable:
+    """Return the matrix (or stack of matrices) `m` with zeros above diagonal `k`.
+
+    Raises
+    ------
+    ShapeError
+        If there are less than two dimensions.
+    """
+    x, rows, columns = _rows_and_columns("tril", m)
+    result: TensorVariable = switch(_triangle(rows, columns, k), x, np.zeros((), x.type.dtype))
+    return result
+
+
+def triu(m: Any, k: Any = 0) -> TensorVariable:
+    """Return the matrix (or stack of matrices) `m` with zeros below diagonal `k`; ShapeError for a vector."""
+    x, rows, columns = _rows_and_columns("triu", m)
+    below = as_length(k, "a diagonal") - 1
+    result: TensorVariable = switch(_triangle(rows, columns, below), np.zeros((), x.type.dtype), x)
+    return result
+
+
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, TensorVariable]:
+    """Return the row and column numbers of the elements at and below diagonal `k` of an `n` by `m` matrix."""
+    rows, columns = _triangle(n, n if m is None else m, k).nonzero()
+    return rows, columns
+
+
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, TensorVariable]:
+    """Return the row and column numbers of the elements at and above diagonal `k` of an `n` by `m` matrix."""
+    below = as_length(k, "a diagonal") - 1
+    rows, columns = (~_triangle(n, n if m is None else m, below)).nonzero()
+    return rows, columns
+
+
+def tril_indices_from(a: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
+    """Return :func:`tril_indices` for the shape of the matrix `a`; ShapeError if it is none."""
+    rows, columns = _matrix_lengths("tril_indices_from", a)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(a: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
+    """Return :func:`triu_indices` for the shape of the matrix `a`; ShapeError if it is none."""
+    rows, columns = _matrix_lengths("triu_indices_from", a)
+    return triu_indices(rows, k, columns)
+
+
+def _matrix_lengths(name: str, a: Any) -> tuple[TensorVariable, TensorVariable]:
+    x, rows, columns = _rows_and_columns(name, a)
+    if x.type.ndim != 2:
+        raise ShapeError(compose(f"{name} takes a matrix", where=[describe(x)]))
+    return rows, columns

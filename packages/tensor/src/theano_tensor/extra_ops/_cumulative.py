@@ -1,0 +1,189 @@
+"""Sums and products of the elements up to each one, and differences of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._dtypes import DISCRETE_DTYPES
+from .._errors import ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import and_, eq, mul, neq, sub, switch
+from ..reduce import sum_dtype
+from ..shape import flatten, flip
+
+
+class Cumulative(Op):
+    """What has been folded up to each element along an axis: cumulative sum or product.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    mode : {"add", "mul"}
+    """
+
+    __props__ = ("axis", "mode")
+
+    def __init__(self, axis: int = 0, mode: str = "add") -> None:
+        if mode not in ("add", "mul"):
+            raise ValueError(compose(f"{mode!r} is no way to accumulate", mend='use "add" or "mul"'))
+        self.axis, self.mode = int(axis), mode
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has no such axis."""
+        variable = as_tensor_variable(x)
+        if not 0 <= self.axis < variable.type.ndim:
+            raise ShapeError(compose(f"{self}: there is no axis {self.axis}", where=[describe(variable)]))
+        dtype = sum_dtype(variable.type.dtype)
+        return Apply(self, [variable], [TensorType(dtype, variable.type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Accumulate with NumPy."""
+        fold = np.cumsum if self.mode == "add" else np.cumprod
+        output_storage[0][0] = fold(inputs[0], axis=self.axis, dtype=node.outputs[0].type.dtype)
+
+    def __str__(self) -> str:
+        return f"Cum{'sum' if self.mode == 'add' else 'prod'}{{{self.axis}}}"
+
+
+def _from_end(x: TensorVariable, axis: int) -> TensorVariable:
+    """Sum of each element and all that follow."""
+    result: TensorVariable = Cumulative(axis, "add")(flip(x, axis))
+    return flip(result, axis)
+
+
+@pullback.register(Cumulative)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, g, axis = cast(TensorVariable, node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
+    if node.op.mode == "add":
+        return [_from_end(g, axis)]
+    if x.type.dtype in DISCRETE_DTYPES:
+        return [x.zeros_like(dtype=g.type.dtype)]
+    # Up to the first zero, products divided by the element are right; at it, products without it; after it, zero.
+    zero = eq(x, 0)
+    count: TensorVariable = Cumulative(axis, "add")(zero)
+    first = and_(zero, eq(count, 1))
+    without: TensorVariable = Cumulative(axis, "mul")(switch(first, np.ones((), x.type.dtype), x))
+    before = _from_end(mul(g, node.outputs[0]), axis) / switch(zero, np.ones((), x.type.dtype), x)
+    at = switch(first, _from_end(mul(g, without), axis), np.zeros((), x.type.dtype))
+    return [cast(TensorVariable, switch(eq(count, 0), before, at)).astype(x.type.dtype)]
+
+
+@pushforward.register(Cumulative)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    x, axis = cast(TensorVariable, node.inputs[0]), node.op.axis
+    if tangents[0] is None:
+        return [None]
+    t = as_tensor_variable(tangents[0])
+    if node.op.mode == "add":
+        result: TensorVariable = node.op(t)
+        return [result]
+    # The product without one element x_j, for all j at once: as in the pullback, with the first zero left out.
+    one, nothing = np.ones((), x.type.dtype), np.zeros((), x.type.dtype)
+    zero = eq(x, 0)
+    count: TensorVariable = Cumulative(axis, "add")(zero)
+    first = and_(zero, eq(count, 1))
+    add, product = Cumulative(axis, "add"), Cumulative(axis, "mul")
+    before = mul(node.outputs[0], add(switch(zero, nothing, t / switch(zero, one, x))))
+    after = mul(product(switch(first, one, x)), add(switch(first, t, nothing)))
+    return [switch(eq(count, 0), before, switch(eq(count, 1), after, nothing))]
+
+
+@shape_rule.register(Cumulative)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+def _accumulated(name: str, x: Any, axis: Any, mode: str) -> TensorVariable:
+    variable = as_tensor_variable(x)
+    if axis is None or (variable.type.ndim == 0 and axis in (0, -1)):
+        variable, axis = flatten(variable), 0
+    result: TensorVariable = Cumulative(one_axis(name, axis, variable), mode)(variable)
+    return result
+
+
+@operation("cumsum")
+def cumsum(x: Any, axis: int | None = None) -> TensorVariable:
+    """Cumulative sum along an axis.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int, optional
+        By default `x` is flattened.
+
+    Returns
+    -------
+    TensorVariable
+        In the shape of `x` (a vector without `axis`). Small integers and bool are summed as int64 or uint64.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> cumsum(constant([1, 2, 3])).eval()
+    array([1, 3, 6])
+    """
+    return _accumulated("cumsum", x, axis, "add")
+
+
+@operation("cumprod")
+def cumprod(x: Any, axis: int | None = None) -> TensorVariable:
+    """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too."""
+    return _accumulated("cumprod", x, axis, "mul")
+
+
+@operation("diff")
+def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
+    """Differences of neighbours along an axis, taken `n` times.
+
+    Parameters
+    ----------
+    x : tensor_like
+    n : int
+        With 0, `x` itself is returned.
+    axis : int
+
+    Returns
+    -------
+    TensorVariable
+        The axis is shorter by `n` (of length 0 at least). For bool, whether neighbours differ.
+
+    Raises
+    ------
+    ValueError
+        If `n` is negative.
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> diff(constant([1, 4, 9, 16]), 2).eval()
+    array([2, 2], dtype=int8)
+    """
+    variable = as_tensor_variable(x)
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(compose(f"diff: differences cannot be taken {n!r} times", mend="use a number from 0 up"))
+    where = one_axis("diff", axis, variable)
+    before: list[slice] = [slice(None)] * where
+    for _ in range(int(n)):
+        upper = variable[(*before, slice(1, None))]
+        lower = variable[(*before, slice(None, -1))]
+        variable = neq(upper, lower) if variable.type.dtype == "bool" else sub(upper, lower)
+    return variable

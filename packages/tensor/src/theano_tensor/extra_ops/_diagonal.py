@@ -1,0 +1,374 @@
+"""Diagonals: read, written, and made to matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable, constant
+from .._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..creation import arange, zeros
+from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
+from ..indexing import set_subtensor
+from ..reduce import sum as sum_over
+from ..shape import as_length, lengths_of, moveaxis, shape_i
+
+
+class ExtractDiag(Op):
+    """The elements on a diagonal of two dimensions, which become the last dimension of the result.
+
+    Parameters
+    ----------
+    offset : int
+        0 is the main diagonal, positive above, negative below.
+    axis1, axis2 : int
+        From 0 up, different.
+    """
+
+    __props__ = ("offset", "axis1", "axis2")
+
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
+        self.offset, self.axis1, self.axis2 = int(offset), int(axis1), int(axis2)
+        if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
+            raise ValueError(compose(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has both axes."""
+        variable = as_tensor_variable(x)
+        if max(self.axis1, self.axis2) >= variable.type.ndim:
+            raise ShapeError(
+                compose(
+                    f"diagonal: there are no axes {self.axis1} and {self.axis2}",
+                    where=[describe(variable)],
+                    mend="a diagonal needs two dimensions",
+                )
+            )
+        rows, columns = variable.type.shape[self.axis1], variable.type.shape[self.axis2]
+        rest = [n for i, n in enumerate(variable.type.shape) if i not in (self.axis1, self.axis2)]
+        length = None
+        if rows is not None and columns is not None:
+            length = max(0, min(rows + min(self.offset, 0), columns - max(self.offset, 0)))
+        return Apply(self, [variable], [TensorType(variable.type.dtype, (*rest, length)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy the diagonal."""
+        output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
+
+
+def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
+    """Return the index of `n` elements of a diagonal of the last two dimensions."""
+    numbers = arange(n)
+    return (..., numbers + max(-offset, 0), numbers + max(offset, 0))
+
+
+@pullback.register(ExtractDiag)
+def _pullback_extract(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op, x, g = node.op, as_tensor_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
+    inner = moveaxis(x, (op.axis1, op.axis2), (-2, -1))
+    index = _on_diagonal(shape_i(g, g.type.ndim - 1), op.offset)
+    placed = set_subtensor(zeros(lengths_of(inner), g.type.dtype)[index], g)
+    return [moveaxis(placed, (-2, -1), (op.axis1, op.axis2))]
+
+
+@pushforward.register(ExtractDiag)
+def _pushforward_extract(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@shape_rule.register(ExtractDiag)
+def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op, (shape,) = node.op, input_shapes
+    rest = [n for i, n in enumerate(shape) if i not in (op.axis1, op.axis2)]
+    length = maximum(minimum(shape[op.axis1] + min(op.offset, 0), shape[op.axis2] - max(op.offset, 0)), 0)
+    return [(*rest, cast(length, "int64"))]
+
+
+@operation("diagonal")
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+    """Return a diagonal of two dimensions, as the last dimension of the result.
+
+    Parameters
+    ----------
+    a : tensor_like
+        With two dimensions at least.
+    offset : int
+        0 is the main diagonal, positive above, negative below.
+    axis1, axis2 : int
+        The two dimensions.
+
+    Raises
+    ------
+    ShapeError
+        If there are no such axes, or they are the same.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> diagonal(dmatrix("x")).type
+    TensorType(float64, vector)
+    """
+    x = as_tensor_variable(a)
+    if x.type.ndim < 2:
+        raise ShapeError(
+            compose("diagonal: two dimensions are needed", where=[describe(x)], mend="T.diag makes one of a vector")
+        )
+    first, second = one_axis("diagonal", axis1, x), one_axis("diagonal", axis2, x)
+    if first == second:
+        raise ShapeError(compose("diagonal: axis1 and axis2 are the same", where=[describe(x)]))
+    result: TensorVariable = ExtractDiag(offset, first, second)(x)
+    return result
+
+
+extract_diag = diagonal
+
+
+class AllocDiag(Op):
+    """Matrices of zeros with the elements of the last dimension on a diagonal.
+
+    Parameters
+    ----------
+    offset : int
+        0 is the main diagonal, positive above, negative below.
+    """
+
+    __props__ = ("offset",)
+
+    def __init__(self, offset: int = 0) -> None:
+        self.offset = int(offset)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a vector, or to a tensor of vectors in the last dimension."""
+        variable = as_tensor_variable(x)
+        if not variable.type.ndim:
+            raise ShapeError(compose("AllocDiag takes a vector", where=[describe(variable)]))
+        n = variable.type.shape[-1]
+        side = None if n is None else n + abs(self.offset)
+        shape = (*variable.type.shape[:-1], side, side)
+        return Apply(self, [variable], [TensorType(variable.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Allocate and write."""
+        (x,) = inputs
+        side, numbers = x.shape[-1] + abs(self.offset), np.arange(x.shape[-1])
+        matrix = np.zeros((*x.shape[:-1], side, side), dtype=x.dtype)
+        matrix[..., numbers + max(-self.offset, 0), numbers + max(self.offset, 0)] = x
+        output_storage[0][0] = matrix
+
+
+@pullback.register(AllocDiag)
+def _pullback_alloc(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [diagonal(cotangents[0], node.op.offset, -2, -1)]
+
+
+@pushforward.register(AllocDiag)
+def _pushforward_alloc(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@shape_rule.register(AllocDiag)
+def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    (shape,) = input_shapes
+    side = shape[-1] + abs(node.op.offset)
+    return [(*shape[:-1], side, side)]
+
+
+def diag(v: Any, k: int = 0) -> TensorVariable:
+    """Return the matrix with the vector `v` on diagonal `k`, or diagonal `k` of the matrix `v`.
+
+    Raises
+    ------
+    ShapeError
+        If `v` is neither vector nor matrix.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> diag(dvector("v")).ndim
+    2
+    """
+    x = as_tensor_variable(v)
+    if x.type.ndim == 1:
+        result: TensorVariable = AllocDiag(k)(x)
+        return result
+    if x.type.ndim == 2:
+        return diagonal(x, k)
+    raise ShapeError(compose("diag takes a vector or a matrix", where=[describe(x)], mend="use T.diagonal"))
+
+
+@operation("trace")
+def trace(x: Any) -> TensorVariable:
+    """Return the sum of the main diagonal of a matrix; ShapeError if it is none."""
+    matrix = as_tensor_variable(x)
+    if matrix.type.ndim != 2:
+        raise ShapeError(compose("trace takes a matrix", where=[describe(matrix)]))
+    return sum_over(diagonal(matrix))
+
+
+class FillDiagonal(Op):
+    """A copy of a tensor with one value on its main diagonal, where all numbers of an element are equal."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any, val: Any) -> Apply:
+        """Apply to a tensor of two dimensions at least and a scalar."""
+        x, value = _with_value("fill_diagonal", a, val)
+        if x.type.ndim < 2:
+            raise TypeError(compose("fill_diagonal needs two dimensions at least", where=[describe(x)]))
+        if x.type.ndim > 2 and len({n for n in x.type.shape if n is not None}) > 1:
+            raise ShapeError(compose("fill_diagonal: all lengths must be equal", where=[describe(x)]))
+        return Apply(self, [x, value], [x.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy and write; ValueError if there are more than two dimensions and lengths differ."""
+        x, value = inputs
+        if x.ndim > 2 and len(set(x.shape)) > 1:
+            raise ValueError(
+                compose(
+                    f"fill_diagonal: lengths must be equal, the shape is {x.shape}",
+                    where=[describe(node.inputs[0])],
+                )
+            )
+        result = np.array(x)
+        numbers = np.arange(min(x.shape))
+        result[(numbers,) * x.ndim] = value
+        output_storage[0][0] = result
+
+
+class FillDiagonalOffset(Op):
+    """A copy of a matrix with one value on a diagonal; inputs are matrix, value and the number of the diagonal."""
+
+    __props__ = ()
+
+    def make_node(self, a: Any, val: Any, offset: Any) -> Apply:
+        """Apply to a matrix and two scalars."""
+        x, value = _with_value("fill_diagonal_offset", a, val)
+        if x.type.ndim != 2:
+            raise TypeError(compose("fill_diagonal_offset takes a matrix", where=[describe(x)]))
+        return Apply(self, [x, value, as_length(offset, "an offset")], [x.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Copy and write; a diagonal outside of the matrix has no elements."""
+        x, value, offset = inputs[0], inputs[1], int(inputs[2])
+        result = np.array(x)
+        numbers = np.arange(max(0, min(x.shape[0] + min(offset, 0), x.shape[1] - max(offset, 0))))
+        result[numbers + max(-offset, 0), numbers + max(offset, 0)] = value
+        output_storage[0][0] = result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the number of the diagonal."""
+        return [[True], [True], [False]]
+
+
+def _with_value(name: str, a: Any, val: Any) -> tuple[TensorVariable, TensorVariable]:
+    x, value = as_tensor_variable(a), as_tensor_variable(val)
+    if value.type.ndim:
+        raise TypeError(compose(f"{name}: the value is a scalar", where=[describe(value)]))
+    if isinstance(val, float) and x.type.dtype in FLOAT_DTYPES:
+        value = constant(val, dtype=x.type.dtype)
+    if np.result_type(x.type.dtype, value.type.dtype) != np.dtype(x.type.dtype):
+        raise DTypeError(
+            compose(
+                f"{name}: a value of {value.type.dtype} does not fit into a tensor of {x.type.dtype}",
+                where=[describe(x), describe(value)],
+                mend=f"convert it: T.cast(value, '{x.type.dtype}')",
+            )
+        )
+    return x, cast(value, x.type.dtype)
+
+
+def _value_gradient(value: Variable, g: TensorVariable, on: TensorVariable) -> TensorVariable:
+    total = sum_over(switch(on, g, np.zeros((), g.type.dtype)))
+    return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
+
+
+def _mask(x: TensorVariable, offset: Any) -> TensorVariable:
+    """Where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
+    orders: list[list[int | str]] = [[0 if j == i else "x" for j in range(x.type.ndim)] for i in range(x.type.ndim)]
+    numbers = [dimshuffle(arange(n), order) for n, order in zip(lengths_of(x), orders, strict=True)]
+    result: TensorVariable = eq(sub(numbers[1], numbers[0]), offset)
+    for further in numbers[2:]:
+        result = result & eq(further, numbers[0])
+    return result
+
+
+@pullback.register(FillDiagonal)
+def _pullback_fill(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g = as_tensor_variable(cotangents[0])
+    on = _mask(as_tensor_variable(node.inputs[0]), 0)
+    return [node.op(g, np.zeros((), g.type.dtype)), _value_gradient(node.inputs[1], g, on)]
+
+
+@pullback.register(FillDiagonalOffset)
+def _pullback_fill_offset(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g, offset = as_tensor_variable(cotangents[0]), node.inputs[2]
+    on = _mask(as_tensor_variable(node.inputs[0]), offset)
+    return [node.op(g, np.zeros((), g.type.dtype), offset), _value_gradient(node.inputs[1], g, on), None]
+
+
+@pushforward.register(FillDiagonal, FillDiagonalOffset)
+def _pushforward_fill(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    (x, value, *rest), (dx, dv, *_) = node.inputs, tangents
+    if dx is None and dv is None:
+        return [None]
+    dx = as_tensor_variable(x).zeros_like() if dx is None else dx
+    dv = as_tensor_variable(value).zeros_like() if dv is None else dv
+    return [node.op(dx, dv, *rest)]
+
+
+@shape_rule.register(FillDiagonal, FillDiagonalOffset)
+def _shape_fill(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+def fill_diagonal(a: Any, val: Any) -> TensorVariable:
+    """Return a copy of `a` with `val` on its main diagonal.
+
+    Parameters
+    ----------
+    a : tensor_like
+        A matrix of any shape, or a tensor of more dimensions that all have one length.
+    val : scalar
+        Of a dtype that the dtype of `a` holds.
+
+    Raises
+    ------
+    TypeError
+        If `a` has less than two dimensions, or `val` is no scalar that fits into `a`.
+    ValueError
+        If there are more than two dimensions and their lengths differ.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> fill_diagonal(constant([[1, 2], [3, 4]]), 9).eval()
+    array([[9, 2],
+           [3, 9]], dtype=int8)
+    """
+    result: TensorVariable = FillDiagonal()(a, val)
+    return result
+
+
+def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
+    """Return a copy of the matrix `a` with `val` on diagonal `offset`: 0 the main one, positive above, negative below.
+
+    See :func:`fill_diagonal`.
+    """
+    result: TensorVariable = FillDiagonalOffset()(a, val, offset)
+    return result

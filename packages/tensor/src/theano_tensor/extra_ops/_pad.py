@@ -1,0 +1,106 @@
+"""Tensors made longer at both ends of each axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..creation import arange, full
+from ..elemwise import cast, clip, minimum, mod
+from ..indexing import set_subtensor, take
+from ..shape import as_length, shape_i
+
+_MODES = ("constant", "edge", "wrap", "reflect", "symmetric")
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> TensorVariable:
+    """Make a tensor longer at both ends of each axis.
+
+    Parameters
+    ----------
+    x : tensor_like
+    pad_width : int, pair of int, or sequence of pairs
+        How many elements are added before and after, along all axes or along each; entries may be integer scalars.
+    mode : {"constant", "edge", "wrap", "reflect", "symmetric"}
+        What the new elements are: one value; the nearest element; the elements of the other end; the elements
+        mirrored at the last one, without or with repeating it.
+    constant_values : scalar
+        For mode "constant"; converted to the dtype of `x`.
+
+    Returns
+    -------
+    TensorVariable
+        Of the dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        If the mode is unknown.
+    ShapeError
+        If `pad_width` does not fit the number of dimensions.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> pad(constant([1, 2, 3]), 2, "reflect").eval()
+    array([3, 2, 1, 2, 3, 2, 1], dtype=int8)
+    """
+    variable = as_tensor_variable(x)
+    if mode not in _MODES:
+        raise ValueError(compose(f"pad: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}"))
+    widths = _widths(variable, pad_width)
+    if mode == "constant":
+        lengths = [before + shape_i(variable, i) + after for i, (before, after) in enumerate(widths)]
+        inner = tuple(slice(before, before + shape_i(variable, i)) for i, (before, _) in enumerate(widths))
+        value = cast(as_tensor_variable(constant_values), variable.type.dtype)
+        return set_subtensor(full(lengths, value)[inner], variable) if inner else variable
+    for axis, (before, after) in enumerate(widths):
+        n = shape_i(variable, axis)
+        variable = take(variable, _sources(arange(-before, n + after), n, mode), axis=axis)
+    return variable
+
+
+def _widths(x: TensorVariable, given: Any) -> list[tuple[Any, Any]]:
+    entries = given if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    pairs = [list(e) if isinstance(e, (list, tuple, np.ndarray)) else [e] for e in entries]
+    if pairs and all(len(p) == 1 for p in pairs) and not isinstance(entries[0], (list, tuple, np.ndarray)):
+        pairs = [[p[0] for p in pairs]]
+    if len(pairs) == 1:
+        pairs *= x.type.ndim
+    if len(pairs) != x.type.ndim or any(len(p) not in (1, 2) for p in pairs):
+        raise ShapeError(
+            compose(
+                f"pad: {given!r} says nothing about {x.type.ndim} dimensions",
+                where=[describe(x)],
+                mend="pass a number, a pair, or a pair for each dimension",
+            )
+        )
+    return [(_width(p[0]), _width(p[-1])) for p in pairs]
+
+
+def _width(value: Any) -> Any:
+    if isinstance(value, (int, np.integer)) and value < 0:
+        raise ShapeError(compose(f"pad: {value} elements cannot be added", mend="use numbers from 0 up"))
+    return as_length(value, "a width")
+
+
+def _sources(place: TensorVariable, n: Any, mode: str) -> TensorVariable:
+    """Return which element stands at each place, counted from the first element of the tensor."""
+    if mode == "edge":
+        return clip(place, 0, n - 1)
+    if mode == "wrap":
+        return mod(place, n)
+    # A mirrored tensor repeats itself with a period of twice its length, less both ends if these are not repeated.
+    if mode == "symmetric":
+        period = 2 * n
+        along = mod(place, period)
+        return minimum(along, period - 1 - along)
+    period = as_length(2 * n - 2)
+    along = mod(place, period.clip(1, np.iinfo("int64").max))
+    return minimum(along, period - along)

@@ -1,0 +1,169 @@
+"""Elements repeated one by one, and whole tensors repeated side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, compose, describe, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._discrete import DiscreteOp
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..creation import alloc
+from ..elemwise import cast, dimshuffle
+from ..indexing import take
+from ..reduce import sum as sum_over
+from ..shape import as_length, as_lengths, flatten, lengths_of, reshape, shape_i, specify_shape
+
+
+class RepeatedNumbers(DiscreteOp):
+    """The numbers 0, 1, 2 ..., each as often as the vector of repetitions says."""
+
+    __props__ = ()
+
+    def make_node(self, repeats: Any) -> Apply:
+        """Apply to a vector of integers."""
+        vector = as_tensor_variable(repeats)
+        if vector.type.ndim != 1:
+            raise ShapeError(compose("repeat: repetitions are a number or a vector", where=[describe(vector)]))
+        if vector.type.dtype not in INTEGER_DTYPES:
+            raise DTypeError(compose("repeat: repetitions are integers", where=[describe(vector)]))
+        return Apply(self, [vector], [TensorType("int64", (None,)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Repeat with NumPy; ValueError for negative numbers."""
+        (repeats,) = inputs
+        if repeats.size and repeats.min() < 0:
+            raise ValueError(
+                compose(
+                    f"repeat: {int(repeats.min())} repetitions are not possible",
+                    where=[describe(node.inputs[0])],
+                    mend="use numbers from 0 up",
+                )
+            )
+        output_storage[0][0] = np.repeat(np.arange(len(repeats)), repeats.astype("int64"))
+
+
+@shape_rule.register(RepeatedNumbers)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(cast(sum_over(node.inputs[0]), "int64"),)]
+
+
+@operation("repeat")
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
+    """Repeat elements along an axis.
+
+    Parameters
+    ----------
+    x : tensor_like
+    repeats : int, integer scalar, or vector of integers
+        How often each element (or slice) is repeated: one number for all, or one for each.
+    axis : int, optional
+        By default `x` is flattened.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or `repeats` has more than one dimension or not as many numbers as the axis is long.
+    ValueError, AssertionError
+        When it runs, for negative numbers; for another number of them than elements.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> repeat(constant([1, 2]), 2).eval()
+    array([1, 1, 2, 2], dtype=int8)
+    """
+    variable, times = as_tensor_variable(x), as_tensor_variable(repeats)
+    if times.type.dtype not in INTEGER_DTYPES:
+        raise DTypeError(compose("repeat: repetitions are integers", where=[describe(times)]))
+    if axis is None:
+        variable, axis = flatten(variable), 0
+    where = one_axis("repeat", axis, variable)
+    if times.type.ndim > 1:
+        raise ShapeError(compose("repeat: repetitions are a number or a vector", where=[describe(times)]))
+    if times.type.broadcastable in ((), (True,)):
+        return _repeat_all(variable, as_length(times, "a repetition"), where)
+    n, m = times.type.shape[0], variable.type.shape[where]
+    if n is not None and m is not None and n != m:
+        raise ShapeError(
+            compose(
+                f"repeat: {n} numbers of repetitions for {m} elements",
+                where=[describe(variable), describe(times)],
+                mend="pass one number, or one for each element of the axis",
+            )
+        )
+    one_each = specify_shape(times, (shape_i(variable, where),))
+    return take(variable, RepeatedNumbers()(one_each), axis=where)
+
+
+def _repeat_all(x: TensorVariable, times: TensorVariable, axis: int) -> TensorVariable:
+    """Repeat each element equally often: a new dimension, filled, and joined with the axis."""
+    lengths: list[Any] = list(lengths_of(x))
+    inserted = dimshuffle(x, [*range(axis + 1), "x", *range(axis + 1, x.type.ndim)])
+    filled = alloc(inserted, *lengths[: axis + 1], times, *lengths[axis + 1 :])
+    return reshape(filled, [*lengths[:axis], lengths[axis] * times, *lengths[axis + 1 :]])
+
+
+def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
+    """Repeat a tensor side by side.
+
+    Parameters
+    ----------
+    x : tensor_like
+    reps : int, sequence of (int or integer scalar), or symbolic vector
+        How often along each dimension. Missing numbers (on the left) are 1; for surplus ones `x` gets dimensions on
+        the left.
+    ndim : int, optional
+        Number of dimensions of the result, at least those of `x` and the length of `reps`; needed where `reps` is a
+        vector of unknown length, which then has this length.
+
+    Raises
+    ------
+    ShapeError
+        If the number of dimensions cannot be had.
+    ValueError
+        When it runs, for negative numbers.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> tile(constant([1, 2]), 2).eval()
+    array([1, 2, 1, 2], dtype=int8)
+    """
+    variable = as_tensor_variable(x)
+    times = as_lengths(reps, ndim if _length_unknown(reps) else None)
+    rank = max(variable.type.ndim, len(times)) if ndim is None else ndim
+    if rank < max(variable.type.ndim, len(times)):
+        raise ShapeError(
+            compose(
+                f"tile: {rank} dimensions are less than those of the tensor ({variable.type.ndim}) or the number of "
+                f"repetitions ({len(times)})",
+                where=[describe(variable)],
+                mend="leave ndim out, or make it larger",
+            )
+        )
+    times = [as_length(1)] * (rank - len(times)) + times
+    padded = dimshuffle(variable, ["x"] * (rank - variable.type.ndim) + list(range(variable.type.ndim)))
+    lengths = lengths_of(padded)
+    order: list[int | str] = [entry for i in range(rank) for entry in ("x", i)]
+    pairs = [n for pair in zip(times, lengths, strict=True) for n in pair]
+    return reshape(alloc(dimshuffle(padded, order), *pairs), [t * n for t, n in zip(times, lengths, strict=True)])
+
+
+def _length_unknown(reps: Any) -> bool:
+    return isinstance(reps, TensorVariable) and reps.type.ndim == 1 and reps.type.shape[0] is None

@@ -1,0 +1,227 @@
+"""Places in sorted vectors, and the distinct elements of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._discrete import DiscreteOp
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..creation import zeros
+from ..indexing import set_subtensor, take
+from ..shape import flatten, lengths_of, reshape, size
+
+
+class SearchsortedOp(DiscreteOp):
+    """Where values would have to be inserted into a sorted vector; see :func:`searchsorted`.
+
+    Parameters
+    ----------
+    side : {"left", "right"}
+        Before or after equal elements.
+    """
+
+    __props__ = ("side",)
+
+    def __init__(self, side: str = "left") -> None:
+        if side not in ("left", "right"):
+            raise ValueError(compose(f"searchsorted: {side!r} is no side", mend='use "left" or "right"'))
+        self.side = side
+
+    def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
+        """Apply to a vector, values, and perhaps the numbers that sort the vector."""
+        inputs = [as_tensor_variable(x), as_tensor_variable(v)]
+        if sorter is not None:
+            order = as_tensor_variable(sorter)
+            if order.type.ndim != 1:
+                raise ShapeError(compose("searchsorted: the sorter is a vector", where=[describe(order)]))
+            if order.type.dtype not in INTEGER_DTYPES:
+                raise DTypeError(
+                    compose("searchsorted: the sorter holds integers", where=[describe(order)], mend="use T.argsort")
+                )
+            inputs.append(order)
+        if inputs[0].type.ndim != 1:
+            raise ShapeError(compose("searchsorted looks in a vector", where=[describe(inputs[0])], mend="flatten it"))
+        return Apply(self, inputs, [TensorType("int64", inputs[1].type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Search with NumPy."""
+        x, v, *sorter = inputs
+        order = sorter[0].astype("int64") if sorter else None
+        output_storage[0][0] = np.asarray(np.searchsorted(x, v, side=self.side, sorter=order), dtype="int64")  # type: ignore[call-overload]  # a str, checked above
+
+
+@shape_rule.register(SearchsortedOp)
+def _shape_search(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[1]]
+
+
+@operation("searchsorted")
+def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> TensorVariable:
+    """Find where elements would have to be inserted to keep a vector sorted.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A vector in ascending order, or in any order with a `sorter`.
+    v : tensor_like
+        The elements.
+    side : {"left", "right"}
+        Whether the place before or after equal elements is wanted.
+    sorter : tensor_like of int, optional
+        The numbers that sort `x`, as :func:`argsort` gives them.
+
+    Returns
+    -------
+    TensorVariable
+        Of int64 and the shape of `v`; from 0 to the length of `x`.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `x` or `sorter` is no vector, or `sorter` holds no integers.
+    ValueError
+        If `side` is something else.
+
+    Examples
+    --------
+    >>> searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
+    array([0, 5, 1, 2])
+    """
+    result: TensorVariable = SearchsortedOp(side)(x, v, *([] if sorter is None else [sorter]))
+    return result
+
+
+class Unique(Op):
+    """The distinct elements of a tensor in ascending order (or distinct slices along an axis).
+
+    Parameters
+    ----------
+    return_index : bool
+        Whether there is a result with the number of the first of each.
+    return_inverse : bool
+        Whether there is a result that says for each element which of the distinct ones it is. It is a vector.
+    return_counts : bool
+        Whether there is a result that says how often each occurs.
+    axis : int, optional
+        By default the tensor is flattened.
+    """
+
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
+
+    def __init__(
+        self,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        axis: int | None = None,
+    ) -> None:
+        self.return_index, self.return_inverse = bool(return_index), bool(return_inverse)
+        self.return_counts, self.axis = bool(return_counts), axis
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has no such axis."""
+        variable = as_tensor_variable(x)
+        axis = None if self.axis is None else one_axis("unique", self.axis, variable)
+        shape = [None] if axis is None else [None if i == axis else n for i, n in enumerate(variable.type.shape)]
+        outputs = [TensorType(variable.type.dtype, shape).make_variable()]
+        wanted = (self.return_index, self.return_inverse, self.return_counts)
+        lengths = (None, None if axis is None else variable.type.shape[axis], None)
+        outputs += [TensorType("int64", (n,)).make_variable() for flag, n in zip(wanted, lengths, strict=True) if flag]
+        return Apply(self, [variable], outputs)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Find the distinct elements with NumPy."""
+        found = np.unique(inputs[0], self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
+        results = list(found) if isinstance(found, tuple) else [found]
+        output_storage[0][0] = results[0]
+        # NumPy gives the inverse in different shapes, depending on its version.
+        for storage, numbers in zip(output_storage[1:], results[1:], strict=True):
+            storage[0] = np.asarray(numbers, dtype="int64").reshape(-1)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Only the elements themselves depend differentiably on the tensor."""
+        return [[True] + [False] * (len(node.outputs) - 1)]
+
+
+@pullback.register(Unique)
+def _pullback_unique(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Each distinct element is the first of its kind."""
+    x, g, axis = as_tensor_variable(node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
+    first = Unique(return_index=True, axis=axis)(x)[1]
+    if axis is None:
+        flat = set_subtensor(zeros(size(x), g.type.dtype)[first], g)
+        return [reshape(flat, lengths_of(x))]
+    index = (*[slice(None)] * one_axis("unique", axis, x), first)
+    return [set_subtensor(zeros(lengths_of(x), g.type.dtype)[index], g)]
+
+
+@pushforward.register(Unique)
+def _pushforward_unique(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    rest: list[Variable | None] = [None] * (len(node.outputs) - 1)
+    if tangents[0] is None:
+        return [None, *rest]
+    first = Unique(return_index=True, axis=node.op.axis)(node.inputs[0])[1]
+    t = as_tensor_variable(tangents[0])
+    return [take(flatten(t), first) if node.op.axis is None else take(t, first, axis=node.op.axis), *rest]
+
+
+@shape_rule.register(Unique)
+def _shape_unique(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    (shape,), axis = input_shapes, node.op.axis
+    # How many elements are distinct is not known without looking at them.
+    if axis is None:
+        total: Any = 1
+        for n in shape:
+            total = total * n
+        shapes: list[Any] = [(None,)]
+    else:
+        axis %= len(shape)
+        total = shape[axis]
+        shapes = [tuple(None if i == axis else n for i, n in enumerate(shape))]
+    wanted = (node.op.return_index, node.op.return_inverse, node.op.return_counts)
+    return shapes + [(n,) for flag, n in zip(wanted, (None, total, None), strict=True) if flag]
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
+    """Return the distinct elements of a tensor, in ascending order.
+
+    Parameters
+    ----------
+    ar : tensor_like
+    return_index, return_inverse, return_counts : bool
+        Which further results are wanted, see :class:`Unique`.
+    axis : int, optional
+        Along which slices are compared; by default all elements.
+
+    Returns
+    -------
+    TensorVariable, or list of them if further results are wanted
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> unique(constant([3, 1, 3])).eval()
+    array([1, 3], dtype=int8)
+    """
+    return Unique(return_index, return_inverse, return_counts, axis)(ar)

@@ -1,0 +1,126 @@
+"""Matrix products of each pair in two stacks of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+from ._dot import check_inner
+
+
+class BatchedDot(Op):
+    """Product of each pair of matrices: of shapes (b, m, k) and (b, k, n), the result has shape (b, m, n)."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        """Apply to two stacks; ShapeError if they have other dimensions, or lengths are known and differ."""
+        a, b = as_tensor_variable(x), as_tensor_variable(y)
+        if a.type.ndim != 3 or b.type.ndim != 3:
+            raise ShapeError(
+                compose(
+                    "BatchedDot takes two stacks of matrices (3 dimensions)",
+                    where=[describe(a), describe(b)],
+                    mend="use T.batched_dot, T.matmul or T.tensordot",
+                )
+            )
+        check_inner("batched_dot", a, b, 0, 0)
+        check_inner("batched_dot", a, b, 2, 1)
+        stack = a.type.shape[0] if a.type.shape[0] is not None else b.type.shape[0]
+        shape = (stack, a.type.shape[1], b.type.shape[2])
+        return Apply(self, [a, b], [TensorType(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Multiply with NumPy; ValueError if lengths differ."""
+        x, y = inputs
+        if x.shape[0] != y.shape[0] or x.shape[2] != y.shape[1]:
+            raise ValueError(
+                compose(
+                    f"batched_dot: shapes {x.shape} and {y.shape} do not fit",
+                    where=[describe(v) for v in node.inputs],
+                    mend="the first dimensions must be equal, and the last of x and the second of y",
+                )
+            )
+        output_storage[0][0] = np.asarray(np.matmul(x, y), dtype=node.outputs[0].type.dtype)
+
+
+def _transposed(x: Any) -> TensorVariable:
+    return dimshuffle(x, (0, 2, 1))
+
+
+@pullback.register(BatchedDot)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x, y), g = node.inputs, cotangents[0]
+    return [stack_product(g, _transposed(y)), stack_product(_transposed(x), g)]
+
+
+@pushforward.register(BatchedDot)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    (x, y), (dx, dy) = node.inputs, tangents
+    terms = [stack_product(dx, y)] if dx is not None else []
+    terms += [stack_product(x, dy)] if dy is not None else []
+    return [None if not terms else terms[0] if len(terms) == 1 else terms[0] + terms[1]]
+
+
+@shape_rule.register(BatchedDot)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    x, y = input_shapes
+    return [(x[0], x[1], y[2])]
+
+
+def stack_product(x: Any, y: Any) -> TensorVariable:
+    """Return the :class:`BatchedDot` of two stacks of matrices."""
+    result: TensorVariable = BatchedDot()(x, y)
+    return result
+
+
+def batched_dot(a: Any, b: Any) -> TensorVariable:
+    """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Of 1 to 3 dimensions; the first is the batch.
+
+    Returns
+    -------
+    TensorVariable
+        ``result[i] == dot(a[i], b[i])``.
+
+    Raises
+    ------
+    ShapeError
+        For other numbers of dimensions, or lengths that are known and differ.
+
+    Examples
+    --------
+    >>> from theano_tensor import dtensor3
+    >>> batched_dot(dtensor3("a"), dtensor3("b")).ndim
+    3
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if not (1 <= x.type.ndim <= 3 and 1 <= y.type.ndim <= 3):
+        raise ShapeError(
+            compose("batched_dot takes 1 to 3 dimensions", where=[describe(x), describe(y)], mend="use T.tensordot")
+        )
+    check_inner("batched_dot", x, y, 0, 0)
+    if x.type.ndim == 1:
+        return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y
+    if y.type.ndim == 1:
+        return x * dimshuffle(y, [0] + ["x"] * (x.type.ndim - 1))
+    left = x if x.type.ndim == 3 else dimshuffle(x, (0, "x", 1))
+    right = y if y.type.ndim == 3 else dimshuffle(y, (0, 1, "x"))
+    keep = [0] + [1] * (x.type.ndim == 3) + [2] * (y.type.ndim == 3)
+    return dimshuffle(stack_product(left, right), keep)

@@ -1,0 +1,228 @@
+"""Sums of products written with letters for axes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle, mul
+from ..extra_ops import diagonal
+from ..reduce import sum as sum_over
+from ..shape import reshape, shape_i, specify_shape
+from ._batched import stack_product
+from ._dot import matrix_product
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#: What an axis of unknown length counts for when the order of contractions is chosen.
+_GUESS = 32
+
+
+class _Term:
+    """A tensor with one letter for each of its axes."""
+
+    def __init__(self, value: TensorVariable, letters: str) -> None:
+        self.value, self.letters = value, letters
+
+    def length(self, letter: str) -> Any:
+        return shape_i(self.value, self.letters.index(letter))
+
+    def static(self, letter: str) -> int | None:
+        return self.value.type.shape[self.letters.index(letter)]
+
+
+def einsum(subscripts: str, *operands: Any) -> TensorVariable:
+    """Sum products of elements, as ``numpy.einsum``.
+
+    Parameters
+    ----------
+    subscripts : str
+        A letter for each axis of each operand, operands separated by commas; then ``->`` and the letters of the
+        result. A letter that the result lacks is summed over; without ``->``, those that occur once are the result,
+        in alphabetical order. ``...`` stands for all further axes, which broadcast. A letter that stands twice in one
+        operand takes its diagonal.
+    *operands : tensor_like
+
+    Returns
+    -------
+    TensorVariable
+        Operands are contracted two at a time, by matrix products; the pair whose result is smallest comes first.
+
+    Raises
+    ------
+    ValueError
+        If the subscripts are malformed.
+    ShapeError
+        If there are other numbers of operands or axes, or lengths are known and differ.
+    AssertionError, ValueError
+        When it runs, for lengths that differ.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> einsum("ij,jk->ik", dmatrix("x"), dmatrix("y")).type
+    TensorType(float64, matrix)
+    """
+    if not isinstance(subscripts, str):
+        raise TypeError(compose("einsum: subscripts come first, as a string", mend='write einsum("ij,jk->ik", x, y)'))
+    values = [as_tensor_variable(x) for x in operands]
+    groups, result = _parsed(subscripts.replace(" ", ""), values)
+    _check_lengths(groups, values)
+    terms = [_diagonals(value, letters) for value, letters in zip(values, groups, strict=True)]
+    while len(terms) > 1:
+        i, j = _next_pair(terms, result)
+        first, second = terms[i], terms[j]
+        rest = [t for k, t in enumerate(terms) if k not in (i, j)]
+        needed = set(result).union(*(t.letters for t in rest))
+        terms = [*rest, _contracted(first, second, needed)]
+    last = _summed(terms[0], set(result))
+    return dimshuffle(last.value, [last.letters.index(letter) for letter in result])
+
+
+def _malformed(subscripts: str, reason: str) -> ValueError:
+    return ValueError(compose(f"einsum: {subscripts!r}: {reason}", mend='write for instance "ij,jk->ik"'))
+
+
+def _parsed(subscripts: str, values: Sequence[TensorVariable]) -> tuple[list[str], str]:
+    """Return the letters of each operand and of the result; axes under an ellipsis get letters of their own."""
+    left, arrow, right = subscripts.partition("->")
+    groups = left.split(",")
+    if len(groups) != len(values):
+        raise ShapeError(compose(f"einsum: {subscripts!r} is for {len(groups)} operands, not for {len(values)}"))
+    for text in (*groups, right):
+        if text.count("...") > 1 or set(text.replace("...", "", 1)) - set(_LETTERS):
+            raise _malformed(subscripts, "axes are letters, with one ellipsis for each operand at most")
+    counts = []
+    for text, value in zip(groups, values, strict=True):
+        missing = value.type.ndim - len(text.replace("...", ""))
+        if missing < 0 or (missing and "..." not in text):
+            raise ShapeError(
+                compose(f"einsum: {text!r} does not name the axes of the operand", where=[describe(value)])
+            )
+        counts.append(missing)
+    free = [letter for letter in _LETTERS if letter not in subscripts]
+    dots = "".join(free[: max(counts, default=0)])
+    named = [text.replace("...", dots[len(dots) - n :]) for text, n in zip(groups, counts, strict=True)]
+    if not arrow:
+        often = Counter("".join(groups).replace(".", ""))
+        return named, dots + "".join(sorted(letter for letter, n in often.items() if n == 1))
+    result = right.replace("...", dots)
+    if len(set(result)) != len(result) or set(result) - set("".join(named)):
+        raise _malformed(subscripts, "the result names each of its axes once, and only those of operands")
+    if dots and "..." not in right:
+        raise _malformed(subscripts, "the result needs an ellipsis, as operands have one")
+    return named, result
+
+
+def _check_lengths(groups: Sequence[str], values: Sequence[TensorVariable]) -> None:
+    found: dict[str, tuple[int, TensorVariable]] = {}
+    for letters, value in zip(groups, values, strict=True):
+        for letter, n in zip(letters, value.type.shape, strict=True):
+            if n in (None, 1):
+                continue
+            known = found.setdefault(letter, (int(n or 0), value))
+            if known[0] != n:
+                raise ShapeError(
+                    compose(
+                        f"einsum: the lengths of axis {letter!r} differ: {known[0]} and {n}",
+                        where=[describe(known[1]), describe(value)],
+                    )
+                )
+
+
+def _diagonals(value: TensorVariable, letters: str) -> _Term:
+    """Take the diagonal for each letter that stands twice; the axis of a diagonal comes last."""
+    while True:
+        twice = next((letter for letter in letters if letters.count(letter) > 1), None)
+        if twice is None:
+            return _Term(value, letters)
+        i = letters.index(twice)
+        j = letters.index(twice, i + 1)
+        n = shape_i(value, i)
+        square = specify_shape(value, [n if k == j else None for k in range(len(letters))])
+        value = diagonal(square, 0, i, j)
+        letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + twice
+
+
+def _cost(terms: Sequence[_Term], i: int, j: int, result: str) -> tuple[int, int]:
+    """Return how much larger the contraction of two terms is than the terms, and how much work it is."""
+    lengths: dict[str, int] = {}
+    for t in (terms[i], terms[j]):
+        for letter in t.letters:
+            lengths[letter] = max(lengths.get(letter, 1), t.static(letter) or _GUESS)
+    needed = set(result).union(*(t.letters for k, t in enumerate(terms) if k not in (i, j)))
+
+    def size(letters: Any) -> int:
+        total = 1
+        for letter in letters:
+            total *= lengths[letter]
+        return total
+
+    kept = [letter for letter in lengths if letter in needed]
+    return size(kept) - size(terms[i].letters) - size(terms[j].letters), size(lengths)
+
+
+def _next_pair(terms: Sequence[_Term], result: str) -> tuple[int, int]:
+    pairs = [(i, j) for i in range(len(terms)) for j in range(i + 1, len(terms))]
+    return min(pairs, key=lambda pair: (_cost(terms, *pair, result), pair))
+
+
+def _summed(term: _Term, needed: set[str]) -> _Term:
+    axes = [i for i, letter in enumerate(term.letters) if letter not in needed]
+    if not axes:
+        return term
+    return _Term(
+        sum_over(term.value, axis=axes, dtype=term.value.type.dtype), "".join(x for x in term.letters if x in needed)
+    )
+
+
+def _without_ones(term: _Term, other: _Term) -> _Term:
+    """Drop axes of static length 1 that the other term has too: they broadcast."""
+    gone = [x for x in term.letters if x in other.letters and term.static(x) == 1 and other.static(x) != 1]
+    keep = [i for i, letter in enumerate(term.letters) if letter not in gone]
+    return _Term(dimshuffle(term.value, keep), "".join(term.letters[i] for i in keep))
+
+
+def _contracted(first: _Term, second: _Term, needed: set[str]) -> _Term:
+    """Return the sum of products of two terms over the letters that nobody needs any more."""
+    a = _summed(_without_ones(first, second), needed | set(second.letters))
+    b = _summed(_without_ones(second, first), needed | set(first.letters))
+    shared = [x for x in a.letters if x in b.letters]
+    summed = [x for x in shared if x not in needed]
+    batch = [x for x in shared if x in needed]
+    rows = [x for x in a.letters if x not in shared]
+    columns = [x for x in b.letters if x not in shared]
+    # Joined lengths could agree where the lengths themselves do not.
+    b = _Term(specify_shape(b.value, [a.length(x) if x in shared else None for x in b.letters]), b.letters)
+    letters = "".join(batch + rows + columns)
+    if not summed:
+        return _Term(mul(_spread(a, letters), _spread(b, letters)), letters)
+    left = _as_matrices(a, batch, rows, summed)
+    right = _as_matrices(b, batch, summed, columns)
+    product = stack_product(left, right) if batch else matrix_product(left, right)
+    lengths = [a.length(x) for x in batch + rows] + [b.length(x) for x in columns]
+    return _Term(product if len(lengths) == product.type.ndim else reshape(product, lengths), letters)
+
+
+def _spread(term: _Term, letters: str) -> TensorVariable:
+    return dimshuffle(term.value, [term.letters.index(x) if x in term.letters else "x" for x in letters])
+
+
+def _as_matrices(term: _Term, batch: list[str], rows: list[str], columns: list[str]) -> TensorVariable:
+    """Return a term as a matrix, or as a stack of matrices if there are letters for it."""
+    value = dimshuffle(term.value, [term.letters.index(x) for x in batch + rows + columns])
+    groups = [group for group in (batch, rows, columns) if group is not batch or batch]
+    if all(len(group) == 1 for group in groups):
+        return value
+    lengths = []
+    for group in groups:
+        total: Any = 1
+        for letter in group:
+            total = term.length(letter) if isinstance(total, int) else total * term.length(letter)
+        lengths.append(total)
+    return reshape(value, lengths)

@@ -1,0 +1,233 @@
+"""Elements in another order, and dimensions in other places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable, constant
+from .._errors import ShapeError
+from .._operators import operation
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle, neg
+from ._lengths import as_length, static_int
+from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
+from ._shape import lengths_of
+
+
+class Roll(Op):
+    """The elements moved along an axis; what is moved out at one end comes in at the other.
+
+    Inputs are the tensor, the number of places and the axis.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any, shift: Any, axis: Any) -> Apply:
+        """Apply to a tensor and two integers; ShapeError if it has no such axis."""
+        variable, places, where = as_tensor_variable(x), as_length(shift, "a shift"), as_length(axis, "an axis")
+        known = static_int(where)
+        if known is not None:
+            where = constant(np.asarray(one_axis("roll", known, variable), dtype="int64"))
+        elif not variable.type.ndim:
+            raise ShapeError(compose("roll: a scalar has no axis", where=[describe(variable)]))
+        return Apply(self, [variable, places, where], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Roll with NumPy; ValueError if there is no such axis."""
+        x, shift, axis = inputs
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(
+                compose(
+                    f"roll: axis {int(axis)} is out of range for {x.ndim} dimensions",
+                    where=[describe(node.inputs[0])],
+                    mend=f"use an axis from {-x.ndim} to {x.ndim - 1}",
+                )
+            )
+        output_storage[0][0] = np.roll(x, int(shift), int(axis))
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on shift and axis."""
+        return [[True], [False], [False]]
+
+
+@pullback.register(Roll)
+def _pullback_roll(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    _, shift, axis = node.inputs
+    return [node.op(cotangents[0], neg(shift.astype("int64")), axis), None, None]  # type: ignore[attr-defined]  # a tensor
+
+
+@pushforward.register(Roll)
+def _pushforward_roll(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
+
+
+@shape_rule.register(Roll)
+def _shape_roll(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+@operation("roll")
+def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
+    """Move the elements along an axis; what is moved out at one end comes in at the other.
+
+    Parameters
+    ----------
+    x : tensor_like
+    shift : int or integer scalar
+        By how many places, towards the end; negative towards the start. Several, if there are several axes.
+    axis : int or integer scalar, or tuple of these, optional
+        By default `x` is flattened, moved, and put in its shape again.
+
+    Returns
+    -------
+    TensorVariable
+        Of the type of `x`.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or there are other numbers of shifts and axes.
+    ValueError
+        If a symbolic axis turns out not to exist.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> roll(constant([1, 2, 3, 4]), 1).eval()
+    array([4, 1, 2, 3], dtype=int8)
+    """
+    variable = as_tensor_variable(x)
+    if axis is None:
+        flat = variable if variable.type.ndim == 1 else flatten(variable)
+        moved: TensorVariable = Roll()(flat, shift, 0)
+        return moved if variable.type.ndim == 1 else reshape(moved, lengths_of(variable))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(compose(f"roll: {len(shifts)} shifts for {len(axes)} axes", where=[describe(variable)]))
+    for places, where in zip(shifts, axes, strict=True):
+        variable = Roll()(variable, places, where)
+    return variable
+
+
+@operation("flip")
+def flip(x: Any, axis: Any = None) -> TensorVariable:
+    """Return a view with the elements in reverse order along the axes given, or all of them.
+
+    Parameters
+    ----------
+    x : tensor_like
+    axis : int or tuple of int, optional
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+    """
+    variable = as_tensor_variable(x)
+    wanted = range(variable.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = {one_axis("flip", a, variable) for a in wanted}
+    if not axes:
+        return variable
+    return variable[tuple(slice(None, None, -1 if i in axes else None) for i in range(variable.type.ndim))]
+
+
+def flipud(x: Any) -> TensorVariable:
+    """Return a view with the rows in reverse order (axis 0)."""
+    return flip(x, 0)
+
+
+def fliplr(x: Any) -> TensorVariable:
+    """Return a view with the columns in reverse order (axis 1)."""
+    return flip(x, 1)
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
+    """Return a view with some dimensions in other places; the others keep their order.
+
+    Parameters
+    ----------
+    x : tensor_like
+    source, destination : int or sequence of int
+        Where dimensions are, and where they shall be.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, one is given twice, or the numbers of axes differ.
+    """
+    variable = as_tensor_variable(x)
+    pairs = [
+        [one_axis("moveaxis", a, variable) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))]
+        for axes in (source, destination)
+    ]
+    if len(pairs[0]) != len(pairs[1]) or any(len(set(axes)) != len(axes) for axes in pairs):
+        raise ShapeError(
+            compose(
+                f"moveaxis: axes {source!r} cannot go to {destination!r}",
+                where=[describe(variable)],
+                mend="name as many places as axes, each once",
+            )
+        )
+    order: list[int | str] = [i for i in range(variable.type.ndim) if i not in pairs[0]]
+    for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(place, axis)
+    return dimshuffle(variable, order)
+
+
+def expand_dims(x: Any, axis: Any) -> TensorVariable:
+    """Return a view with new broadcastable dimensions, which are dimensions `axis` (an int or several) of the result.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis in the result, or one is given twice.
+    """
+    variable = as_tensor_variable(x)
+    if not isinstance(axis, (tuple, list)):
+        return shape_padaxis(variable, axis)
+    places = [one_axis("expand_dims", a, variable, len(axis)) for a in axis]
+    if len(set(places)) != len(places):
+        raise ShapeError(compose(f"expand_dims: an axis is given twice in {axis!r}", where=[describe(variable)]))
+    old = iter(range(variable.type.ndim))
+    order = ["x" if i in places else next(old) for i in range(variable.type.ndim + len(places))]
+    return dimshuffle(variable, order)
+
+
+def atleast_nd(x: Any, n: int, left: bool = True) -> TensorVariable:
+    """Return `x` with broadcastable dimensions added on one side, so that there are `n` at least."""
+    variable = as_tensor_variable(x)
+    missing = max(0, n - variable.type.ndim)
+    if left:
+        return shape_padleft(variable, missing)
+    return dimshuffle(variable, [*range(variable.type.ndim), *["x"] * missing])
+
+
+def atleast_1d(x: Any) -> TensorVariable:
+    """Return `x`, a scalar as a vector of length 1."""
+    return atleast_nd(x, 1)
+
+
+def atleast_2d(x: Any) -> TensorVariable:
+    """Return `x` with two dimensions at least, added on the left."""
+    return atleast_nd(x, 2)
+
+
+def atleast_3d(x: Any) -> TensorVariable:
+    """Return `x` with three dimensions at least, as NumPy adds them: a vector as (1, n, 1), a matrix as (m, n, 1)."""
+    variable = as_tensor_variable(x)
+    order: dict[int, list[int | str]] = {0: ["x"] * 3, 1: ["x", 0, "x"], 2: [0, 1, "x"]}
+    return dimshuffle(variable, order.get(variable.type.ndim, list(range(variable.type.ndim))))
+
+
+def ravel(x: Any) -> TensorVariable:
+    """Return `x` as a vector, in C order."""
+    return flatten(x)

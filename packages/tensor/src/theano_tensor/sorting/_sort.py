@@ -1,0 +1,179 @@
+"""Elements in ascending order along an axis, and the numbers that bring them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._discrete import DiscreteOp
+from .._errors import ShapeError
+from .._operators import operation
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..creation import arange, zeros
+from ..elemwise import dimshuffle
+from ..indexing import inc_subtensor
+from ..shape import flatten, lengths_of, shape_i
+
+_KINDS = ("quicksort", "mergesort", "heapsort", "stable")
+
+
+def _check_kind(name: str, kind: str, order: Any) -> str:
+    if kind not in _KINDS:
+        raise ValueError(compose(f"{name}: unknown kind {kind!r}", mend=f"use one of {', '.join(_KINDS)}"))
+    if order is not None:
+        raise ValueError(
+            compose(f"{name}: order={order!r} names fields, which tensors do not have", mend="leave order out")
+        )
+    return kind
+
+
+def _check_node(op: Any, name: str, x: Any) -> TensorVariable:
+    variable = as_tensor_variable(x)
+    if not 0 <= op.axis < variable.type.ndim:
+        raise ShapeError(compose(f"{name}: there is no axis {op.axis}", where=[describe(variable)]))
+    return variable
+
+
+class Sort(Op):
+    """The elements in ascending order along an axis; NaN last.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    kind : {"quicksort", "mergesort", "heapsort", "stable"}
+    """
+
+    __props__ = ("axis", "kind")
+
+    def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
+        self.axis, self.kind = int(axis), _check_kind("sort", kind, order)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has no such axis."""
+        variable = _check_node(self, "sort", x)
+        return Apply(self, [variable], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Sort with NumPy."""
+        output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)  # type: ignore[arg-type]  # a str, checked above
+
+
+class ArgSort(DiscreteOp):
+    """The numbers of the elements in ascending order along an axis, int64; see :class:`Sort`."""
+
+    __props__ = ("axis", "kind")
+
+    def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
+        self.axis, self.kind = int(axis), _check_kind("argsort", kind, order)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has no such axis."""
+        variable = _check_node(self, "argsort", x)
+        return Apply(self, [variable], [TensorType("int64", variable.type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Sort with NumPy."""
+        found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)  # type: ignore[arg-type]  # a str, checked above
+        output_storage[0][0] = np.asarray(found, dtype="int64")
+
+
+def along_axis(x: TensorVariable, numbers: TensorVariable, axis: int) -> tuple[TensorVariable, ...]:
+    """Return the index that takes elements of `x` along an axis by `numbers`, which has its number of dimensions."""
+    index = []
+    for i in range(x.type.ndim):
+        if i == axis:
+            index.append(numbers)
+            continue
+        order: list[int | str] = [0 if j == i else "x" for j in range(x.type.ndim)]
+        index.append(dimshuffle(arange(shape_i(x, i)), order))
+    return tuple(index)
+
+
+def put_back(x: TensorVariable, numbers: TensorVariable, axis: int, g: TensorVariable) -> TensorVariable:
+    """Return zeros in the shape of `x` to which `g` is added where `numbers` say along an axis."""
+    return inc_subtensor(zeros(lengths_of(x), g.type.dtype)[along_axis(x, numbers, axis)], g)
+
+
+@pullback.register(Sort)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, op = as_tensor_variable(node.inputs[0]), node.op
+    numbers: TensorVariable = ArgSort(op.axis, op.kind)(x)
+    return [put_back(x, numbers, op.axis, as_tensor_variable(cotangents[0]))]
+
+
+@pushforward.register(Sort)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    x, op = as_tensor_variable(node.inputs[0]), node.op
+    numbers: TensorVariable = ArgSort(op.axis, op.kind)(x)
+    return [as_tensor_variable(tangents[0])[along_axis(x, numbers, op.axis)]]
+
+
+@shape_rule.register(Sort, ArgSort)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+def _prepared(name: str, a: Any, axis: int | None) -> tuple[TensorVariable, int]:
+    x = as_tensor_variable(a)
+    if axis is None:
+        return flatten(x), 0
+    return x, one_axis(name, axis, x)
+
+
+@operation("sort")
+def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> TensorVariable:
+    """Return the elements in ascending order along an axis.
+
+    Parameters
+    ----------
+    a : tensor_like
+    axis : int, optional
+        With None, `a` is flattened.
+    kind : {"quicksort", "mergesort", "heapsort", "stable"}
+        The algorithm.
+    order : None
+        Tensors have no fields by which they could be sorted.
+
+    Returns
+    -------
+    TensorVariable
+        NaN stands last. The gradient goes to the places that the elements came from.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+    ValueError
+        If `kind` is unknown, or `order` is given.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> sort(constant([3, 1, 2])).eval()
+    array([1, 2, 3], dtype=int8)
+    """
+    x, where = _prepared("sort", a, axis)
+    result: TensorVariable = Sort(where, kind, order)(x)
+    return result
+
+
+@operation("argsort")
+def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> TensorVariable:
+    """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`."""
+    x, where = _prepared("argsort", a, axis)
+    result: TensorVariable = ArgSort(where, kind, order)(x)
+    return result

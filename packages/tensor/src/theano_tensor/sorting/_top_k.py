@@ -1,0 +1,211 @@
+"""The largest (or smallest) elements along an axis, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import abs_, cast
+from ..shape import as_length, flatten, static_int
+from ._sort import along_axis, put_back
+
+
+class TopK(Op):
+    """The k largest elements along an axis, or the -k smallest; inputs are the tensor and k.
+
+    Parameters
+    ----------
+    axis : int
+        From 0 up.
+    sorted : bool
+        Whether they come in descending order (ascending, if they are the smallest); otherwise in any order.
+    idx_dtype : str
+        Dtype of the numbers of the elements.
+    return_values, return_indices : bool
+        Which results there are.
+    """
+
+    __props__ = ("axis", "sorted", "idx_dtype", "return_values", "return_indices")
+
+    def __init__(
+        self,
+        axis: int,
+        sorted: bool = True,
+        idx_dtype: str = "int64",
+        return_values: bool = True,
+        return_indices: bool = True,
+    ) -> None:
+        if idx_dtype not in INTEGER_DTYPES:
+            raise DTypeError(compose(f"topk: {idx_dtype!r} cannot hold numbers of elements", mend="use 'int64'"))
+        if not (return_values or return_indices):
+            raise ValueError(compose("topk: no result is wanted", mend="set return_values or return_indices"))
+        self.axis, self.sorted, self.idx_dtype = int(axis), bool(sorted), idx_dtype
+        self.return_values, self.return_indices = bool(return_values), bool(return_indices)
+
+    def make_node(self, x: Any, k: Any) -> Apply:
+        """Apply to a tensor and an integer.
+
+        Raises
+        ------
+        ShapeError
+            If there is no such axis, or it is known to be too short.
+        ValueError
+            If `k` is known to be 0.
+        """
+        variable, count = as_tensor_variable(x), as_length(k, "a number of elements")
+        if not 0 <= self.axis < variable.type.ndim:
+            raise ShapeError(compose(f"topk: there is no axis {self.axis}", where=[describe(variable)]))
+        if variable.type.dtype in COMPLEX_DTYPES:
+            raise DTypeError(compose("topk: complex numbers have no order", where=[describe(variable)]))
+        known, length = static_int(count), variable.type.shape[self.axis]
+        if known == 0:
+            raise ValueError(compose("topk: k is 0, so nothing is asked for", where=[describe(variable)]))
+        if known is not None and length is not None and abs(known) > length:
+            raise ShapeError(
+                compose(f"topk: {abs(known)} of {length} elements cannot be had", where=[describe(variable)])
+            )
+        shape = list(variable.type.shape)
+        shape[self.axis] = None if known is None else abs(known)
+        dtypes = [variable.type.dtype] * self.return_values + [self.idx_dtype] * self.return_indices
+        return Apply(self, [variable, count], [TensorType(dtype, shape).make_variable() for dtype in dtypes])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Select with NumPy; ValueError if k is 0 or larger than the length of the axis."""
+        x, k = inputs[0], int(inputs[1])
+        length = x.shape[self.axis]
+        if not 0 < abs(k) <= length:
+            raise ValueError(
+                compose(
+                    f"topk: k is {k}, the length of axis {self.axis} is {length}",
+                    where=[describe(node.inputs[0])],
+                    mend=f"use 1 to {length} for the largest, -1 to -{length} for the smallest",
+                )
+            )
+        numbers = _selected(x, k, self.axis, self.sorted)
+        results = [np.take_along_axis(x, numbers, self.axis)] if self.return_values else []
+        results += [numbers.astype(self.idx_dtype)] if self.return_indices else []
+        for storage, result in zip(output_storage, results, strict=True):
+            storage[0] = result
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The elements depend differentiably on the tensor, their numbers do not; nothing does on k."""
+        return [[True] * self.return_values + [False] * self.return_indices, [False] * len(node.outputs)]
+
+
+def _selected(x: Any, k: int, axis: int, in_order: bool) -> Any:
+    """Return the numbers of the elements."""
+    length = x.shape[axis]
+    before: list[slice] = [slice(None)] * axis
+    chosen = (*before, slice(length - k, None) if k > 0 else slice(None, -k))
+    if abs(k) < length:
+        numbers = np.argpartition(x, length - k if k > 0 else -k - 1, axis=axis)[chosen]
+    else:
+        numbers = np.broadcast_to(np.arange(length).reshape([-1 if i == axis else 1 for i in range(x.ndim)]), x.shape)
+    if not in_order:
+        return numbers
+    order = np.argsort(np.take_along_axis(x, numbers, axis), axis=axis)
+    numbers = np.take_along_axis(numbers, order, axis)
+    return np.flip(numbers, axis) if k > 0 else numbers
+
+
+def _numbers(node: Apply) -> TensorVariable:
+    """Return the numbers of the elements that a node selects, by the node itself where it gives them."""
+    op = node.op
+    if op.return_indices:
+        return as_tensor_variable(node.outputs[-1])
+    result: TensorVariable = TopK(op.axis, op.sorted, op.idx_dtype, False, True)(*node.inputs)
+    return result
+
+
+@pullback.register(TopK)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    if not node.op.return_values or not isinstance(cotangents[0], TensorVariable):
+        return [None, None]
+    x = as_tensor_variable(node.inputs[0])
+    return [put_back(x, cast(_numbers(node), "int64"), node.op.axis, cotangents[0]), None]
+
+
+@pushforward.register(TopK)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    rest: list[Variable | None] = [None] * len(node.outputs)
+    if tangents[0] is None or not node.op.return_values:
+        return rest
+    x = as_tensor_variable(node.inputs[0])
+    index = along_axis(x, cast(_numbers(node), "int64"), node.op.axis)
+    return [as_tensor_variable(tangents[0])[index], *rest[1:]]
+
+
+@shape_rule.register(TopK)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    shape = list(input_shapes[0])
+    shape[node.op.axis] = cast(abs_(node.inputs[1]), "int64")
+    return [tuple(shape)] * len(node.outputs)
+
+
+def _top(name: str, x: Any, kth: Any, axis: int | None, *props: Any) -> Any:
+    variable = as_tensor_variable(x)
+    if axis is None:
+        variable, axis = flatten(variable), 0
+    return TopK(one_axis(name, axis, variable), *props)(variable, kth)
+
+
+def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> TensorVariable:
+    """Return the `kth` largest elements along an axis, or the ``-kth`` smallest if it is negative.
+
+    Parameters
+    ----------
+    x : tensor_like
+    kth : int or integer scalar
+        Not 0, and at most the length of the axis.
+    axis : int, optional
+        With None, `x` is flattened.
+    sorted : bool
+        Whether they come in order, the largest first (the smallest, if `kth` is negative). Otherwise the order is not
+        specified.
+    idx_dtype : str
+        Dtype of the numbers of elements, which are worked out on the way.
+
+    Returns
+    -------
+    TensorVariable
+        The axis has length ``abs(kth)``. NaN counts as larger than all numbers.
+
+    Raises
+    ------
+    ShapeError, ValueError
+        If there is no such axis; if `kth` is 0, or larger than the length of the axis.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> topk(constant([3, 1, 2]), 2).eval()
+    array([3, 2], dtype=int8)
+    """
+    result: TensorVariable = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)
+    return result
+
+
+def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> TensorVariable:
+    """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`."""
+    result: TensorVariable = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
+    return result
+
+
+def topk_and_argtopk(
+    x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> list[TensorVariable]:
+    """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`."""
+    result: list[TensorVariable] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)
+    return result
