@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import unittest
 import weakref
 from typing import Any
@@ -12,7 +14,17 @@ from lazy.lazy_ops import Choose, Runs
 from small_arrays import Arrays, Python, add, compiled, log, mul, number, vector
 
 from theano_graph import Apply, FunctionGraph, Op, config, debugprint
-from theano_linker_c import Container, Mode, ModeError, function, predefined_linkers, shared
+from theano_linker_c import (
+    Container,
+    DebugMode,
+    Mode,
+    ModeError,
+    MonitorMode,
+    NanGuardMode,
+    function,
+    predefined_linkers,
+    shared,
+)
 from theano_linker_c.linkers import (
     CLinker,
     DualLinker,
@@ -24,6 +36,7 @@ from theano_linker_c.linkers import (
     WrapLinkerMany,
 )
 from theano_linker_c.program import Thunk
+from theano_linker_c.watch import detect_nan
 
 V = np.array([1.0, 2.0])
 #: name -> (runs native code, frees, refuses Python code, evaluates lazily); None: as the flag allow_gc says.
@@ -85,6 +98,35 @@ class TestNames(unittest.TestCase):
         self.assertIs(PerformLinker().clone(allow_gc=False).allow_gc, False)
         self.assertIsInstance(PerformLinker().clone(), PerformLinker)
         self.assertEqual(Mode(PerformLinker(), None), Mode(PerformLinker(), None))
+
+
+class TestCopies(unittest.TestCase):
+    def test_own_attributes_survive(self) -> None:
+        wrapped = WrapLinker([PerformLinker(), OpWiseCLinker()], run).clone(allow_gc=False)
+        self.assertEqual((wrapped.wrapper, len(wrapped.linkers), wrapped.allow_gc), (run, 2, False))
+        again = pickle.loads(pickle.dumps(wrapped))
+        self.assertEqual((again.wrapper, again.linkers), (run, wrapped.linkers))
+        self.assertIs(VM_Linker(callback=print).clone(True).callback, print)
+        for linker in (Linker("mine", lazy=False), PerformLinker(), VM_Linker(), CLinker()):
+            self.assertEqual(pickle.loads(pickle.dumps(linker)), linker)
+            self.assertEqual(copy.deepcopy(linker), linker)
+
+    def test_functions_in_modes_that_watch(self) -> None:
+        x, s = vector("x"), shared(V.copy(), "s")
+        for mode in (
+            DebugMode(stability_patience=1),
+            NanGuardMode(True, False, True),
+            MonitorMode(post_func=detect_nan),
+            Mode(WrapLinker(PerformLinker(), run)),
+        ):
+            f = function([x], mul(add(x, x), s), mode=mode, updates=[(s, add(s, x))])
+            for twin in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f), f.copy()):
+                own: Any = next(iter(twin.get_shared()), None)
+                before = V if own is None else own.get_value()
+                result = twin(V)
+                np.testing.assert_allclose(result[0] if isinstance(result, list) else result, 2 * V * before)
+                self.assertIs(type(twin.maker.mode), type(mode))
+                self.assertIs(type(twin.fn), type(f.fn))
 
 
 class TestGarbageCollection(unittest.TestCase):
@@ -366,7 +408,8 @@ class OwnThunk(Op):
     def __init__(self, form: str) -> None:
         self.form = form
         self.impl: list[Any] = []
-        self.make_thunk = {"old": self._old, "optional": self._optional, "required": self._required}[form]
+        form_of: dict[str, Any] = {"old": self._old, "optional": self._optional, "required": self._required}
+        setattr(self, "make_thunk", form_of[form])  # noqa: B010  (methods are not assigned to)
 
     def make_node(self, *inputs: Any) -> Apply:
         return Apply(self, list(inputs), [inputs[0].type()])

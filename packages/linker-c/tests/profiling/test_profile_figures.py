@@ -7,12 +7,15 @@ import pickle
 import time
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
+from lazy.lazy_ops import Choose
 from small_arrays import LINKERS, Python, add, log, mul, number, vector
 
 from theano_graph import config
 from theano_linker_c import Function, Mode, ProfileStats, function, shared
+from theano_linker_c.profiling import printer
 
 V = np.array([1.0, 2.0])
 
@@ -129,6 +132,28 @@ class TestFigures(unittest.TestCase):
         f(V, output_subset=[0])
         self.assertEqual(f.profile.fct_callcount, 2)
         self.assertEqual(sorted(f.profile.op_callcount().values()), [1, 2])
+
+    def test_lazy_programs(self) -> None:
+        c, x = number("c"), vector("x")
+        for linker in LINKERS:
+            with config.change_flags(profile_memory=True):
+                f = profiled([c, x], Choose()(c, Python(slow)(x), add(x, x)), linker)
+            assert f.profile is not None
+            f(1.0, V), f(0.0, V), f(0.0, V)
+            counts = {str(node.op): n for node, n in f.profile.apply_callcount.items()}
+            self.assertEqual((counts["Python{slow}"], counts["Elementwise{add}"], counts[str(Choose())]), (1, 2, 3))
+            (record,) = f.profile.memory_records()
+            self.assertEqual(record.fresh_bytes(), 2 * V.nbytes)
+
+    def test_unpickled_functions_follow_the_flag(self) -> None:
+        x = vector("x")
+        data = pickle.dumps(profiled([x], add(x, x), name="saved"))
+        self.assertIsNone(pickle.loads(data).profile)
+        with config.change_flags(profile=True), mock.patch.object(printer, "add") as added:
+            f = pickle.loads(data)
+        f(V)
+        self.assertEqual((f.profile.message, f.profile.fct_callcount), ("saved", 1))
+        added.assert_called_once_with(f.profile)
 
     def test_updates_and_keywords(self) -> None:
         c, s = number("c"), shared(np.zeros(()), "s")

@@ -264,7 +264,7 @@ def restore_function(maker: FunctionMaker, containers: list[Container], trust_in
     """Make a function again from what was pickled."""
     if config.reoptimize_unpickled_function:
         maker.reoptimize()
-    fn = Function(maker, containers)
+    fn = Function(maker, containers, as_profile(None, maker.name, maker.signature.label))
     fn.trust_input = trust_input
     return fn
 

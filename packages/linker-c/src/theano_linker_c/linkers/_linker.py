@@ -90,5 +90,14 @@ class Linker:
         """
         return AcceptedGraph(self, fgraph)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
+        names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
     def __str__(self) -> str:
         return self.name
