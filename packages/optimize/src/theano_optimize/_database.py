@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
@@ -34,6 +34,8 @@ class DatabaseEntry:
     item : NodeRewriter, GraphRewriter or RewriteDatabase
     tags : set of str
         The registered tags, the names, and what the rewriter says of itself.
+    aliases : frozenset of str
+        Other names; several entries may share one.
     position : float
         Where it stands; entries at one position keep the order of registration.
     role : str
@@ -46,6 +48,7 @@ class DatabaseEntry:
     position: float
     number: int
     role: str = "rule"
+    aliases: frozenset[str] = frozenset()
 
     @property
     def info(self) -> RewriteInfo | None:
@@ -80,6 +83,7 @@ class RewriteDatabase(Generic[BuiltT]):
         *tags: str | float | Phase,
         position: float | Phase | None = None,
         role: str | None = None,
+        aliases: Iterable[str] = (),
     ) -> None:
         """Add a rewriter, or a database of rewriters, under a name.
 
@@ -95,6 +99,8 @@ class RewriteDatabase(Generic[BuiltT]):
             or in a sequence the position of the rewriter's own phase.
         role : {"rule", "cleanup", "final"}, optional
             In an equilibrium, when a graph rewriter runs; see :class:`EquilibriumRewriter`. "cleanup" by default.
+        aliases : iterable of str
+            Other names: tags that :meth:`names` lists. Entries that are one documented rewrite together share one.
 
         Raises
         ------
@@ -114,9 +120,16 @@ class RewriteDatabase(Generic[BuiltT]):
                 position = tag
         self.check_item(name, rewriter)
         number = next(self._numbers)
+        also = frozenset(aliases)
         role = role or ("cleanup" if isinstance(rewriter, GraphRewriter) else "rule")
         entry = DatabaseEntry(
-            name, rewriter, {name, *words, *_own_tags(rewriter)}, self._position(position, rewriter), number, role
+            name,
+            rewriter,
+            {name, *words, *also, *_own_tags(rewriter)},
+            self._position(position, rewriter),
+            number,
+            role,
+            also,
         )
         self._entries[name] = entry
         self._changed()
@@ -198,12 +211,13 @@ class RewriteDatabase(Generic[BuiltT]):
         return frozenset(self._entry(name).tags)
 
     def names(self) -> set[str]:
-        """Return the names of all entries, those of databases inside included."""
+        """Return the names of all entries, other names and those of databases inside included."""
         found: set[str] = set()
         stack: list[RewriteDatabase[Any]] = [self]
         while stack:
             for name, entry in stack.pop()._entries.items():
                 found.add(name)
+                found |= entry.aliases
                 if isinstance(entry.item, RewriteDatabase):
                     stack.append(entry.item)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from theano_graph import compose
@@ -155,8 +156,9 @@ class _Window(RewriteDatabase[BuiltT]):
         *tags: str | float | Phase,
         position: float | Phase | None = None,
         role: str | None = None,
+        aliases: Iterable[str] = (),
     ) -> None:
-        self.database.register(name, rewriter, *tags, position=position, role=role)
+        self.database.register(name, rewriter, *tags, position=position, role=role, aliases=aliases)
 
     def _changed(self) -> None:
         super()._changed()

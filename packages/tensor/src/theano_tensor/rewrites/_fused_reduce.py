@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, Op, compose, shape_rule
+from theano_graph import Apply, Op, compose, pullback, shape_rule
 from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
@@ -89,6 +89,9 @@ def _native(node: Apply) -> Kernel | None:
         output_dtype=node.outputs[0].type.dtype,
         identity=op.reduce_op.identity,
     )
+
+
+pullback.declare_absent(FusedReduce, "it is made when functions are compiled, after gradients have been taken")
 
 
 @shape_rule.register(FusedReduce)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from theano_graph import Op
 from theano_linker_c.scalar import ScalarOp
@@ -19,12 +20,13 @@ Tracked = ScalarOp | Op | type[Op]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A rule, the phases that it runs in, the tags that it is registered with, and the key that it is registered by."""
+    """A rule, its phases and tags, the key that it is registered by, and other documented names of what it does."""
 
     rewriter: NodeRewriter
     phases: tuple[Phase, ...]
     tags: tuple[str, ...]
     key: str
+    names: tuple[str, ...] = ()
 
 
 #: All rules, in order of definition.
@@ -39,6 +41,7 @@ def rule(
     reference: str | None = None,
     reach: int = 1,
     key: str | None = None,
+    names: Iterable[str] = (),
 ) -> Callable[..., NodeRewriter]:
     """Return a decorator that makes a rule of ``fn(fgraph, node)`` and lists it.
 
@@ -52,13 +55,15 @@ def rule(
         See :class:`theano_optimize.NodeRewriter`. `reach` is 0 if only the node's own op and inputs matter.
     key : str, optional
         Documented name by which modes include and exclude the rule; its own name is a tag then.
+    names : iterable of str
+        Further documented names; those of rewrites that several rules make up together are given to each.
     """
     ops = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
 
     def decorate(function: Callable[..., object]) -> NodeRewriter:
         make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
         made = make(function)  # type: ignore[arg-type]  # the engine checks what a rule returns
-        RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name))
+        RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names)))
         return made
 
     return decorate
@@ -75,10 +80,18 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
     for entry in RULES:
         for phase in entry.phases:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
-            _register(database, phase, entry.key, entry.rewriter, tags)
+            _register(database, phase, entry.key, entry.rewriter, tags, entry.names)
         if Phase.CANONICALIZE not in entry.phases and Phase.STABILIZE in entry.phases:
-            _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
+            _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",), entry.names)
 
 
-def _register(database: object, phase: Phase, key: str, rewriter: NodeRewriter, tags: tuple[str, ...]) -> None:
-    database[phase.tag].register(key, rewriter, *tags)  # type: ignore[index]  # a database of databases
+def _register(
+    database: object,
+    phase: Phase,
+    key: str,
+    rewriter: NodeRewriter,
+    tags: tuple[str, ...],
+    names: tuple[str, ...] = (),
+) -> None:
+    phases: Any = database
+    phases[phase.tag].register(key, rewriter, *tags, aliases=names)

@@ -27,7 +27,7 @@ def _inputs(node: Apply) -> list[TensorVariable]:
     return cast("list[TensorVariable]", node.inputs)
 
 
-@rule(scalar.add, reach=0)
+@rule(scalar.add, reach=0, key="local_add_specialize")
 def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x + 0 -> x``."""
     kept = [x for x in _inputs(node) if number(x) != 0]
@@ -36,7 +36,7 @@ def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, kept[0] if kept else _inputs(node)[0])
 
 
-@rule(scalar.sub, reach=0)
+@rule(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",))
 def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x - 0 -> x`` and ``0 - x -> -x``."""
     a, b = _inputs(node)
@@ -47,7 +47,7 @@ def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.mul, reach=0)
+@rule(scalar.mul, reach=0, key="local_mul_specialize")
 def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * 1 -> x``."""
     kept = [x for x in _inputs(node) if number(x) != 1]
@@ -56,7 +56,7 @@ def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, kept[0] if kept else _inputs(node)[0])
 
 
-@rule(scalar.mul, reach=0)
+@rule(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",))
 def zero_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * 0 -> 0``, whatever x is."""
     if any(number(x) == 0 for x in node.inputs):
@@ -64,7 +64,7 @@ def zero_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.true_div, scalar.int_div, reach=0)
+@rule(scalar.true_div, scalar.int_div, reach=0, key="local_div_by_one", names=("local_intdiv_by_one",))
 def one_as_divisor(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x / 1 -> x``; for ``//`` only where x is an integer."""
     a, b = _inputs(node)
@@ -73,7 +73,7 @@ def one_as_divisor(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, a)
 
 
-@rule(scalar.true_div, reach=0)
+@rule(scalar.true_div, reach=0, key="local_zero_div")
 def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
     """``0 / x -> 0``, whatever x is."""
     if number(node.inputs[0]) != 0:
@@ -81,7 +81,7 @@ def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
 
 
-@rule(scalar.neg, phases=BOTH)
+@rule(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"))
 def sign_of_sign(fgraph: FunctionGraph, node: Apply) -> Found:
     """``-(-x) -> x`` and ``-(a - b) -> b - a`` (the latter where nothing else uses the difference)."""
     (x,) = _inputs(node)
@@ -94,7 +94,7 @@ def sign_of_sign(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.add, phases=BOTH)
+@rule(scalar.add, phases=BOTH, key="local_add_neg")
 def signs_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     """``a + -b -> a - b``, ``-a + b -> b - a`` and ``-a + -b -> -(a + b)``."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
@@ -125,7 +125,7 @@ def signs_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.mul, scalar.true_div, phases=BOTH)
+@rule(scalar.mul, scalar.true_div, phases=BOTH, key="local_neg_div_neg", names=("neg_div_neg",))
 def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``-a * b -> -(a * b)``: the sign meets others further up. Not where a constant can take it."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
@@ -152,7 +152,7 @@ def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
     return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
 
 
-@rule(scalar.mul, scalar.true_div, scalar.neg, reach=4)
+@rule(scalar.mul, scalar.true_div, scalar.neg, reach=4, key="local_mul_canonizer", names=("local_neg_to_mul",))
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
 
@@ -203,7 +203,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(_POW, reach=0)
+@rule(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",))
 def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x ** 2 -> sqr(x)``, and likewise for 0, 1, 1/2, -1/2, -1 and -2."""
     x, exponent = _inputs(node)
@@ -230,7 +230,7 @@ def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, call(scalar.true_div, scalar_constant(1, dtype, ndim), below))
 
 
-@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0)
+@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr")
 def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * x -> sqr(x)``."""
     if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.outputs[0].type.dtype != "bool":
@@ -254,7 +254,7 @@ def square_root_of_square(fgraph: FunctionGraph, node: Apply) -> Found:
     return None if inner is None or not is_float(inner[0]) else fitted(node, call(_ABS, inner[0]))
 
 
-@rule(scalar.log)
+@rule(scalar.log, key="local_log_exp", names=("local_func_inv",))
 def log_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(exp(x)) -> x``."""
     inner = operands(node.inputs[0], scalar.exp)

@@ -26,7 +26,7 @@ def is_cast(op: object) -> bool:
 _CAST: type[ScalarOp] = type(scalar.cast("float64"))
 
 
-@rule(Elemwise)
+@rule(Elemwise, key="local_cast_cast")
 def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
     """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
     if not is_cast(node.op):
@@ -43,13 +43,13 @@ def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.identity, reach=0)
+@rule(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
 def useless_identity(fgraph: FunctionGraph, node: Apply) -> Found:
     """``identity(x) -> x``."""
     return fitted(node, cast(TensorVariable, node.inputs[0]))
 
 
-@rule(scalar.switch, reach=0)
+@rule(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
 def switch_on_constant(fgraph: FunctionGraph, node: Apply) -> Found:
     """``switch(constant, a, b)`` is one of the two; so is ``switch(c, a, a)``."""
     condition, a, b = cast("list[TensorVariable]", node.inputs)

@@ -60,6 +60,7 @@ def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable
     exactness=Exactness.STABILIZING,
     tags=("fast_run", "fast_compile", "stabilize"),
     reach=3,
+    key="local_log_sum_exp",
 )
 def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""

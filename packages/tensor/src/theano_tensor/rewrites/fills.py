@@ -15,7 +15,7 @@ from ._registry import rule
 Found = list[Variable] | None
 
 
-@rule(scalar.second, reach=0)
+@rule(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",))
 def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
     """``second(like, value) -> value`` where the value has the whole shape: lengths that do not stretch are equal."""
     _, value = node.inputs
@@ -33,7 +33,7 @@ def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Elemwise)
+@rule(Elemwise, key="local_fill_cut")
 def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(second(like, value), y) -> f(value, y)`` where y has the shape of the result anyway."""
     op = node.op
@@ -68,7 +68,7 @@ def _sunk(node: Apply, inputs: list[TensorVariable], fills: list[list[TensorVari
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(scalar.second, reach=0)
+@rule(scalar.second, reach=0, key="local_fill_itself", names=("local_useless_fill",))
 def fill_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
     """``second(x, x) -> x``."""
     like, value = node.inputs

@@ -29,7 +29,7 @@ def _as_type(node: Apply, new: TensorVariable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Sum)
+@rule(Sum, key="local_sum_neg", names=("local_sum_mul_by_scalar",))
 def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(-x) -> -sum(x)``."""
     (x,) = node.inputs
@@ -39,7 +39,7 @@ def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, call(scalar.neg, _reduced(node, inner[0])))
 
 
-@rule(Sum)
+@rule(Sum, key="local_sum_mul_by_scalar", names=("sum_scalar_mul", "local_sum_prod_mul_by_scalar"))
 def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(c * x) -> c * sum(x)`` and ``sum(x / c) -> sum(x) / c`` where c is a single number."""
     (x,) = node.inputs
@@ -70,7 +70,7 @@ def _number(c: TensorVariable, ndim: int) -> TensorVariable:
     return dimshuffle(bare, ["x"] * ndim)
 
 
-@rule(Sum)
+@rule(Sum, key="local_sum_sum", names=("local_sum_prod_prod", "local_op_of_op"))
 def sum_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(sum(x, a), b)`` as one sum over both, where nothing else uses the inner one."""
     (x,) = node.inputs
@@ -86,7 +86,7 @@ def sum_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, Sum(sorted(gone), node.op.dtype, node.op.acc_dtype)(source))
 
 
-@rule(Sum, Max, Min, reach=0)
+@rule(Sum, Max, Min, reach=0, key="local_reduce_broadcastable")
 def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     """Dimensions of length 1 need no reduction, they are dropped."""
     (x,) = node.inputs
@@ -108,7 +108,7 @@ def _with_axes(op: Reduce, axes: list[int]) -> Any:
     return type(op)(axes)
 
 
-@rule(Sum)
+@rule(Sum, key="local_sum_fill", names=("local_sum_alloc", "local_sum_prod_alloc"))
 def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of all elements of ``second(like, value)`` with a single number is that number times their count."""
     (x,) = node.inputs

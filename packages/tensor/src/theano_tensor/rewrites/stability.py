@@ -43,7 +43,7 @@ def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
     return call(scalar.softplus, call(scalar.neg, x))
 
 
-@rule(scalar.log, reach=3, **STABILIZE)  # type: ignore[arg-type]  # one table of keywords for all rules of this module
+@rule(scalar.log, reach=3, **STABILIZE, key="local_log_sigmoid")  # type: ignore[arg-type]  # one table for all rules
 def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(sigmoid(x)) -> -softplus(-x)`` and ``log(1 - sigmoid(x)) -> -softplus(x)``."""
     (p,) = node.inputs
@@ -60,7 +60,7 @@ def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.log1p, reach=2, **STABILIZE)  # type: ignore[arg-type]  # as above
+@rule(scalar.log1p, reach=2, **STABILIZE, key="local_log1p_exp")  # type: ignore[arg-type]  # as above
 def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``."""
     (x,) = node.inputs
@@ -74,7 +74,7 @@ def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     return None if inner is None else fitted(node, call(scalar.neg, call(scalar.softplus, inner[0])))
 
 
-@rule(scalar.log, reach=3, **STABILIZE)  # type: ignore[arg-type]  # as above
+@rule(scalar.log, reach=3, **STABILIZE, key="local_log1p")  # type: ignore[arg-type]  # as above
 def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``."""
     (argument,) = node.inputs
@@ -90,7 +90,7 @@ def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.sub, scalar.add, **STABILIZE)  # type: ignore[arg-type]  # as above
+@rule(scalar.sub, scalar.add, **STABILIZE, key="local_expm1")  # type: ignore[arg-type]  # as above
 def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
@@ -108,7 +108,7 @@ def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.sub, scalar.add, reach=2, **STABILIZE)  # type: ignore[arg-type]  # as above
+@rule(scalar.sub, scalar.add, reach=2, **STABILIZE, key="local_1msigmoid")  # type: ignore[arg-type]  # as above
 def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     """``1 - sigmoid(x) -> sigmoid(-x)``, which keeps its digits where sigmoid(x) is near 1."""
     p = one_minus(node.outputs[0])
