@@ -207,6 +207,12 @@ from ._constructors_typed import (
     zvectors as zvectors,
 )
 from ._convert import as_tensor_variable as as_tensor_variable, constant as constant
+from ._dtypes import (
+    Autocaster as Autocaster,
+    autocast_float as autocast_float,
+    autocast_float_as as autocast_float_as,
+    autocast_int as autocast_int,
+)
 from ._errors import (
     DTypeError as DTypeError,
     IndexingError as IndexingError,
@@ -492,6 +498,7 @@ from .reduce import (
     Reduce as Reduce,
     Sum as Sum,
     all as all,
+    allclose as allclose,
     any as any,
     argmax as argmax,
     argmin as argmin,
@@ -598,10 +605,15 @@ __all__ = [
     "TensorType",
     "TensorVariable",
     "all",
+    "allclose",
     "any",
     "argmax",
     "argmin",
+    "Autocaster",
     "as_tensor_variable",
+    "autocast_float",
+    "autocast_float_as",
+    "autocast_int",
     "col",
     "cols",
     "consider_constant",

@@ -264,13 +264,6 @@ def _by_name(name: str) -> Any:
     return _reference(lambda *values: getattr(scipy_special(), name)(*values))
 
 
-def _slope(a: Any, x: Any) -> Any:
-    """Difference quotient of P, of fourth order."""
-    p, h = scipy_special().gammainc, np.where(a > 0, 1e-3 * a, np.nan)
-    steps = (p(a - 2 * h, x) - p(a + 2 * h, x)) + 8 * (p(a + h, x) - p(a - h, x))
-    return np.where(np.isfinite(a), steps / (12 * h), np.nan)
-
-
 RECORDS = (
     ScalarRecord(gammainc, _by_name("gammainc"), REALS, low=0.2),
     ScalarRecord(gammaincc, _by_name("gammaincc"), REALS, low=0.2),
@@ -282,6 +275,5 @@ RECORDS = (
     ),
     ScalarRecord(chi2sf, _reference(lambda x, df: scipy_special().gammaincc(df / 2, x / 2)), REALS, low=0.2),
     ScalarRecord(betainc, _by_name("betainc"), REALS, low=0.1, high=0.9, parameters=2),
-    ScalarRecord(gammainc_der, _reference(_slope), ("float64",), low=0.5, ulp=1e8, parameters=1),
     ScalarRecord(betaln, _by_name("betaln"), REALS, low=0.2, ulp=16.0),
 )

@@ -275,8 +275,24 @@ def _filled_like(x: Any, value: int, dtype: Any) -> TensorVariable:
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> TensorVariable:
-    """Whether two tensors are equal within a tolerance, element by element, as ``numpy.isclose``."""
-    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    """Whether two tensors are equal within a tolerance, element by element, as ``numpy.isclose``.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+        Integers and truth values are compared as float64.
+    rtol, atol : float
+        Elements may differ by ``atol + rtol * abs(b)``; infinities must be equal.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> isclose(dvector("x"), 1.0).dtype
+    'bool'
+    """
+    x, y = (cast(v, "float64") if v.type.dtype in DISCRETE_DTYPES else v for v in map(as_tensor_variable, (a, b)))
     equal: TensorVariable = eq(x, y)
     finite = ~(isinf(x) | isinf(y))
     near = equal | (finite & (abs_(x - y) <= atol + rtol * abs_(y)))

@@ -15,6 +15,7 @@ from ._fold import (
 )
 from ._functions import (
     all as all,
+    allclose as allclose,
     any as any,
     logsumexp as logsumexp,
     max as max,
@@ -57,6 +58,7 @@ __all__ = [
     "Sum",
     "Supremum",
     "all",
+    "allclose",
     "any",
     "argmax",
     "argmin",

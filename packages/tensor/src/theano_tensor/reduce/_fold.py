@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config, pullback
+from theano_graph import Apply, Variable, compose, config, pullback, pushforward
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 
@@ -15,6 +15,7 @@ from .._dtypes import canonical_dtype
 from .._operators import call
 from .._variable import TensorVariable
 from ..elemwise import eq, switch
+from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
 from ._reduce import Prod, Reduce, restore, scaled
 
@@ -218,3 +219,6 @@ def _pullback_fold(node: Apply, cotangents: list[Variable]) -> list[Variable | N
         return [cotangents[0]]
     given: list[Variable | None] = list(pullback.lookup(same.owner.op)(same.owner, cotangents))
     return [scaled(x, as_tensor_variable(part)) for part in given if part is not None]
+
+
+pushforward.register(CAReduce, ProdWithoutZeros)(derived_pushforward)

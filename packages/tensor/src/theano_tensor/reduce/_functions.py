@@ -9,10 +9,25 @@ from theano_linker_c.scalar import part_dtype
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._errors import DTypeError
 from .._operators import operation
 from .._variable import TensorVariable
-from ..elemwise import abs_, cast, eq, exp, log, maximum, mul, neq as not_equal, sqr, sqrt, switch, true_div
+from ..elemwise import (
+    abs_,
+    cast,
+    eq,
+    exp,
+    imag,
+    isclose,
+    log,
+    maximum,
+    mul,
+    neq as not_equal,
+    real,
+    sqr,
+    sqrt,
+    switch,
+    true_div,
+)
 from ..shape import shape_i
 from ._axes import as_axes, normal_axes
 from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
@@ -134,6 +149,26 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     return _reduce(Any_(axis), variable, axis, keepdims)
 
 
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> TensorVariable:
+    """Whether all elements of two tensors are equal within a tolerance, as ``numpy.allclose``.
+
+    Parameters
+    ----------
+    a, b : tensor_like
+    rtol, atol : float
+        Elements may differ by ``atol + rtol * abs(b)``.
+    equal_nan : bool
+        Whether NaN equals NaN.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> allclose(dvector("x"), [1.0, 2.0]).dtype
+    'bool'
+    """
+    return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
 def _count(x: TensorVariable, axis: Any, dtype: str) -> TensorVariable:
     axes = normal_axes("mean", as_axes(axis), x)
     lengths = [shape_i(x, i) for i in (range(x.type.ndim) if axes is None else axes)]
@@ -179,7 +214,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
 @operation("var")
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
-    """Variance over axes, from the squared distances to the mean.
+    """Variance over axes, from the squared distances to the mean; real for complex numbers too.
 
     Parameters
     ----------
@@ -201,14 +236,17 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     if not isinstance(ddof, int):
         raise TypeError(compose(f"var: ddof must be a Python int, not {ddof!r}"))
     variable = as_tensor_variable(x)
-    if variable.type.dtype in COMPLEX_DTYPES:
-        raise DTypeError(compose("var is for real numbers", where=[describe(variable)], mend="take T.real and T.imag"))
     deviation = variable - mean(variable, axis=axis, keepdims=True)
-    squares = sum(sqr(deviation), axis=axis, keepdims=keepdims)
+    squares = sum(_size_squared(deviation), axis=axis, keepdims=keepdims)
     count = _count(variable, axis, squares.dtype)
     if corrected:
-        squares = squares - sqr(sum(deviation, axis=axis, keepdims=keepdims)) / count
+        squares = squares - _size_squared(sum(deviation, axis=axis, keepdims=keepdims)) / count
     return squares / (count if ddof == 0 else maximum(count - cast(ddof, squares.dtype), cast(0, squares.dtype)))
+
+
+def _size_squared(x: TensorVariable) -> TensorVariable:
+    squared: TensorVariable = sqr(real(x)) + sqr(imag(x)) if x.dtype in COMPLEX_DTYPES else sqr(x)
+    return squared
 
 
 @operation("std")
