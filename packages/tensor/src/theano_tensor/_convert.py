@@ -112,7 +112,8 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     ----------
     x : number or array_like
         A Python int takes the smallest integer dtype that holds it. A Python float is float32 where that is exact,
-        otherwise float64 (with floatX=float32 always float32). Arrays keep their dtype; they are copied.
+        otherwise float64 (with floatX=float32 always float32). Arrays keep their dtype, and sequences take the one
+        that NumPy gives them; they are copied.
     name : str, optional
     ndim : int, optional
         Number of dimensions; missing ones are added on the left.
@@ -148,8 +149,6 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         array = np.array(x, dtype=dtype_of_number(x, floatx, config.cast_policy))
     else:
         array = np.array(_numeric_array(x))
-        if isinstance(x, (list, tuple)):
-            array = _narrowed(array, floatx, config.cast_policy)
     if ndim is not None and array.ndim < ndim:
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     array.flags.writeable = False
@@ -173,14 +172,4 @@ def _numeric_array(x: Any) -> Any:
                 mend="pass a tensor variable, a number or an array of numbers",
             )
         )
-    return array
-
-
-def _narrowed(array: Any, floatx: str, policy: str) -> Any:
-    """Give a list of Python numbers the dtype that its widest number would have."""
-    if array.dtype == np.dtype("int64") and policy == "custom" and array.size:
-        low, high = int(array.min()), int(array.max())
-        return array.astype(np.result_type(dtype_of_number(low, floatx, policy), dtype_of_number(high, floatx, policy)))
-    if array.dtype == np.dtype("float64") and floatx == "float32":
-        return array.astype(floatx)
     return array

@@ -175,7 +175,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
     --------
     >>> from theano_tensor import constant
     >>> diff(constant([1, 4, 9, 16]), 2).eval()
-    array([2, 2], dtype=int8)
+    array([2, 2])
     """
     variable = as_tensor_variable(x)
     if not isinstance(n, (int, np.integer)) or n < 0:

@@ -359,7 +359,7 @@ def fill_diagonal(a: Any, val: Any) -> TensorVariable:
     >>> from theano_tensor import constant
     >>> fill_diagonal(constant([[1, 2], [3, 4]]), 9).eval()
     array([[9, 2],
-           [3, 9]], dtype=int8)
+           [3, 9]])
     """
     result: TensorVariable = FillDiagonal()(a, val)
     return result

@@ -49,7 +49,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     --------
     >>> from theano_tensor import constant
     >>> pad(constant([1, 2, 3]), 2, "reflect").eval()
-    array([3, 2, 1, 2, 3, 2, 1], dtype=int8)
+    array([3, 2, 1, 2, 3, 2, 1])
     """
     variable = as_tensor_variable(x)
     if mode not in _MODES:

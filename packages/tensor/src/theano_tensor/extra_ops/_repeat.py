@@ -86,7 +86,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     --------
     >>> from theano_tensor import constant
     >>> repeat(constant([1, 2]), 2).eval()
-    array([1, 1, 2, 2], dtype=int8)
+    array([1, 1, 2, 2])
     """
     variable, times = as_tensor_variable(x), as_tensor_variable(repeats)
     if times.type.dtype not in INTEGER_DTYPES:
@@ -143,7 +143,7 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
     --------
     >>> from theano_tensor import constant
     >>> tile(constant([1, 2]), 2).eval()
-    array([1, 2, 1, 2], dtype=int8)
+    array([1, 2, 1, 2])
     """
     variable = as_tensor_variable(x)
     times = as_lengths(reps, ndim if _length_unknown(reps) else None)

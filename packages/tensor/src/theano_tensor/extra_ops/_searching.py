@@ -222,6 +222,6 @@ def unique(
     --------
     >>> from theano_tensor import constant
     >>> unique(constant([3, 1, 3])).eval()
-    array([1, 3], dtype=int8)
+    array([1, 3])
     """
     return Unique(return_index, return_inverse, return_counts, axis)(ar)

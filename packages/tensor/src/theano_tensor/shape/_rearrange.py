@@ -102,7 +102,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
     --------
     >>> from theano_tensor import constant
     >>> roll(constant([1, 2, 3, 4]), 1).eval()
-    array([4, 1, 2, 3], dtype=int8)
+    array([4, 1, 2, 3])
     """
     variable = as_tensor_variable(x)
     if axis is None:

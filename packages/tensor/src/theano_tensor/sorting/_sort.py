@@ -164,7 +164,7 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
     --------
     >>> from theano_tensor import constant
     >>> sort(constant([3, 1, 2])).eval()
-    array([1, 2, 3], dtype=int8)
+    array([1, 2, 3])
     """
     x, where = _prepared("sort", a, axis)
     result: TensorVariable = Sort(where, kind, order)(x)

@@ -191,7 +191,7 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     --------
     >>> from theano_tensor import constant
     >>> topk(constant([3, 1, 2]), 2).eval()
-    array([3, 2], dtype=int8)
+    array([3, 2])
     """
     result: TensorVariable = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)
     return result

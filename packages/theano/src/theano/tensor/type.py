@@ -1,0 +1,5 @@
+"""The type of tensors."""
+
+from theano_tensor import (
+    TensorType as TensorType,
+)

@@ -1,0 +1,6 @@
+"""Helpers: digests of arrays, and the shapes of all variables of a graph."""
+
+from theano_tensor.utils import (
+    hash_from_ndarray as hash_from_ndarray,
+    shape_of_variables as shape_of_variables,
+)
