@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, shape_rule
+from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
@@ -16,6 +16,7 @@ from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import cast, ceil, maximum
+from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
 
 
@@ -99,6 +100,9 @@ def _pullback_range(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 @pullback.register(Eye)
 def _pullback_eye(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None, None]
+
+
+pushforward.register(ARange, Eye)(derived_pushforward)
 
 
 @shape_rule.register(ARange)

@@ -122,6 +122,11 @@ def _pushforward_zero(node: Apply, tangents: list[Variable | None]) -> list[Vari
     return [zeros_for(node.outputs[0])]
 
 
+@pushforward.register(UndefinedGrad)
+def _pushforward_undefined(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return _pullback_undefined(node, [])
+
+
 @pushforward.register(GradClip, GradScale)
 def _pushforward_same(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]

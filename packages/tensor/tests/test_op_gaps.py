@@ -1,0 +1,166 @@
+"""Records of ops that no other module has, and the check that no op lacks a gradient, R-op, shape rule or record."""
+
+from __future__ import annotations
+
+import os
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as tt
+import theano_tensor.rewrites  # the full pipeline is under test, and its ops too
+from theano_linker_c import scalar
+from theano_tensor.builders import OpFromGraph
+from theano_tensor.creation import AllocEmpty, Eye
+from theano_tensor.gradient import (
+    MapRows,
+    disconnected_grad,
+    grad_clip,
+    grad_scale,
+    hessian,
+    jacobian,
+    undefined_grad,
+    zero_grad,
+)
+from theano_tensor.linear import BatchedDot
+from theano_tensor.reduce import ArgMax, ArgMin, Sum
+from theano_tensor.reduce._reduce import Supremum
+from theano_tensor.rewrites._fused_reduce import FusedReduce
+from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
+from theano_testing.gaps import find_gaps, load_records, record_absence
+from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
+
+del OpTestCase  # a base class without a record is no test
+
+RNG = np.random.RandomState(fetch_seed())
+HERE = os.path.dirname(os.path.abspath(__file__))
+MATRIX, CUBE = RNG.randn(3, 4), RNG.randn(2, 3, 4)
+LENGTHS = [np.array(n) for n in (3, 5, -1)]
+THROUGH = (grad_clip, grad_scale, zero_grad, disconnected_grad, undefined_grad)
+
+
+def _gates(x: Any) -> list[Any]:
+    """Return what all gates of gradients make of `x`."""
+    return [
+        grad_clip(x, -1, 1) * 1,
+        grad_scale(x, 2) * 1,
+        zero_grad(x) * 1,
+        disconnected_grad(x) * 1,
+        undefined_grad(x) * 1,
+    ]
+
+
+def _from_graph(x: Any, y: Any) -> Any:
+    a, b = x.type(), y.type()
+    return OpFromGraph([a, b], [a * b + 1, tt.exp(b)])(x, y)
+
+
+def _tanh_jacobian(x: Any) -> Any:
+    a = np.tanh(x)
+    return np.diag(1 - a**2) * x.sum() + a[:, None]
+
+
+_RECORDS = [
+    OpRecord("gates_of_gradients", _gates, lambda x: [x] * 5, [[MATRIX], [MATRIX.astype("float32")]]),
+    OpRecord("scaled_gradient", lambda x: grad_scale(x, 1.0) ** 2, np.square, [[MATRIX]], [[MATRIX]]),
+    OpRecord(
+        "rows_of_a_jacobian",
+        lambda x: jacobian(tt.tanh(x) * x.sum(), x),
+        _tanh_jacobian,
+        [[MATRIX[0]], [np.zeros(0)], [MATRIX[0].astype("float32")]],
+        [[MATRIX[0]]],
+    ),
+    OpRecord(
+        "rows_of_a_hessian",
+        lambda x: hessian((x**3).sum(), x),
+        lambda x: np.diag(6 * x),
+        [[MATRIX[0]]],
+        [[MATRIX[0]]],
+    ),
+    OpRecord(
+        "op_from_graph",
+        _from_graph,
+        lambda x, y: (x * y + 1, np.exp(y)),
+        [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
+        [[MATRIX, MATRIX + 1]],
+    ),
+    OpRecord("eye", Eye("float32"), lambda n, m, k: np.eye(n, m, k, dtype="float32"), [LENGTHS]),
+    OpRecord(
+        "arange_of_floats",
+        lambda start, step: tt.arange(start, 7.25, step),
+        lambda start, step: np.arange(start, 7.25, step),
+        [[np.array(0.5), np.array(1.5)]],
+        [[np.array(0.5), np.array(1.5)]],
+    ),
+    OpRecord(
+        "split",
+        lambda x: tt.split(x, [1, 2, 1], 3, axis=1),
+        lambda x: np.split(x, [1, 3], axis=1),
+        [[MATRIX], [MATRIX.astype("int32")]],
+        [[MATRIX]],
+    ),
+    OpRecord(
+        "batched_dot",
+        BatchedDot(),
+        np.matmul,
+        [[CUBE, CUBE.transpose(0, 2, 1).copy()], [CUBE[:0], CUBE[:0].transpose(0, 2, 1)]],
+        [[CUBE, CUBE.transpose(0, 2, 1).copy()]],
+    ),
+    OpRecord(
+        "arguments_of_extrema",
+        lambda x: [ArgMax((1,))(x), ArgMin((0, 1))(x)],
+        lambda x: [np.argmax(x, 1), np.argmin(x)],
+        [[MATRIX], [MATRIX.astype("int8")]],
+    ),
+    OpRecord(
+        "largest_or_minus_infinity",
+        Supremum((1,)),
+        lambda x: np.max(x, 1, initial=-np.inf),
+        [[MATRIX], [MATRIX[:, :0]]],
+        [[MATRIX]],
+    ),
+    OpRecord(
+        "fused_reduction",
+        lambda x, y: FusedReduce(Sum((0,)), scalar.mul)(x, y),
+        lambda x, y: (x * y).sum(0),
+        [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
+    ),
+    OpRecord("unbroadcast", lambda x: tt.unbroadcast(x, 0) * 2, lambda x: x * 2, [[MATRIX[:1]]], [[MATRIX[:1]]]),
+    OpRecord("vector_of_lengths", lambda x: tt.ShapeOf()(x), lambda x: np.array(x.shape), [[MATRIX], [CUBE[:0]]]),
+    OpRecord(
+        "user_fold",
+        lambda x: [tt.CAReduce(scalar.add, 0)(x), tt.CAReduce(scalar.mul, (0, 1))(x)],
+        lambda x: [x.sum(0), x.prod()],
+        [[MATRIX]],
+        [[MATRIX]],
+    ),
+    OpRecord(
+        "power_in_the_domain",
+        lambda x, y: x**y,
+        np.power,
+        domain=[(0.5, 2.0), (-1.0, 2.0)],
+        dtypes=("float32", "float64"),
+    ),
+]
+
+record_absence.declare_absent(AllocEmpty, "its values are anything; test_creation looks at shape and dtype")
+for _code in (RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode):
+    record_absence.declare_absent(_code, "it stands for an op with a record; test_registered_shapes runs its C code")
+
+for _record in _RECORDS:
+    _class = op_tests(_record)
+    assert _class.__name__ not in globals(), f"two records are called {_record.name}"
+    globals()[_class.__name__] = _class
+del _class
+
+
+class TestNoGaps(unittest.TestCase):
+    def test_every_op_has_rules_and_a_record(self) -> None:
+        load_records([HERE])
+        self.assertEqual([str(gap) for gap in find_gaps(["theano_tensor"])], [])
+
+    def test_loops_are_among_the_recorded_ops(self) -> None:
+        gaps = find_gaps(["theano_tensor.gradient"], records=[])
+        self.assertIn(MapRows, [gap.op_class for gap in gaps])
+        self.assertEqual({gap.missing for gap in gaps if gap.op_class is MapRows}, {("record",)})
