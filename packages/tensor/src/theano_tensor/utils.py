@@ -90,7 +90,7 @@ def shape_of_variables(
     return {variable: tuple(np.asarray(next(found)) for _ in shape) for variable, shape in table.items()}
 
 
-def _given(variable: Variable, input_shapes: Mapping[Variable, Sequence[int]]) -> list[int]:
+def _given(variable: Any, input_shapes: Mapping[Variable, Sequence[int]]) -> list[int]:
     ndim = variable.type.ndim
     shape = input_shapes.get(variable, () if ndim == 0 else None)
     if shape is None or len(shape) != ndim:

@@ -196,7 +196,7 @@ RECORDS = (
     OpRecord(
         "Pad",
         lambda x: [T.pad(x, ((1, 2), (0, 3)), mode) for mode in ("constant", "edge", "wrap", "reflect", "symmetric")],
-        lambda x: [np.pad(x, ((1, 2), (0, 3)), mode) for mode in ("constant", "edge", "wrap", "reflect", "symmetric")],  # type: ignore[call-overload]  # a str
+        lambda x: [np.pad(x, ((1, 2), (0, 3)), mode) for mode in ("constant", "edge", "wrap", "reflect", "symmetric")],
         [(MATRIX,), (NUMBERS[None],)],
     ),
     OpRecord(

@@ -142,7 +142,7 @@ def _axis_of_slice(index: Any) -> TensorVariable:
     start = 0 if index.start is None else index.start
     step = 1 if index.step is None else index.step
     if isinstance(step, (complex, np.complexfloating)):
-        return linspace(start, index.stop, int(abs(step)), dtype="float64")
+        return linspace(start, index.stop, int(abs(complex(step))), dtype="float64")
     if isinstance(step, Variable) or step != 0:
         return arange(start, index.stop, step)
     raise ValueError(compose(f"{index!r}: a step of zero goes nowhere", mend="use another step, or 5j for 5 numbers"))

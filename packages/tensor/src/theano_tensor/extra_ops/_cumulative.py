@@ -77,7 +77,8 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     without: TensorVariable = Cumulative(axis, "mul")(switch(first, np.ones((), x.type.dtype), x))
     before = _from_end(mul(g, node.outputs[0]), axis) / switch(zero, np.ones((), x.type.dtype), x)
     at = switch(first, _from_end(mul(g, without), axis), np.zeros((), x.type.dtype))
-    return [cast(TensorVariable, switch(eq(count, 0), before, at)).astype(x.type.dtype)]
+    result: TensorVariable = switch(eq(count, 0), before, at)
+    return [result.astype(x.type.dtype)]
 
 
 @pushforward.register(Cumulative)

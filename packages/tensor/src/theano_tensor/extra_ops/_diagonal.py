@@ -293,7 +293,7 @@ def _with_value(name: str, a: Any, val: Any) -> tuple[TensorVariable, TensorVari
     return x, cast(value, x.type.dtype)
 
 
-def _value_gradient(value: Variable, g: TensorVariable, on: TensorVariable) -> TensorVariable:
+def _value_gradient(value: Any, g: TensorVariable, on: TensorVariable) -> TensorVariable:
     total = sum_over(switch(on, g, np.zeros((), g.type.dtype)))
     return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
 

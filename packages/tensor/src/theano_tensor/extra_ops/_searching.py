@@ -146,7 +146,8 @@ class Unique(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Find the distinct elements with NumPy."""
-        found = np.unique(inputs[0], self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
+        numpy_unique: Any = np.unique  # its annotations want literal flags
+        found = numpy_unique(inputs[0], self.return_index, self.return_inverse, self.return_counts, axis=self.axis)
         results = list(found) if isinstance(found, tuple) else [found]
         output_storage[0][0] = results[0]
         # NumPy gives the inverse in different shapes, depending on its version.

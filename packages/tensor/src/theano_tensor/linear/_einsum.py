@@ -149,8 +149,9 @@ def _diagonals(value: TensorVariable, letters: str) -> _Term:
         letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + twice
 
 
-def _cost(terms: Sequence[_Term], i: int, j: int, result: str) -> tuple[int, int]:
+def _cost(terms: Sequence[_Term], pair: tuple[int, int], result: str) -> tuple[int, int]:
     """Return how much larger the contraction of two terms is than the terms, and how much work it is."""
+    i, j = pair
     lengths: dict[str, int] = {}
     for t in (terms[i], terms[j]):
         for letter in t.letters:
@@ -169,7 +170,7 @@ def _cost(terms: Sequence[_Term], i: int, j: int, result: str) -> tuple[int, int
 
 def _next_pair(terms: Sequence[_Term], result: str) -> tuple[int, int]:
     pairs = [(i, j) for i in range(len(terms)) for j in range(i + 1, len(terms))]
-    return min(pairs, key=lambda pair: (_cost(terms, *pair, result), pair))
+    return min(pairs, key=lambda pair: (_cost(terms, pair, result), pair))
 
 
 def _summed(term: _Term, needed: set[str]) -> _Term:

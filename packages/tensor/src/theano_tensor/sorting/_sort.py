@@ -24,7 +24,7 @@ from ..shape import flatten, lengths_of, shape_i
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 
 
-def _check_kind(name: str, kind: str, order: Any) -> str:
+def _check_kind(name: str, kind: str, order: Any) -> Any:
     if kind not in _KINDS:
         raise ValueError(compose(f"{name}: unknown kind {kind!r}", mend=f"use one of {', '.join(_KINDS)}"))
     if order is not None:
@@ -65,7 +65,7 @@ class Sort(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Sort with NumPy."""
-        output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)  # type: ignore[arg-type]  # a str, checked above
+        output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)
 
 
 class ArgSort(DiscreteOp):
@@ -85,7 +85,7 @@ class ArgSort(DiscreteOp):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Sort with NumPy."""
-        found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)  # type: ignore[arg-type]  # a str, checked above
+        found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
         output_storage[0][0] = np.asarray(found, dtype="int64")
 
 
