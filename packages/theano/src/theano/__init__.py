@@ -46,6 +46,7 @@ from . import (
     configparser as configparser,
     gof as gof,
     gradient as gradient,
+    ifelse as ifelse,
     printing as printing,
     scalar as scalar,
     tensor as tensor,

@@ -5,6 +5,7 @@ from theano_optimize import Phase
 
 from . import (
     algebra as algebra,
+    choices as choices,
     constants as constants,
     exponentials as exponentials,
     fills as fills,
@@ -23,6 +24,7 @@ __all__ = [
     "FuseReductions",
     "FusedReduce",
     "algebra",
+    "choices",
     "constants",
     "exponentials",
     "fills",

@@ -1,0 +1,233 @@
+"""A choice between two groups of variables, of which only one is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from theano_graph import (
+    Apply,
+    Op,
+    Type,
+    Variable,
+    compose,
+    describe,
+    pullback,
+    pushforward,
+    shape_rule,
+)
+from theano_linker_c.program import Branch, lazy_form
+
+from .._convert import as_tensor_variable
+from .._type import TensorType
+
+
+class IfElse(Op):
+    """The first group of inputs where the condition is true, otherwise the second.
+
+    With the linkers "cvm" and "vm" only the condition and the chosen group are computed; other linkers compute both.
+
+    Parameters
+    ----------
+    n_outs : int
+        How many variables are in a group.
+    name : str, optional
+        For printing.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("n_outs", "name")
+
+    def __init__(self, n_outs: int, name: str | None = None) -> None:
+        if not isinstance(n_outs, int) or n_outs < 1:
+            raise ValueError(compose(f"IfElse chooses between groups of {n_outs!r}", mend="give a number from 1 on"))
+        self.n_outs = n_outs
+        self.name = name
+        self.view_map = {k: [1 + k, 1 + n_outs + k] for k in range(n_outs)}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to a condition, the variables of the first group, and those of the second.
+
+        Raises
+        ------
+        TypeError
+            If the condition is no scalar, the number of inputs is wrong, or two variables that stand for the same
+            output are of types that no type has both values of.
+        """
+        if len(inputs) != 1 + 2 * self.n_outs:
+            raise TypeError(
+                compose(
+                    f"{self} takes a condition and twice {self.n_outs} variables, not {len(inputs)} inputs",
+                    mend="give both branches the same number of variables",
+                )
+            )
+        condition, *branches = inputs
+        decides = as_tensor_variable(condition)
+        if decides.type.ndim:
+            raise TypeError(
+                compose(
+                    "ifelse: the condition is no scalar",
+                    where=[describe(decides)],
+                    mend="reduce it (.all(), .any()), or use switch, which chooses for each element",
+                )
+            )
+        given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
+        n = self.n_outs
+        types = [_common(i, a, b) for i, (a, b) in enumerate(zip(given[:n], given[n:], strict=True))]
+        converted = [kind.filter_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
+        return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Hand the chosen values on."""
+        start = 1 if inputs[0] else 1 + self.n_outs
+        for k, storage in enumerate(output_storage):
+            storage[0] = inputs[start + k]
+
+    def __str__(self) -> str:
+        return f"if{{{self.name}}}" if self.name else "if{}"
+
+
+def _common(index: int, a: Variable, b: Variable) -> Type:
+    """Return the narrowest type that has the values of both variables."""
+    if a.type == b.type:
+        return a.type
+    if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
+        if a.type.dtype == b.type.dtype and a.type.ndim == b.type.ndim:
+            pairs = zip(a.type.shape, b.type.shape, strict=True)
+            return TensorType(a.type.dtype, tuple(m if m == n else None for m, n in pairs))
+    elif a.type.is_super(b.type):
+        return a.type
+    elif b.type.is_super(a.type):
+        return b.type
+    raise TypeError(
+        compose(
+            f"ifelse: the two branches have different types for output {index}: {a.type} and {b.type}",
+            where=[describe(a), describe(b)],
+            mend="let both have the same dtype and number of dimensions: cast or reshape one of them",
+        )
+    )
+
+
+def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+    """Return the variables of one branch, and compute only that one.
+
+    Parameters
+    ----------
+    condition : scalar
+        True for `then_branch`. Anything but 0 is true.
+    then_branch, else_branch : variable, or list or tuple of them
+        Both of the same form. They need not have the same shape.
+    name : str, optional
+        For printing.
+
+    Returns
+    -------
+    Variable or list of Variable
+        A list where a branch is a list or a tuple.
+
+    Raises
+    ------
+    TypeError
+        If the condition is no scalar, or the branches do not fit each other.
+
+    Notes
+    -----
+    Only the linkers "cvm" (the default) and "vm" leave out the other branch. With test values both are computed.
+    :func:`switch` chooses for each element, and always computes both.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrices, dscalar, lt
+    >>> a, (x, y) = dscalar("a"), dmatrices("x", "y")
+    >>> ifelse(lt(a, 0), x.mean(), y.mean()).ndim
+    0
+    """
+    several = isinstance(then_branch, (list, tuple))
+    if several != isinstance(else_branch, (list, tuple)):
+        raise TypeError(
+            compose("ifelse: one branch is a list and the other is not", mend="give both as lists, or none of them")
+        )
+    first, second = (list(then_branch), list(else_branch)) if several else ([then_branch], [else_branch])
+    if len(first) != len(second) or not first:
+        raise TypeError(
+            compose(
+                f"ifelse: {len(first)} variables in one branch and {len(second)} in the other",
+                mend="give both branches the same number of variables, one or more",
+            )
+        )
+    found: Any = IfElse(len(first), name)(condition, *first, *second)
+    return list(found) if several and len(first) > 1 else [found] if several else found
+
+
+@lazy_form.register(IfElse)
+def _lazy(node: Apply) -> Branch:
+    n = node.op.n_outs
+    return Branch(0, tuple(range(1, 1 + n)), tuple(range(1 + n, 1 + 2 * n)))
+
+
+@pullback.register(IfElse)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """What is chosen gets the cotangent, the other branch zeros; the condition decides nothing nearby."""
+    condition, *branches = node.inputs
+    n = node.op.n_outs
+    results: list[Variable | None] = [None] * (2 * n)
+    places = [k for k in range(n) if hasattr(cotangents[k].type, "dtype")]
+    if places:
+        chosen: list[Any] = [cotangents[k] for k in places]
+        then_zeros = [_zeros(branches[k], g) for k, g in zip(places, chosen, strict=True)]
+        else_zeros = [_zeros(branches[n + k], g) for k, g in zip(places, chosen, strict=True)]
+        for k, g in zip(places, ifelse(condition, chosen, then_zeros), strict=True):
+            results[k] = _as_input(g, branches[k])
+        for k, g in zip(places, ifelse(condition, else_zeros, chosen), strict=True):
+            results[n + k] = _as_input(g, branches[n + k])
+    return [_zeros(condition, None), *results]
+
+
+def _zeros(like: Any, cotangent: Any) -> Any:
+    dtype = cotangent.type.dtype if cotangent is not None else like.type.dtype
+    return like.zeros_like(dtype=dtype if "float" in dtype or "complex" in dtype else "float64")
+
+
+def _as_input(cotangent: Any, source: Any) -> Variable:
+    """A cotangent may have lost what is known of the lengths of its branch."""
+    kind = TensorType(cotangent.type.dtype, source.type.shape)
+    converted: Variable = kind.filter_variable(cotangent)
+    return converted
+
+
+@pushforward.register(IfElse)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    condition, *branches = node.inputs
+    n = node.op.n_outs
+    given = tangents[1:]
+    results: list[Variable | None] = [None] * n
+    places = [k for k in range(n) if given[k] is not None or given[n + k] is not None]
+    if not places:
+        return results
+    full: list[Any] = [
+        tangent if tangent is not None else _zeros(branch, None)
+        for tangent, branch in zip(given, branches, strict=True)
+    ]
+    found = ifelse(condition, [full[k] for k in places], [full[n + k] for k in places])
+    for k, tangent in zip(places, found, strict=True):
+        results[k] = tangent
+    return results
+
+
+@shape_rule.register(IfElse)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    condition, n = node.inputs[0], node.op.n_outs
+    first, second = input_shapes[1 : 1 + n], input_shapes[1 + n :]
+    return [
+        tuple(
+            known if known is not None else ifelse(condition, _length(a), _length(b))
+            for known, a, b in zip(output.type.shape, mine, other, strict=True)
+        )
+        for output, mine, other in zip(node.outputs, first, second, strict=True)
+    ]
+
+
+def _length(value: Any) -> Any:
+    variable: Any = as_tensor_variable(value)
+    return variable.astype("int64")

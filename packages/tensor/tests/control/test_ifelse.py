@@ -1,0 +1,210 @@
+"""Choices: values, what is left out, derivatives, shapes, rewrites and wrong input."""
+
+from __future__ import annotations
+
+import pickle
+import unittest
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_graph import Apply, Op
+from theano_linker_c import Mode, function, shared
+from theano_tensor.control import IfElse, ifelse
+from theano_testing.tensor import verify_grad
+
+LAZY = (Mode("cvm", "fast_run"), Mode("vm", "fast_run"), Mode("cvm", None), Mode("cvm", "fast_compile"))
+EAGER = (Mode("py", None), Mode("c|py", "fast_run"))
+
+
+class Counted(Op):
+    """The identity, counting how often it runs."""
+
+    __props__ = ("label",)
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.calls = 0
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [inputs[0].type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        self.calls += 1
+        output_storage[0][0] = inputs[0].copy()
+
+
+class Doubled(Op):
+    """Twice its input, in place."""
+
+    __props__ = ()
+    destroy_map = {0: [0]}
+
+    def make_node(self, *inputs: Any) -> Apply:
+        return Apply(self, list(inputs), [inputs[0].type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        inputs[0][...] *= 2
+        output_storage[0][0] = inputs[0]
+
+
+def choices(f: Any) -> list[Apply]:
+    return [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, IfElse)]
+
+
+class TestValues(unittest.TestCase):
+    def setUp(self) -> None:
+        self.c = T.dscalar("c")
+        self.x, self.y = T.dvectors("x", "y")
+        self.one, self.two = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+
+    def test_either_branch_in_each_mode(self) -> None:
+        for mode in (*LAZY, *EAGER):
+            f = function([self.c, self.x, self.y], ifelse(self.c > 0, self.x, self.y), mode=mode)
+            with self.subTest(mode=str(mode)):
+                np.testing.assert_array_equal(f(1.0, self.one, self.two), self.one)
+                np.testing.assert_array_equal(f(-1.0, self.one, self.two), self.two)
+                self.assertFalse(np.shares_memory(f(1.0, self.one, self.two), self.one))
+
+    def test_only_one_branch_is_computed(self) -> None:
+        for modes, expected in ((LAZY, (1, 0)), (EAGER, (1, 1))):
+            for mode in modes:
+                first, second = Counted("first"), Counted("second")
+                f = function([self.c, self.x, self.y], ifelse(self.c, first(self.x), second(self.y)), mode=mode)
+                f(1.0, self.one, self.two)
+                with self.subTest(mode=str(mode)):
+                    self.assertEqual((first.calls, second.calls), expected)
+
+    def test_groups(self) -> None:
+        outs = ifelse(self.c, [self.x, self.y], (self.y, self.x))
+        self.assertIsInstance(outs, list)
+        f = function([self.c, self.x, self.y], outs)
+        for c, expected in ((1.0, (self.one, self.two)), (0.0, (self.two, self.one))):
+            for got, wanted in zip(f(c, self.one, self.two), expected, strict=True):
+                np.testing.assert_array_equal(got, wanted)
+        self.assertEqual(len(ifelse(self.c, [self.x], [self.y])), 1)
+
+    def test_plain_values_and_shared_variables(self) -> None:
+        s = shared(np.arange(3.0))
+        f = function([self.c], ifelse(self.c, s, np.array([7.0])))
+        np.testing.assert_array_equal(f(1.0), [0.0, 1.0, 2.0])
+        np.testing.assert_array_equal(f(0.0), [7.0])
+        step = function([self.c], [], updates=[(s, ifelse(self.c, s + 1, s))])
+        for c, expected in ((1.0, [1.0, 2.0, 3.0]), (0.0, [1.0, 2.0, 3.0])):
+            step(c)
+            np.testing.assert_array_equal(s.get_value(), expected)
+
+    def test_types_that_differ_in_what_is_known(self) -> None:
+        wide, narrow = T.dmatrix("m"), T.drow("r")
+        found = ifelse(self.c, wide, narrow)
+        self.assertEqual(found.type.shape, (None, None))
+        f = function([self.c, wide, narrow], found)
+        self.assertEqual(f(0.0, np.zeros((2, 3)), np.zeros((1, 5))).shape, (1, 5))
+
+    def test_beside_an_op_that_overwrites(self) -> None:
+        for mode in LAZY:
+            chosen = ifelse(self.c, self.x, self.y)
+            f = function([self.c, self.x, self.y], [Doubled()(chosen), self.x + 0], mode=mode, accept_inplace=True)
+            given = self.one.copy()
+            doubled, kept = f(1.0, given, self.two)
+            with self.subTest(mode=str(mode)):
+                np.testing.assert_array_equal(doubled, [2.0, 4.0])
+                np.testing.assert_array_equal(kept, [1.0, 2.0])
+                np.testing.assert_array_equal(given, [1.0, 2.0])
+
+    def test_pickles(self) -> None:
+        f = pickle.loads(pickle.dumps(function([self.c, self.x, self.y], ifelse(self.c, self.x, self.y))))
+        np.testing.assert_array_equal(f(0.0, self.one, self.two), self.two)
+
+
+class TestDerivatives(unittest.TestCase):
+    def test_gradients(self) -> None:
+        rng = np.random.default_rng(1)
+        for value in (0, 1):
+            condition = T.constant(value)
+            verify_grad(
+                lambda a, b, c=condition: ifelse(c, T.tanh(a) * 2, b**2).sum(),
+                [rng.random(3), rng.random(3)],
+                rng=rng,
+            )
+
+    def test_gradients_by_a_condition_known_at_run_time(self) -> None:
+        c, (x, y) = T.dscalar("c"), T.dvectors("x", "y")
+        first, second = ifelse(c > 0, [x**2, y], [y**3, x])
+        found = T.grad(first.sum() + 2 * second.sum(), [x, y])
+        for mode in (*LAZY, *EAGER):
+            f = function([c, x, y], found, mode=mode, on_unused_input="ignore")
+            with self.subTest(mode=str(mode)):
+                for value, expected in ((1.0, ([2.0, 4.0], [2.0, 2.0])), (-1.0, ([2.0, 2.0], [27.0, 48.0]))):
+                    for got, wanted in zip(f(value, [1.0, 2.0], [3.0, 4.0]), expected, strict=True):
+                        np.testing.assert_allclose(got, wanted)
+
+    def test_r_op(self) -> None:
+        c, (x, y, u) = T.dscalar("c"), T.dvectors("x", "y", "u")
+        found = T.Rop(ifelse(c, x**2, y), x, u)
+        f = function([c, x, y, u], found, on_unused_input="ignore")
+        np.testing.assert_allclose(f(1.0, [1.0, 2.0], [3.0, 4.0], [1.0, 1.0]), [2.0, 4.0])
+        np.testing.assert_allclose(f(0.0, [1.0, 2.0], [3.0, 4.0], [1.0, 1.0]), [0.0, 0.0])
+
+    def test_shapes(self) -> None:
+        c, (x, y) = T.dscalar("c"), T.dvectors("x", "y")
+        first, second = Counted("first"), Counted("second")
+        f = function([c, x, y], ifelse(c, T.exp(x), T.log(y)).shape, on_unused_input="ignore")
+        self.assertEqual((list(f(1.0, [1.0], [1.0, 2.0])), list(f(0.0, [1.0], [1.0, 2.0]))), ([1], [2]))
+        self.assertEqual((first.calls, second.calls), (0, 0))
+
+
+class TestRewrites(unittest.TestCase):
+    def setUp(self) -> None:
+        self.c = T.dscalar("c")
+        self.x, self.y = T.dvectors("x", "y")
+
+    def test_a_constant_condition(self) -> None:
+        for value in (0, 1):
+            f = function([self.x, self.y], ifelse(T.constant(value), self.x, self.y), on_unused_input="ignore")
+            self.assertEqual(choices(f), [])
+            np.testing.assert_array_equal(f([1.0], [2.0]), [1.0] if value else [2.0])
+
+    def test_equal_branches(self) -> None:
+        first, second = ifelse(self.c, [self.x, self.x], [self.x, self.y])
+        f = function([self.c, self.x, self.y], [first, second])
+        self.assertEqual([node.op.n_outs for node in choices(f)], [1])
+        both = ifelse(self.c, T.exp(self.x), T.exp(self.x))
+        self.assertEqual(choices(function([self.c, self.x], both, on_unused_input="ignore")), [])
+
+    def test_a_choice_inside_by_the_same_condition(self) -> None:
+        inner = ifelse(self.c, self.x, self.y)
+        f = function([self.c, self.x, self.y], ifelse(self.c, inner, inner * 2))
+        np.testing.assert_array_equal(f(0.0, [1.0], [5.0]), [10.0])
+        self.assertLessEqual(len(choices(f)), 2)
+
+    def test_unused_outputs(self) -> None:
+        first, second = Counted("first"), Counted("second")
+        chosen = ifelse(self.c, [self.x, first(self.x)], [self.y, second(self.y)])[0]
+        f = function([self.c, self.x, self.y], chosen)
+        f(1.0, [1.0], [2.0])
+        self.assertEqual(([node.op.n_outs for node in choices(f)], first.calls), ([1], 0))
+
+
+class TestWrongInput(unittest.TestCase):
+    def test_each_refusal_says_what_to_do(self) -> None:
+        c, (x, y), m = T.dscalar("c"), T.dvectors("x", "y"), T.dmatrix("m")
+        cases: list[tuple[type[Exception], str, Any]] = [
+            (TypeError, "condition is no scalar", lambda: ifelse(x, x, y)),
+            (TypeError, "different types for output 0", lambda: ifelse(c, x, m)),
+            (TypeError, "different types for output 1", lambda: ifelse(c, [x, x], [y, T.ivector()])),
+            (TypeError, "2 variables in one branch and 1", lambda: ifelse(c, [x, y], [x])),
+            (TypeError, "0 variables in one branch", lambda: ifelse(c, [], [])),
+            (TypeError, "one branch is a list", lambda: ifelse(c, [x], y)),
+            (TypeError, "takes a condition and twice 2", lambda: IfElse(2)(c, x, y)),
+            (ValueError, "groups of 0", lambda: IfElse(0)),
+        ]
+        for kind, text, call in cases:
+            with self.subTest(text=text), self.assertRaisesRegex(kind, text):
+                call()
