@@ -46,7 +46,8 @@ class UserScalarOp(ScalarOp):
     -----
     A subclass defines at least one of
 
-    - ``impl(self, *numbers)``, which is called for each element unless ``nfunc_spec`` names a NumPy function;
+    - ``impl(self, *numbers)``, which is called for each element unless ``nfunc_spec`` names a NumPy function; it gets
+      floats as NumPy scalars and integers as Python's;
     - ``c_code(self, node, name, inputs, outputs, sub)``, statements in C that set the outputs from the inputs. They
       become part of the loops that also hold the ops around. Code that refers to Python or to ``sub["fail"]``, and
       float16 and complex numbers, are left to `impl`; so is an op that needs libraries or arguments of the compiler.
@@ -111,6 +112,8 @@ class UserScalarOp(ScalarOp):
 
     def _each(self, values: Sequence[Any], dtypes: Sequence[str]) -> list[Any]:
         arrays = np.broadcast_arrays(*values)
+        # NumPy takes functions of small integers in half precision; of Python's numbers in double, like C.
+        arrays = tuple(a.astype(object) if a.dtype.kind in "biu" else a for a in arrays)
         results = [np.empty(arrays[0].shape, dtype) for dtype in dtypes]
         for index in np.ndindex(*arrays[0].shape):
             found = self.impl(*(array[index] for array in arrays))
