@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
@@ -12,7 +11,10 @@ from ._perform import OwnThunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
 from .cop import CThunk, c_thunks, needs_c_code, offers_c_code
-from .kernels import BUILT_IN, CompilerOptions, Kernel, LoadedKernel, build, native_kernel
+from .kernels import BUILT_IN, CompilerOptions, IndexWrite, Kernel, LoadedKernel, build, native_kernel
+
+Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
+"""Kernel, machine code, own thunk, branch and own C code of a node, None where it has none."""
 
 
 def lower(
@@ -49,7 +51,7 @@ def lower(
     lazy : bool
         Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
     keep : bool
-        True: no register is let go of before the end of a call.
+        True: results keep their memory until the end of a call, but for arrays that a native node writes a part of.
     options : CompilerOptions, optional
 
     Returns
@@ -67,16 +69,13 @@ def lower(
         schedule, release = make_schedule(fgraph, order, registers, asking)
     else:
         schedule, release = None, _releases(fgraph, order, registers)
-    if keep:
-        release = [()] * len(order)
-        schedule = None if schedule is None else replace(schedule, readers=(0,) * len(registers))
     found = _forms(order, thunks, branches, native, options)
     instructions = tuple(
         Instruction(
             node,
             tuple(registers[v] for v in node.inputs),
             tuple(registers[v] for v in node.outputs),
-            release[i],
+            _parts_written(node, found[i], release[i], registers) if keep else release[i],
             *found[i],
         )
         for i, node in enumerate(order)
@@ -96,6 +95,14 @@ def lower(
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
     )
+
+
+def _parts_written(
+    node: Apply, form: Form, release: tuple[int, ...], registers: Mapping[Variable, int]
+) -> tuple[int, ...]:
+    """Return which of the dying registers a node may write into: to copy an array for a few elements is no option."""
+    target = registers[node.inputs[0]] if isinstance(form[0], IndexWrite) else None
+    return tuple(register for register in release if register == target)
 
 
 def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruction]:
@@ -119,9 +126,6 @@ def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruc
         inputs, outputs = (tuple(numbers[v] for v in side) for side in (node.inputs, node.outputs))
         instructions.append(Instruction(node, inputs, outputs, (), *form))
     return instructions
-
-
-Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
 
 
 def _thunk_of(node: Apply, native: bool) -> OwnThunk | None:

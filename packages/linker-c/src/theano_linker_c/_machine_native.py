@@ -126,7 +126,7 @@ def make_machine(
     thread_scale : float
         How much more work than usual an instruction must have before several threads share it; infinity: never.
     keep : bool
-        Whether intermediate results stay after a call, to be looked at; the program must not let go of them.
+        Whether intermediate results stay after a call, to be looked at, as far as no other result is in their memory.
 
     Returns
     -------

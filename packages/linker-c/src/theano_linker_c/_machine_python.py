@@ -147,11 +147,11 @@ class PythonMachine:
         """Run all instructions that a call needs."""
         program = self.program
         if program.schedule is not None:
-            LazyRun(program, program.schedule, registers, self._step).run()
+            LazyRun(program, program.schedule, registers, self._step, frees=not self._to_keep).run()
             return
         for i, instruction in enumerate(program.instructions):
             self._step(i, registers)
-            for register in instruction.release:
+            for register in () if self._to_keep else instruction.release:
                 registers[register] = None
 
     def _step(self, index: int, registers: list[Any], known: list[bool] | None = None) -> list[int] | None:
@@ -210,9 +210,14 @@ class LazyRun:
     step : callable
         ``(instruction number, registers, flags)`` runs one instruction. For a lazy one, the flags say which inputs are
         known, and it returns the list of those that it wants, or None when it is done.
+    frees : bool
+        Whether values that nothing reads any more are replaced by None.
     """
 
-    def __init__(self, program: Program, schedule: Schedule, registers: list[Any], step: Any) -> None:
+    def __init__(
+        self, program: Program, schedule: Schedule, registers: list[Any], step: Any, frees: bool = True
+    ) -> None:
+        self._frees = frees
         self._program = program
         self._schedule = schedule
         self._registers = registers
@@ -256,6 +261,8 @@ class LazyRun:
         return [self._is_known(register) for register in instruction.inputs]
 
     def _release(self, instruction: Instruction) -> None:
+        if not self._frees:
+            return
         for register in instruction.release:
             self._registers[register] = None
         for register in instruction.inputs:

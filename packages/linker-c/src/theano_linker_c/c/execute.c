@@ -167,8 +167,12 @@ int machine_execute(Machine *m, Frame *f) {
         }
         if (status != RUN_DONE)
             return -1;
-        for (int k = 0; k < in->n_release; k++)
-            frame_set(f, in->release[k], NULL);
+        if (m->keep == NULL)
+            for (int k = 0; k < in->n_release; k++)
+                frame_set(f, in->release[k], NULL);
+        else
+            for (int k = 0; k < in->n_release; k++)
+                keep_instead(f, in, in->release[k]);
     }
     return 0;
 }

@@ -27,6 +27,16 @@ void keep_free(Machine *m) {
     m->keep = NULL;
 }
 
+/* Instead of letting go of a register: it keeps its array, unless an output of the instruction has taken that over. */
+void keep_instead(Frame *f, const Instruction *in, int reg) {
+    for (int k = 0; k < in->n_outputs; k++)
+        if (f->registers[in->outputs[k]] == f->registers[reg]) {
+            if (in->outputs[k] != reg)
+                frame_set(f, reg, NULL);
+            return;
+        }
+}
+
 int keep_traverse(Machine *m, visitproc visit, void *arg) {
     for (int k = 0; m->keep != NULL && k < m->keep->count; k++)
         Py_VISIT(m->keep->values[k]);

@@ -198,6 +198,7 @@ PyObject *machine_set_schedule(PyObject *self, PyObject *args);
 void keep_drop(Machine *m);
 void keep_take(Machine *m, const Frame *f);
 void keep_free(Machine *m);
+void keep_instead(Frame *f, const Instruction *in, int reg);
 int keep_traverse(Machine *m, visitproc visit, void *arg);
 PyObject *machine_keep_registers(PyObject *self, PyObject *registers);
 PyObject *machine_kept(PyObject *self, PyObject *unused);

@@ -132,7 +132,13 @@ static int push_asked(const Schedule *s, Progress *p, const Instruction *in, con
     return pushed;
 }
 
-static void release_after(Frame *f, const Schedule *s, Progress *p, const Instruction *in) {
+static void release_after(const Machine *m, Frame *f, Progress *p, const Instruction *in) {
+    const Schedule *s = m->schedule;
+    if (m->keep != NULL) {
+        for (int k = 0; k < in->n_release; k++)
+            keep_instead(f, in, in->release[k]);
+        return;
+    }
     for (int k = 0; k < in->n_release; k++)
         frame_set(f, in->release[k], NULL);
     for (int k = 0; k < in->n_inputs; k++) {
@@ -165,7 +171,7 @@ static int run_wanted(Machine *m, Frame *f, Progress *p) {
         }
         p->done[i] = 1;
         p->height--;
-        release_after(f, s, p, in);
+        release_after(m, f, p, in);
     }
     return 0;
 }
