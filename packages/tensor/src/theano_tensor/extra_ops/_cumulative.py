@@ -16,7 +16,7 @@ from .._errors import ShapeError
 from .._operators import operation
 from .._type import TensorType
 from .._variable import TensorVariable
-from ..elemwise import and_, eq, mul, neq, sub, switch
+from ..elemwise import and_, conj, eq, mul, neq, sub, switch
 from ..reduce import sum_dtype
 from ..shape import flatten, flip
 
@@ -70,6 +70,8 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
         return [x.zeros_like(dtype=g.type.dtype)]
+    # Of complex numbers the conjugate of the derivative counts, which conjugates go in and come out for.
+    g = conj(g)
     # Up to the first zero, products divided by the element are right; at it, products without it; after it, zero.
     zero = eq(x, 0)
     count: TensorVariable = Cumulative(axis, "add")(zero)
@@ -78,7 +80,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     before = _from_end(mul(g, node.outputs[0]), axis) / switch(zero, np.ones((), x.type.dtype), x)
     at = switch(first, _from_end(mul(g, without), axis), np.zeros((), x.type.dtype))
     result: TensorVariable = switch(eq(count, 0), before, at)
-    return [result.astype(x.type.dtype)]
+    return [conj(result).astype(x.type.dtype)]
 
 
 @pushforward.register(Cumulative)

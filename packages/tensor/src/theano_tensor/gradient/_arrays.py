@@ -28,6 +28,17 @@ def is_continuous(variable: Variable) -> bool:
     return dtype is not None and dtype.startswith(("float", "complex"))
 
 
+def is_complex(variable: Variable) -> bool:
+    """Tell whether a variable holds complex numbers."""
+    dtype = dtype_of(variable)
+    return dtype is not None and dtype.startswith("complex")
+
+
+def real_part(variable: Variable) -> Variable:
+    """Return the real part of complex numbers."""
+    return cast(Variable, _methods(variable).real)
+
+
 def cotangent_dtype(variable: Variable) -> str:
     """Return the dtype of the gradient with respect to `variable`: its own, or floatX where that is discrete."""
     dtype = dtype_of(variable)

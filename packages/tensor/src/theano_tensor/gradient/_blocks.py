@@ -124,7 +124,7 @@ def _pushforward_zero(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 @pushforward.register(UndefinedGrad)
 def _pushforward_undefined(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return _pullback_undefined(node, [])
+    return list(_pullback_undefined(node, []))
 
 
 @pushforward.register(GradClip, GradScale)

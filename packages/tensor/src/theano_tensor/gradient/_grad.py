@@ -9,7 +9,7 @@ from typing import Any, Literal
 from theano_graph import Variable, compose, describe
 from theano_linker_c.profiling import Stopwatch, outside
 
-from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, ones_for, static_shape, zeros_for
+from ._arrays import cast_to, cotangent_dtype, dtype_of, is_complex, is_continuous, ones_for, static_shape, zeros_for
 from ._backward import Edge, backward
 from ._errors import DisconnectedInputError, NullTypeGradError
 from ._paths import disconnected_text
@@ -58,12 +58,13 @@ def grad(
     Returns
     -------
     Variable, or list or tuple of Variable
-        As `wrt`. Each has the shape of its `wrt`, and its dtype, or floatX where `wrt` is of integer type.
+        As `wrt`. Each has the shape of its `wrt`, and its dtype, or floatX where `wrt` is of integer type. For a
+        complex variable it is ``d cost / d real + 1j * d cost / d imag``.
 
     Raises
     ------
     TypeError
-        If the cost is not a scalar, or `wrt` holds something that is no variable.
+        If the cost is not a real scalar, or `wrt` holds something that is no variable.
     DisconnectedInputError
         If `disconnected_inputs` is 'raise' and a variable is disconnected. It is a ValueError.
     NullTypeGradError
@@ -208,6 +209,14 @@ def _check_cost(cost: object) -> None:
         )
     if isinstance(cost.type, NullType):
         raise NullTypeGradError(compose(f"the cost cannot be differentiated: {cost.type.reason}"))
+    if is_complex(cost):
+        raise TypeError(
+            compose(
+                f"the cost of a gradient is a real number, but `{cost}` is complex",
+                where=[describe(cost)],
+                mend="differentiate a real function of it, for instance `real(cost)` or `abs(cost)`",
+            )
+        )
     shape = static_shape(cost)
     if shape is not None and len(shape) > 0:
         text = ", ".join("?" if n is None else str(n) for n in shape)

@@ -11,8 +11,10 @@ from ._arrays import (
     cast_to,
     cotangent_dtype,
     dtype_of,
+    is_complex,
     is_continuous,
     is_discrete,
+    real_part,
     static_shape,
     zeros_for,
 )
@@ -124,6 +126,9 @@ def _checked_term(
     if is_null(term) or dtype_of(source) is None:
         return term
     _check_shape(node, position, term)
+    if is_complex(term) and not is_complex(source):
+        # The derivative by a real number has no imaginary part: what a rule gives beyond that is for complex inputs.
+        term = real_part(term)
     if not is_continuous(term):
         if lenient and dtype_of(term) is not None:
             # Integers are forbidden here, yet an integer constant 0 or 1 is the commonest slip: its value is right.

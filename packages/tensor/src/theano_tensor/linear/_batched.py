@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
-from ..elemwise import dimshuffle
+from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 
 
@@ -62,7 +62,7 @@ def _transposed(x: Any) -> TensorVariable:
 
 @pullback.register(BatchedDot)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    (x, y), g = node.inputs, cotangents[0]
+    (x, y), g = map(conj, node.inputs), cotangents[0]
     return [stack_product(g, _transposed(y)), stack_product(_transposed(x), g)]
 
 

@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
-from ..elemwise import dimshuffle
+from ..elemwise import conj, dimshuffle
 
 #: Dtypes whose products run natively.
 _BLAS_DTYPES = frozenset({"float32", "float64"})
@@ -87,7 +87,7 @@ def check_inner(name: str, a: TensorVariable, b: TensorVariable, axis_a: int, ax
 
 @pullback.register(Dot)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, y = node.inputs
+    x, y = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
         case 1, 1:

@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import canonical_dtype
 from .._operators import call
 from .._variable import TensorVariable
-from ..elemwise import eq, switch
+from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
 from ._reduce import Prod, Reduce, restore, scaled
@@ -203,7 +203,7 @@ def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Var
     (x,) = node.inputs
     g = restore(as_tensor_variable(cotangents[0]), node)
     zero = eq(x, 0)
-    return [scaled(x, g * switch(zero, 0, restore(node.outputs[0], node) / switch(zero, 1, x)))]
+    return [scaled(x, g * conj(switch(zero, 0, restore(node.outputs[0], node) / switch(zero, 1, x))))]
 
 
 @pullback.register(CAReduce)
