@@ -11,7 +11,7 @@ import numpy as np
 from cop.cop_support import ArrayType, mul as mul_doubles, vector
 
 from theano_graph import Apply, Op
-from theano_linker_c import DebugMode, Function, function
+from theano_linker_c import DebugMode, Function, Mode, function
 from theano_linker_c.debugmode import BadDestroyMap, BadThunkOutput, BadViewMap
 
 V = np.array([1.0, 2.0, 3.0])
@@ -129,3 +129,27 @@ class TestCCode(unittest.TestCase):
         x = mul_doubles.make_node(2.0, 3.0).inputs[0].type()
         f = function([x], mul_doubles(x, 4.0), mode=DebugMode(check_preallocated_output=["ALL"]))
         self.assertEqual(f(2.5), 10)
+
+
+class Prepared(Doubling):
+    """Makes its own thunk of what it inherits."""
+
+    prepared = 0
+
+    def make_thunk(
+        self, node: Apply, storage_map: Any, compute_map: Any, no_recycling: Any, impl: str | None = None
+    ) -> Any:
+        self.prepared += 1
+        return super().make_thunk(node, storage_map, compute_map, no_recycling, impl)
+
+
+class TestInheritedThunks(unittest.TestCase):
+    def test_c_code_or_python(self) -> None:
+        x = vector("x")
+        for linker, factor in (("cvm", 3), ("c|py", 3), ("vm", 2), ("py", 2)):
+            op = Prepared(WRONG)  # three times in C, twice in Python
+            f = function([x], op(x), mode=Mode(linker, None))
+            for _ in range(2):
+                self.assertEqual(f(V).tolist(), (factor * V).tolist(), linker)
+            self.assertEqual(op.prepared, 1)
+        self.assertEqual(function([x], Prepared(GOOD)(x), mode="DebugMode")(V).tolist(), (2 * V).tolist())

@@ -85,12 +85,12 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
         If the op has no `perform` either.
     """
     found: list[CThunk | None] = [None] * len(nodes)
-    if not any(map(offers_c_code, nodes)):
+    if not any(map(has_c_code, nodes)):
         return found
     options = CompilerOptions.from_config() if options is None else options
     wanted: list[tuple[int, Parts, Any]] = []
     for i, node in enumerate(nodes):
-        if offers_c_code(node):
+        if has_c_code(node):
             params = next(iter(params_of(node)), None)
             parts = _parts(node, params, options)
             if parts is not None:
@@ -150,7 +150,7 @@ def storage_thunk(
     NoCompilerError
         If `impl` is "c" and there is no C code, or nothing to compile it.
     """
-    thunk = c_thunk(node) if impl != "py" or needs_c_code(node) else None
+    thunk = c_thunk(node) if impl != "py" or not has_perform(node.op) else None
     if thunk is None and impl == "c":
         raise NoCompilerError(compose(f"{node.op} has no C code for this node", mend="ask for impl='py'"))
     run: Callable[[list[Any]], Sequence[Any]] = perform_runner(node) if thunk is None else thunk
