@@ -5,37 +5,71 @@ from theano_optimize import Phase
 
 from . import (
     algebra as algebra,
+    allocs as allocs,
+    asserts as asserts,
+    canonizer as canonizer,
     choices as choices,
     constants as constants,
+    error_tails as error_tails,
     exponentials as exponentials,
     fills as fills,
     indexing as indexing,
+    joins as joins,
+    log_sums as log_sums,
+    matrix_products as matrix_products,
     reductions as reductions,
     shape as shape,
+    specials as specials,
     stability as stability,
+    switches as switches,
+    useless as useless,
+    views as views,
 )
 from ._fused_reduce import FusedReduce as FusedReduce
+from ._fusion_database import fusion_database as fusion_database
 from ._registry import RULES as RULES, register_rules as register_rules
+from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
 
 __all__ = [
     "RULES",
+    "AlgebraicCanonizer",
     "FuseElementwise",
     "FuseReductions",
     "FusedReduce",
     "algebra",
+    "allocs",
+    "asserts",
+    "canonizer",
     "choices",
     "constants",
+    "error_tails",
     "exponentials",
     "fills",
+    "fusion_database",
     "indexing",
+    "joins",
+    "log_sums",
+    "matrix_products",
     "reductions",
     "register_rules",
     "shape",
+    "specials",
     "stability",
+    "switches",
+    "useless",
+    "views",
 ]
 
 register_rules(optdb)
-_FUSION_TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
-optdb.register("fuse_elementwise", FuseElementwise(), *_FUSION_TAGS, position=Phase.FUSE)
-optdb.register("fuse_reductions", FuseReductions(), *_FUSION_TAGS, position=Phase.FUSE)
+optdb.register(
+    "elemwise_fusion",
+    fusion_database(),
+    "fast_run",
+    "fusion",
+    "o2",
+    "o3",
+    "o4",
+    "unsafe",
+    position=Phase.FUSE,
+)

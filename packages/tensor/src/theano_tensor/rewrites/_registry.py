@@ -69,6 +69,21 @@ def rule(
     return decorate
 
 
+def stabilizing(
+    *tracks: Tracked, reach: int = 1, key: str | None = None, names: Iterable[str] = ()
+) -> Callable[..., NodeRewriter]:
+    """Return the decorator of a rule that gives right numbers where the form before it does not, for all modes."""
+    return rule(
+        *tracks,
+        phases=(Phase.STABILIZE,),
+        exactness=Exactness.STABILIZING,
+        tags=("fast_run", "fast_compile", "stabilize"),
+        reach=reach,
+        key=key,
+        names=names,
+    )
+
+
 def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
     """Register all rules with the databases of their phases in `database`.
 

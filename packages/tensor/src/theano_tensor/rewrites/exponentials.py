@@ -10,14 +10,13 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
-from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, operands, scalar_constant
 from ._products import Product, flatten_product
-from ._registry import rule
+from ._registry import stabilizing
 from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
@@ -54,11 +53,8 @@ def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable
     return largest, call(scalar.exp, call(scalar.sub, x, restored))
 
 
-@rule(
+@stabilizing(
     scalar.log,
-    phases=(Phase.STABILIZE,),
-    exactness=Exactness.STABILIZING,
-    tags=("fast_run", "fast_compile", "stabilize"),
     reach=3,
     key="local_log_sum_exp",
 )
@@ -81,16 +77,13 @@ def _is_shifted(x: TensorVariable) -> bool:
         return False
     origin = _behind_view(inner[1])[0]
     choice = operands(origin, scalar.switch)
-    owner = (choice[2] if choice is not None else origin).owner
+    owner = (_behind_view(choice[2])[0] if choice is not None else origin).owner
     return owner is not None and isinstance(owner.op, Max) and owner.inputs[0] is inner[0]
 
 
-@rule(
+@stabilizing(
     scalar.mul,
     scalar.true_div,
-    phases=(Phase.STABILIZE,),
-    exactness=Exactness.STABILIZING,
-    tags=("fast_run", "fast_compile", "stabilize"),
     reach=5,
 )
 def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:

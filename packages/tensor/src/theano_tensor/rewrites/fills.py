@@ -51,20 +51,27 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         new = op.make_node(*trial)
         if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
-    if changed:
-        return cast("list[Variable]", op.make_node(*inputs).outputs)
-    return _sunk(node, inputs, fills)
+    return cast("list[Variable]", op.make_node(*inputs).outputs) if changed else None
 
 
-def _sunk(node: Apply, inputs: list[TensorVariable], fills: list[list[TensorVariable] | None]) -> Found:
-    """``f(second(like, value), c) -> second(like, f(value, c))`` for single numbers: f is computed once."""
-    if len(node.outputs) != 1 or not isinstance(node.op, Elemwise):
+@rule(Elemwise, key="local_fill_sink")
+def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``f(second(a, b), second(c, d), e) -> second(a, second(c, f(b, d, e)))``, where f is then computed less often."""
+    op = node.op
+    if type(op) is not Elemwise or op.scalar_op == scalar.second or op.inplace_pattern or len(node.outputs) != 1:
         return None
-    bare = [v if fill is None else fill[1] for v, fill in zip(inputs, fills, strict=True)]
-    if not all(all(v.type.broadcastable) for v in bare):
+    fills = [operands(v, scalar.second) for v in node.inputs]
+    if not any(fills):
         return None
-    like = next(fill[0] for fill in fills if fill is not None)
-    new = call(scalar.second, like, node.op.make_node(*bare).outputs[0])
+    inputs = cast("list[TensorVariable]", node.inputs)
+    new: TensorVariable = op.make_node(
+        *(v if fill is None else fill[1] for v, fill in zip(inputs, fills, strict=True))
+    ).outputs[0]
+    if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
+        return None
+    for fill in reversed(fills):
+        if fill is not None:
+            new = call(scalar.second, fill[0], new)
     return [new] if can_replace(node.outputs[0], new) else None
 
 

@@ -92,8 +92,8 @@ def _is_length(bound: Any, x: Variable, axis: int) -> bool:
 @rule(
     Subtensor,
     phases=BOTH,
-    tags=("fast_run", "fast_compile", "local_useless_slice"),
     key="local_useless_subtensor",
+    names=("local_useless_slice",),
 )
 @unless_out_of_range
 def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:

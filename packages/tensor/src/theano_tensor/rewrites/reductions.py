@@ -8,6 +8,7 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Phase
 
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
@@ -49,16 +50,16 @@ def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = operands(x, scalar.mul)
     if inner is not None and len(inner) == 2:
         for c, other in (inner, reversed(inner)):
-            if is_stretched(c) and not is_stretched(other) and _is_regular(c) and other.type.dtype == x.type.dtype:
+            if is_stretched(c) and not is_stretched(other) and is_regular(c) and other.type.dtype == x.type.dtype:
                 return _as_type(node, call(scalar.mul, _number(c, ndim), _reduced(node, other)))
     inner = operands(x, scalar.true_div)
     if inner is not None and is_stretched(inner[1]) and not is_stretched(inner[0]):
-        if number(inner[1]) != 0 and _is_regular(inner[1]) and inner[0].type.dtype == x.type.dtype:
+        if number(inner[1]) != 0 and is_regular(inner[1]) and inner[0].type.dtype == x.type.dtype:
             return _as_type(node, call(scalar.true_div, _reduced(node, inner[0]), _number(inner[1], ndim)))
     return None
 
 
-def _is_regular(c: TensorVariable) -> bool:
+def is_regular(c: TensorVariable) -> bool:
     """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0."""
     value = number(c)
     return value is None or bool(np.isfinite(value))
@@ -113,7 +114,7 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of all elements of ``second(like, value)`` with a single number is that number times their count."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)
-    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]) or not _is_regular(inner[1]):
+    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]) or not is_regular(inner[1]):
         return None
     if is_float(inner[1]) != is_float(node.outputs[0]):
         return None
@@ -121,7 +122,7 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, call(scalar.mul, dimshuffle(inner[1], []), count))
 
 
-@rule(Sum, Max, Min)
+@rule(Sum, Max, Min, key="local_sum_all_to_none")
 def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
     """Reducing all dimensions needs no transposition or inserted dimensions before."""
     (x,) = node.inputs
@@ -132,3 +133,51 @@ def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
     if source.type.ndim == 0:
         return _as_type(node, source)
     return _as_type(node, _with_axes(node.op, list(range(source.type.ndim)))(source))
+
+
+@rule(Reduce, reach=0, key="local_cut_useless_reduce")
+def reduction_over_nothing(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A reduction without axes gives what it is given."""
+    (x,) = node.inputs
+    return _as_type(node, x) if not node.op.axes(x.type.ndim) else None
+
+
+@rule(Max, Min, key="local_max_to_min")
+def extremum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``max(-x) -> -min(x)`` and ``min(-x) -> -max(x)``: the sign meets others further up."""
+    (x,) = node.inputs
+    inner = operands(x, scalar.neg)
+    if type(node.op) not in (Max, Min) or inner is None or not is_float(x) or sole_client(fgraph, x) is None:
+        return None
+    opposite = Min if type(node.op) is Max else Max
+    return _as_type(node, call(scalar.neg, cast(TensorVariable, opposite(node.op.axis)(inner[0]))))
+
+
+@rule(
+    Sum,
+    phases=(Phase.SPECIALIZE,),
+    key="local_sum_div_dimshuffle",
+    names=("local_sum_prod_div_dimshuffle",),
+)
+def sum_of_quotients(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(a / b, axis) -> sum(a, axis) / b`` where b does not change along the axes.
+
+    After stabilisation, which looks at quotients inside sums.
+    """
+    (x,) = node.inputs
+    inner = operands(x, scalar.true_div)
+    axes = node.op.axes(x.type.ndim)
+    if inner is None or not axes or not is_float(x) or not is_float(node.outputs[0]) or sole_client(fgraph, x) is None:
+        return None
+    a, b = inner
+    if a.type.dtype != x.type.dtype or a.type.broadcastable != x.type.broadcastable or not _is_regular_divisor(b):
+        return None
+    if not all(b.type.broadcastable[axis] for axis in axes):
+        return None
+    below = dimshuffle(b, [axis for axis in range(x.type.ndim) if axis not in axes])
+    return _as_type(node, call(scalar.true_div, _reduced(node, a), below))
+
+
+def _is_regular_divisor(b: TensorVariable) -> bool:
+    value = number(b)
+    return value is None or bool(np.isfinite(value) and value != 0)

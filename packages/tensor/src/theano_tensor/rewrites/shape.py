@@ -76,9 +76,9 @@ def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> 
     rule_of_op = shape_rule.get(owner.op)
     if rule_of_op is None:
         rule_of_op = getattr(owner.op, "infer_shape", None)
-    if rule_of_op is None or not all(hasattr(v.type, "shape") for v in owner.inputs):
+    if rule_of_op is None:
         return None
-    lengths = [tuple(table.length(fgraph, v, i) for i in range(len(v.type.shape))) for v in owner.inputs]
+    lengths = [_input_shape(fgraph, table, v) for v in owner.inputs]
     try:
         return rule_of_op(owner, lengths)[x.index or 0]
     except Exception as error:  # rules are written by anybody
@@ -91,6 +91,12 @@ def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> 
         )
         warnings.warn(text, RewriteWarning, stacklevel=2)
         return None
+
+
+def _input_shape(fgraph: FunctionGraph, table: KnownLengths, v: Variable) -> Any:
+    """Return the lengths of an input, or None for one that has no shape, such as a random state."""
+    known = getattr(v.type, "shape", None)
+    return None if known is None else tuple(table.length(fgraph, v, i) for i in range(len(known)))
 
 
 def _length(value: Any) -> Variable:

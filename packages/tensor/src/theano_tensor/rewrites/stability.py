@@ -11,21 +11,15 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
-from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
 from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product
-from ._registry import rule
+from ._registry import stabilizing
 from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
-STABILIZE = {
-    "phases": (Phase.STABILIZE,),
-    "exactness": Exactness.STABILIZING,
-    "tags": ("fast_run", "fast_compile", "stabilize"),
-}
 
 #: Sums with more terms are not multiplied out.
 MAX_SUMMANDS = 16
@@ -43,7 +37,7 @@ def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
     return call(scalar.softplus, call(scalar.neg, x))
 
 
-@rule(scalar.log, reach=3, **STABILIZE, key="local_log_sigmoid")  # type: ignore[arg-type]  # one table for all rules
+@stabilizing(scalar.log, reach=3, key="local_log_sigmoid")
 def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(sigmoid(x)) -> -softplus(-x)`` and ``log(1 - sigmoid(x)) -> -softplus(x)``."""
     (p,) = node.inputs
@@ -60,7 +54,7 @@ def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.log1p, reach=2, **STABILIZE, key="local_log1p_exp")  # type: ignore[arg-type]  # as above
+@stabilizing(scalar.log1p, reach=2, key="local_log1p_exp")
 def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``."""
     (x,) = node.inputs
@@ -74,7 +68,7 @@ def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     return None if inner is None else fitted(node, call(scalar.neg, call(scalar.softplus, inner[0])))
 
 
-@rule(scalar.log, reach=3, **STABILIZE, key="local_log1p")  # type: ignore[arg-type]  # as above
+@stabilizing(scalar.log, reach=3, key="local_log1p")
 def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``."""
     (argument,) = node.inputs
@@ -90,7 +84,7 @@ def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.sub, scalar.add, **STABILIZE, key="local_expm1")  # type: ignore[arg-type]  # as above
+@stabilizing(scalar.sub, scalar.add, key="local_expm1")
 def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
@@ -108,7 +102,7 @@ def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.sub, scalar.add, reach=2, **STABILIZE, key="local_1msigmoid")  # type: ignore[arg-type]  # as above
+@stabilizing(scalar.sub, scalar.add, reach=2, key="local_1msigmoid")
 def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     """``1 - sigmoid(x) -> sigmoid(-x)``, which keeps its digits where sigmoid(x) is near 1."""
     p = one_minus(node.outputs[0])
@@ -119,7 +113,12 @@ def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, call(scalar.sigmoid, call(scalar.neg, wide)))
 
 
-@rule(scalar.mul, scalar.true_div, scalar.neg, reach=6, **STABILIZE)  # type: ignore[arg-type]  # as above
+@stabilizing(
+    scalar.mul,
+    scalar.true_div,
+    scalar.neg,
+    reach=6,
+)
 def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """Products of sigmoids, ``exp`` and ``1 + exp`` in short form, and sums multiplied out where factors then cancel.
 
@@ -164,7 +163,11 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> TensorVari
     return None
 
 
-@rule(scalar.add, scalar.sub, reach=5, **STABILIZE)  # type: ignore[arg-type]  # as above
+@stabilizing(
+    scalar.add,
+    scalar.sub,
+    reach=5,
+)
 def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     """``a * s - a * s * s -> a * s * (1 - s)`` for a sigmoid s, with ``1 - s`` as the sigmoid of the opposite argument.
 

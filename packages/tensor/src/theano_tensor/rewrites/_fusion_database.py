@@ -1,0 +1,49 @@
+"""The phase that fuses, as a database of its own: sums and products of many terms, elementwise kernels, reductions."""
+
+from __future__ import annotations
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
+
+from ..elemwise import Elemwise
+from ._groups import MAX_OPERANDS
+from ._language import lift, sole_client
+from .fusion import FuseElementwise, FuseReductions
+
+#: Modes that fuse.
+TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
+
+
+@node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
+def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
+
+    Only the first term is looked into, so that terms are added in the order in which they were before.
+    """
+    inner = node.inputs[0].owner
+    if inner is None or inner.op != node.op or sole_client(fgraph, node.inputs[0]) is None:
+        return None
+    if len(inner.inputs) + len(node.inputs) > MAX_OPERANDS:
+        return None
+    output = node.outputs[0]
+    if inner.outputs[0].type.dtype != output.type.dtype or not isinstance(node.op, Elemwise):
+        return None
+    new: Variable = node.op.make_node(*inner.inputs, *node.inputs[1:]).outputs[0]
+    return [new] if new.type == output.type else None
+
+
+def fusion_database() -> SequenceDatabase:
+    """Return the database of rewrites that fuse, in their order."""
+    database = SequenceDatabase("elemwise_fusion")
+    joined = WalkRewriter(sums_and_products_joined, order="in_to_out")
+    database.register("local_add_mul_fusion", joined, *TAGS, position=0)
+    database.register(
+        "composite_elemwise_fusion",
+        FuseElementwise(),
+        *TAGS,
+        position=1,
+        aliases=("local_elemwise_fusion", "FusionOptimizer"),
+    )
+    database.register("fuse_reductions", FuseReductions(), *TAGS, position=2)
+    return database

@@ -1,0 +1,178 @@
+"""Tensors filled with one value: not made where the value itself does, and what is computed of them computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Phase
+
+from .._variable import TensorVariable
+from ..creation import Alloc, AllocEmpty, alloc
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..indexing.entries import known_number
+from ..reduce import Prod, Sum
+from ..shape import ShapeI, shape_i
+from ._language import (
+    call,
+    can_replace,
+    cast_to,
+    fitted,
+    is_float,
+    is_stretched,
+    number,
+    operands,
+    scalar_constant,
+    sole_client,
+)
+from ._registry import rule
+from .indexing import same_shape
+from .reductions import is_regular
+
+Found = list[Variable] | None
+ONLY_RUN = ("fast_run",)
+
+
+def _alloc(variable: Variable) -> Apply | None:
+    node = variable.owner
+    return node if node is not None and isinstance(node.op, Alloc) else None
+
+
+def _is_length(length: Variable, x: TensorVariable, axis: int) -> bool:
+    owner = length.owner
+    if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
+        return True
+    known = x.type.shape[axis]
+    return known is not None and known_number(length) == known
+
+
+def _padded(value: Variable, ndim: int) -> TensorVariable:
+    x = cast(TensorVariable, value)
+    return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
+
+
+@rule(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",))
+def alloc_of_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``alloc(x, shape of x) -> x``."""
+    x = cast(TensorVariable, node.inputs[0])
+    lengths = node.inputs[1:]
+    if x.type.ndim != len(lengths) or not can_replace(node.outputs[0], x):
+        return None
+    return [x] if all(_is_length(n, x, axis) for axis, n in enumerate(lengths)) else None
+
+
+@rule(
+    Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_elemwise_alloc", names=("local_alloc_optimization",)
+)
+def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``f(alloc(value, shape), y) -> f(value, y)`` where y is known to have that shape."""
+    if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.inputs) < 2:
+        return None
+    inputs = cast("list[TensorVariable]", list(node.inputs))
+    changed = False
+    for i, x in enumerate(inputs):
+        made = _alloc(x)
+        if made is None or not any(_has_shape(made, x, y) for j, y in enumerate(inputs) if j != i):
+            continue
+        trial = [*inputs[:i], _padded(made.inputs[0], x.type.ndim), *inputs[i + 1 :]]
+        if all(map(can_replace, node.outputs, node.op.make_node(*trial).outputs)):
+            inputs, changed = trial, True
+    return cast("list[Variable]", node.op.make_node(*inputs).outputs) if changed else None
+
+
+def _has_shape(made: Apply, x: TensorVariable, y: TensorVariable) -> bool:
+    """Tell whether y is known to have the shape of the alloc `made`, whose output is x."""
+    if y.type.broadcastable != x.type.broadcastable:
+        return False
+    return all(_is_length(n, y, axis) for axis, n in enumerate(made.inputs[1:])) or same_shape(x, y)
+
+
+@rule(Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_alloc_unary")
+def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``f(alloc(value, shape)) -> alloc(f(value), shape)``: f is computed once for each element of the value."""
+    if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
+        return None
+    large = [v for v in node.inputs if not is_stretched(cast(TensorVariable, v))]
+    made = _alloc(large[0]) if len(large) == 1 else None
+    if made is None or sole_client(fgraph, large[0]) is None:
+        return None
+    ndim = node.outputs[0].type.ndim
+    inputs = [_padded(made.inputs[0], ndim) if v is large[0] else v for v in node.inputs]
+    new = alloc(node.op.make_node(*inputs).outputs[0], *made.inputs[1:])
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc",))
+def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The sum of equal numbers is one of them times their count, their product is its power."""
+    made = _alloc(node.inputs[0])
+    if made is None:
+        return None
+    value = cast(TensorVariable, made.inputs[0])
+    output = node.outputs[0]
+    if not is_stretched(value) or not is_regular(value) or is_float(value) != is_float(output):
+        return None
+    lengths = made.inputs[1:]
+    gone = set(node.op.axes(len(lengths)))
+    dtype = output.type.dtype
+    count = scalar_constant(1, "int64", 0)
+    for axis in sorted(gone):
+        count = call(scalar.mul, count, cast(TensorVariable, lengths[axis]))
+    op = scalar.mul if isinstance(node.op, Sum) else scalar.pow
+    total = call(op, cast_to(dimshuffle(value, []), dtype), cast_to(count, dtype))
+    kept = [n for axis, n in enumerate(lengths) if axis not in gone]
+    new = alloc(cast_to(total, dtype), *kept) if kept else cast_to(total, dtype)
+    return [new] if can_replace(output, new) else None
+
+
+@rule(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc")
+def fill_as_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``fill(f(x), value) -> alloc(value, shape of f(x))`` where nothing else uses ``f(x)``, which then goes."""
+    like, value = cast("list[TensorVariable]", node.inputs)
+    if like.owner is None or sole_client(fgraph, like) is None or like.type.ndim == 0:
+        return None
+    if like.type.broadcastable != node.outputs[0].type.broadcastable:
+        return None
+    new = alloc(value, *(shape_i(like, axis) for axis in range(like.type.ndim)))
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(DimShuffle, tags=ONLY_RUN, key="local_alloc_dimshuffle", names=("local_dimshuffle_alloc",))
+def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
+    made = _alloc(node.inputs[0])
+    if made is None or not is_stretched(cast(TensorVariable, made.inputs[0])):
+        return None
+    lengths = made.inputs[1:]
+    one = scalar_constant(1, "int64", 0)
+    order: Sequence[int | str] = node.op.order
+    value = dimshuffle(made.inputs[0], [])
+    new = alloc(value, *(one if isinstance(e, str) else lengths[e] for e in order)) if order else value
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(AllocEmpty, tags=("alloc_empty_to_zeros",), key="alloc_empty_to_zeros")
+def zeros_for_empty(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Memory that holds anything is filled with zeros: for those who look for the origin of NaN. On request only."""
+    zero = scalar_constant(0, node.outputs[0].type.dtype, 0)
+    new = alloc(zero, *node.inputs)
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(scalar.sub, phases=(Phase.SPECIALIZE,), reach=0, key="local_elemwise_sub_zeros")
+def difference_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x - x -> 0``, as everywhere in the language also where x is infinite."""
+    a, b = node.inputs
+    if a is not b:
+        return None
+    return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
+
+
+def is_filled_with_zeros(variable: Variable) -> bool:
+    """Tell whether a tensor is made by filling with zeros."""
+    made = _alloc(variable)
+    fill = operands(variable, scalar.second)
+    value = made.inputs[0] if made is not None else fill[1] if fill is not None else variable
+    return bool(number(value) == 0)

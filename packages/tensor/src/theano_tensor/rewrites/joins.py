@@ -1,0 +1,98 @@
+"""Tensors put together and taken apart for nothing."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+from ..joining import Join, Split
+from ..reduce import Max, Min, Prod, Reduce, Sum
+from ..shape import MakeVector, static_int
+from ._language import call, can_replace, cast_to, sole_client
+from ._registry import rule
+
+Found = list[Variable] | None
+#: Longer joins are reduced by loops.
+MAX_PARTS = 8
+
+
+def _one(node: Apply, new: Variable) -> Found:
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Join, reach=0, key="local_join_1")
+def join_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``join(axis, x) -> x``."""
+    return _one(node, node.inputs[1]) if len(node.inputs) == 2 else None
+
+
+@rule(Join, reach=0, key="local_join_empty")
+def empty_parts_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Parts that have no element along the axis are left out, as long as one is left."""
+    axis = static_int(node.inputs[0])
+    if axis is None:
+        return None
+    parts = cast("list[TensorVariable]", node.inputs[1:])
+    kept = [p for p in parts if p.type.shape[axis] != 0]
+    # The other lengths of an empty part are checked when it runs, unless they are known.
+    gone = [p for p in parts if p.type.shape[axis] == 0]
+    if not kept or not gone or any(n is None for p in gone for n in p.type.shape):
+        return None
+    if any(p.type.shape[i] != n for p in gone for i, n in enumerate(kept[0].type.shape) if i != axis):
+        return None
+    return _one(node, node.op(node.inputs[0], *kept))
+
+
+@rule(Join, reach=1, key="local_join_make_vector")
+def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``join(0, make_vector(a, b), make_vector(c)) -> make_vector(a, b, c)`` for neighbours among the parts."""
+    if node.outputs[0].type.ndim != 1:
+        return None
+    parts: list[Variable] = []
+    for part in node.inputs[1:]:
+        last = parts[-1].owner if parts else None
+        own = part.owner
+        if last is not None and own is not None and isinstance(last.op, MakeVector) and last.op == own.op:
+            parts[-1] = own.op(*last.inputs, *own.inputs)
+        else:
+            parts.append(part)
+    if len(parts) == len(node.inputs) - 1:
+        return None
+    return _one(node, parts[0] if len(parts) == 1 else node.op(node.inputs[0], *parts))
+
+
+@rule(Split, tags=("fast_run",), reach=0, key="local_useless_split")
+def split_in_one(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A tensor taken apart into one part is that part."""
+    return _one(node, node.inputs[0]) if node.op.len_splits == 1 else None
+
+
+@rule(Sum, Prod, Max, Min, key="local_reduce_join")
+def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``max(stack([x, y]), axis=0) -> maximum(x, y)``, where all parts have length 1 along the axis."""
+    x = node.inputs[0]
+    inner = x.owner
+    op = cast(Reduce, node.op)
+    if inner is None or sole_client(fgraph, x) is None:
+        return None
+    if isinstance(inner.op, MakeVector):
+        axis: int | None = 0
+        parts = cast("list[TensorVariable]", inner.inputs)
+    elif isinstance(inner.op, Join):
+        axis = static_int(inner.inputs[0])
+        parts = cast("list[TensorVariable]", inner.inputs[1:])
+    else:
+        return None
+    if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(cast(TensorVariable, x).type.ndim) != (axis,):
+        return None
+    if isinstance(inner.op, Join):
+        if any(p.type.shape[axis] != 1 or p.type.broadcastable != parts[0].type.broadcastable for p in parts):
+            return None
+        parts = [dimshuffle(p, [i for i in range(p.type.ndim) if i != axis]) for p in parts]
+    working = op.accumulator(x.type.dtype)
+    result = reduce(lambda a, b: call(op.combine, a, b), (cast_to(p, working) for p in parts))
+    return _one(node, cast_to(result, node.outputs[0].type.dtype))

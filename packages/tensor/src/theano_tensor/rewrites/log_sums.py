@@ -1,0 +1,102 @@
+"""Logarithms of sums of a few exponentials that are written out, and the quotients that gradients make of them."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+
+from .._variable import TensorVariable
+from ._language import call, fitted, is_float, number, operands, scalar_constant
+from ._logistic import logistic_atom
+from ._products import flatten_product
+from ._registry import stabilizing
+from .algebra import is_inside_product, is_product
+
+Found = list[Variable] | None
+#: Sums of more exponentials are left to reductions.
+MAX_SUMMANDS = 16
+
+
+def exponents(variable: Variable) -> list[TensorVariable] | None:
+    """Return a, b, ... if `variable` is ``exp(a) + exp(b) + ...``; a positive number counts as an exponential."""
+    if not is_float(variable) or operands(variable, scalar.add) is None or logistic_atom(variable) is not None:
+        return None
+    found: list[TensorVariable] = []
+    stack = [cast(TensorVariable, variable)]
+    dtype = stack[0].type.dtype
+    numbers = 0
+    while stack:
+        term = stack.pop()
+        if len(found) + len(stack) > MAX_SUMMANDS:
+            return None
+        added = operands(term, scalar.add)
+        inner = operands(term, scalar.exp)
+        value = number(term)
+        if added is not None:
+            stack.extend(reversed(added))
+        elif inner is not None and inner[0].type.dtype == dtype:
+            found.append(inner[0])
+        elif isinstance(value, (int, float)) and 0 < value < math.inf:
+            numbers += 1
+            found.append(scalar_constant(math.log(value), dtype, term.type.ndim))
+        else:
+            return None
+    return found if len(found) - numbers >= 1 and len(found) >= 2 else None
+
+
+def log_of_sum(terms: list[TensorVariable]) -> TensorVariable:
+    """Return ``log(exp(a) + exp(b) + ...)``."""
+    return reduce(lambda a, b: call(scalar.logaddexp, a, b), terms)
+
+
+@stabilizing(
+    scalar.log,
+    reach=4,
+    key="local_log_add",
+    names=("local_log_add_exp",),
+)
+def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(exp(x) + exp(y)) -> logaddexp(x, y)``, for any number of terms."""
+    terms = exponents(node.inputs[0])
+    return None if terms is None else fitted(node, log_of_sum(terms))
+
+
+@stabilizing(
+    scalar.mul,
+    scalar.true_div,
+    reach=6,
+    key="local_exp_over_added_exps",
+    names=("local_exp_over_1_plus_exp",),
+)
+def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``; of more terms, ``exp(x - log(exp(x) + exp(y) + ...))``."""
+    root = node.outputs[0]
+    if not is_float(root) or is_inside_product(fgraph, node):
+        return None
+    product = flatten_product(root, is_product)
+    if not product.complete:
+        return None
+    for factor, power in product.factors.items():
+        terms = exponents(factor) if power < 0 else None
+        if terms is None:
+            continue
+        for other, above in product.factors.items():
+            inner = operands(other, scalar.exp)
+            if inner is None or above < 1 or all(t is not inner[0] for t in terms):
+                continue
+            product.multiply(factor, 1)
+            product.multiply(other, -1)
+            product.multiply(_share(inner[0], terms), 1)
+            return fitted(node, product.build(root.type.dtype, root.type.ndim))
+    return None
+
+
+def _share(x: TensorVariable, terms: list[TensorVariable]) -> TensorVariable:
+    if len(terms) == 2 and terms[0] is not terms[1]:
+        (y,) = [t for t in terms if t is not x]
+        return call(scalar.sigmoid, call(scalar.sub, x, y))
+    return call(scalar.exp, call(scalar.sub, x, log_of_sum(terms)))

@@ -1,0 +1,48 @@
+"""Products of matrices with nothing in them, and of which the transposed is wanted."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+
+from .._variable import TensorVariable
+from ..creation import alloc
+from ..elemwise import DimShuffle, dimshuffle
+from ..linear import Dot
+from ..shape import shape_i
+from ._language import can_replace, scalar_constant, sole_client
+from ._registry import rule
+from .allocs import is_filled_with_zeros
+
+Found = list[Variable] | None
+#: Not in FAST_COMPILE: what the other factor is would no longer be looked at.
+ONLY_RUN = ("fast_run",)
+
+
+@rule(Dot, tags=ONLY_RUN, key="local_0_dot_x")
+def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``dot(zeros, x) -> zeros``, whatever x is."""
+    if not any(is_filled_with_zeros(v) for v in node.inputs):
+        return None
+    a, b = cast("list[TensorVariable]", node.inputs)
+    lengths = [shape_i(a, axis) for axis in range(a.type.ndim - 1)]
+    if b.type.ndim > 1:
+        lengths += [shape_i(b, axis) for axis in range(b.type.ndim) if axis != b.type.ndim - 2]
+    zero = scalar_constant(0, node.outputs[0].type.dtype, 0)
+    new = alloc(zero, *lengths) if lengths else zero
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(DimShuffle, key="local_lift_transpose_through_dot")
+def transposed_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``dot(a, b).T -> dot(b.T, a.T)`` for matrices: BLAS takes transposed factors as they are."""
+    (x,) = node.inputs
+    inner = x.owner
+    if inner is None or not isinstance(inner.op, Dot) or list(node.op.order) != [1, 0]:
+        return None
+    a, b = cast("list[TensorVariable]", inner.inputs)
+    if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, x) is None:
+        return None
+    new: Variable = inner.op(dimshuffle(b, [1, 0]), dimshuffle(a, [1, 0]))
+    return [new] if can_replace(node.outputs[0], new) else None

@@ -1,0 +1,117 @@
+"""Forms that are cheaper to compute, chosen once expressions are simple and stable."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Exactness, Phase
+
+from .._variable import TensorVariable
+from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
+from ._products import Product, flatten_product
+from ._registry import rule
+from .algebra import is_inside_product, is_product
+
+Found = list[Variable] | None
+#: Larger powers are left to the library.
+MAX_POWER = 16
+#: Sums of more terms are not multiplied out.
+MAX_TERMS = 8
+
+
+@rule(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv")
+def quotient_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``1 / x -> inv(x)``."""
+    above, below = cast("list[TensorVariable]", node.inputs)
+    if number(above) != 1 or not is_float(node.outputs[0]):
+        return None
+    return fitted(node, call(scalar.reciprocal, cast_to(below, node.outputs[0].type.dtype)))
+
+
+@rule(scalar.mul, scalar.true_div, phases=(Phase.SPECIALIZE,), key="local_abs_merge")
+def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``abs(x) * abs(y) -> abs(x * y)`` and ``abs(x) / abs(y) -> abs(x / y)``."""
+    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
+        return None
+    first, second = (operands(v, scalar.abs) for v in node.inputs)
+    if first is None or second is None or any(sole_client(fgraph, v) is None for v in node.inputs):
+        return None
+    return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
+
+
+@rule(scalar.pow, phases=(Phase.SPECIALIZE,), reach=0, key="local_pow_to_products", names=("local_pow_specialize",))
+def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x ** n`` for whole n from 3 to 16 by squares and products."""
+    x, exponent = cast("list[TensorVariable]", node.inputs)
+    value = number(exponent)
+    if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    if value != int(value) or not 3 <= value <= MAX_POWER:
+        return None
+    square = cast_to(x, node.outputs[0].type.dtype)
+    result: TensorVariable | None = None
+    left = int(value)
+    while left:
+        if left & 1:
+            result = square if result is None else call(scalar.mul, result, square)
+        left >>= 1
+        if left:
+            square = call(scalar.sqr, square)
+    return fitted(node, cast(TensorVariable, result))
+
+
+@rule(
+    scalar.mul,
+    scalar.true_div,
+    exactness=Exactness.STABILIZING,
+    tags=("fast_run",),
+    reach=5,
+    key="local_greedy_distributor",
+)
+def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``(a / x + b / y) * x * y -> a * y + b * x``: where divisions cancel and fewer operations are left."""
+    root = node.outputs[0]
+    if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):
+        return None
+    product = flatten_product(root, lambda v: is_product(v) and sole_client(fgraph, v) is not None)
+    if not product.complete or len(product.factors) < 2:
+        return None
+    for factor, power in product.factors.items():
+        added = operands(factor, scalar.add, scalar.sub)
+        if power != 1 or added is None or len(added) > MAX_TERMS or sole_client(fgraph, factor) is None:
+            continue
+        if any(v.type.dtype != root.type.dtype for v in added) or any(number(v) is not None for v in added):
+            continue
+        terms = [flatten_product(v, lambda w: is_product(w) and sole_client(fgraph, w) is not None) for v in added]
+        rest = Product(product.coefficient, {v: p for v, p in product.factors.items() if v is not factor})
+        found = _distributed(rest, terms, added, fgraph)
+        if found is not None:
+            op = scalar.add if operands(factor, scalar.add) is not None else scalar.sub
+            parts = [t.build(root.type.dtype, root.type.ndim) for t in found]
+            result = parts[0]
+            for part in parts[1:]:
+                result = call(op, result, part)
+            return fitted(node, result)
+    return None
+
+
+def _distributed(
+    rest: Product, terms: list[Product], added: list[TensorVariable], fgraph: FunctionGraph
+) -> list[Product] | None:
+    """Return the terms, each multiplied by the rest of a product, if divisions cancel and nothing gets longer."""
+    divisions = sum(1 for t in terms for p in t.factors.values() if p < 0)
+    if not divisions or not all(t.complete for t in terms) or any(p < 0 for p in rest.factors.values()):
+        return None
+    if any(sole_client(fgraph, v) is None for v in added):
+        return None
+    multiplied = []
+    for term in terms:
+        whole = Product(term.coefficient * rest.coefficient, dict(term.factors))
+        for variable, power in rest.factors.items():
+            whole.multiply(variable, power)
+        multiplied.append(whole)
+    left = sum(1 for t in multiplied for p in t.factors.values() if p < 0)
+    before = rest.cost() + 1 + sum(t.cost() for t in terms)
+    return multiplied if left < divisions and sum(t.cost() for t in multiplied) < before else None

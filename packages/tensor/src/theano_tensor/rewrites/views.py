@@ -1,0 +1,175 @@
+"""Views moved towards the inputs, joined, and dropped where they change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable
+
+from .._convert import constant
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..indexing.entries import known_number
+from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
+from ._language import can_replace, is_stretched, sole_client
+from ._registry import rule
+
+Found = list[Variable] | None
+#: Not in FAST_COMPILE: a wrong shape in between would no longer be noticed.
+ONLY_RUN = ("fast_run",)
+
+
+def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
+    """Return the elementwise node that makes the input, if it has one result that only `node` uses."""
+    x = node.inputs[0]
+    inner = x.owner
+    if inner is None or type(inner.op) is not Elemwise or inner.op.inplace_pattern or len(inner.outputs) != 1:
+        return None
+    return inner if inner.inputs and sole_client(fgraph, x) is not None else None
+
+
+def _lifted(node: Apply, inner: Apply, view: Callable[[TensorVariable], TensorVariable]) -> Found:
+    """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
+    ndim = node.outputs[0].type.ndim
+    inputs = [_number(v, ndim) if is_stretched(v) else view(v) for v in cast("list[TensorVariable]", inner.inputs)]
+    new: Variable = inner.op.make_node(*inputs).outputs[0]
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _number(variable: TensorVariable, ndim: int) -> TensorVariable:
+    """Return a tensor of one element with `ndim` dimensions."""
+    if isinstance(variable, Constant):
+        return constant(variable.data.reshape((1,) * ndim))
+    return dimshuffle(dimshuffle(variable, []), ["x"] * ndim)
+
+
+@rule(DimShuffle, key="local_dimshuffle_lift")
+def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` where nothing else uses ``f(x, y)``.
+
+    A permutation moves only where it meets another one: products of matrices take transposed factors as they are,
+    while elementwise loops prefer operands in order.
+    """
+    inner = _elementwise_below(fgraph, node)
+    if inner is None:
+        return None
+    shuffle = node.op.shuffle
+    if list(shuffle) != sorted(shuffle):
+        rest = [v for v in inner.inputs if not is_stretched(cast(TensorVariable, v))]
+        if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
+            return None
+    return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
+
+
+@rule(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",))
+def reshapes_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(reshape(x, a), b) -> reshape(x, b)``."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Reshape):
+        return None
+    new: Variable = node.op(inner.inputs[0], node.inputs[1])
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Reshape, tags=ONLY_RUN, key="local_reshape_lift", names=("local_flatten_lift",))
+def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(f(x), shape) -> f(reshape(x, shape))``; other arguments of f must be single numbers."""
+    inner = _elementwise_below(fgraph, node)
+    if inner is None:
+        return None
+    large = [v for v in inner.inputs if not is_stretched(cast(TensorVariable, v))]
+    if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
+        return None
+    return _lifted(node, inner, lambda v: cast(TensorVariable, node.op(v, node.inputs[1])))
+
+
+@rule(Reshape, key="local_useless_reshape")
+def reshape_to_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(x, shape of x) -> x``; one length may be -1."""
+    x, vector = cast("list[TensorVariable]", node.inputs)
+    if x.type.ndim != node.op.ndim or not can_replace(node.outputs[0], x):
+        return None
+    unknown = [axis for axis in range(x.type.ndim) if not _is_length_of(_entry(vector, axis), x, axis)]
+    free = [axis for axis in unknown if known_number(_entry(vector, axis)) == -1]
+    return [x] if unknown == free and len(free) < 2 else None
+
+
+def _entry(vector: TensorVariable, axis: int) -> Any:
+    data = getattr(vector, "data", None)
+    if data is not None:
+        return int(data[axis])
+    owner = vector.owner
+    return owner.inputs[axis] if owner is not None and isinstance(owner.op, MakeVector) else None
+
+
+def _is_length_of(length: Any, x: TensorVariable, axis: int) -> bool:
+    """Tell whether a number or variable is known to be the length of a dimension of x."""
+    owner = getattr(length, "owner", None)
+    if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
+        return True
+    known = x.type.shape[axis]
+    return known is not None and length is not None and known_number(length) == known
+
+
+@rule(Rebroadcast, key="local_useless_rebroadcast")
+def useless_rebroadcast(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A claim about dimensions that the type makes already is dropped; others are kept."""
+    return _without_effect(node)
+
+
+def _without_effect(node: Apply) -> Found:
+    x = node.inputs[0]
+    pattern = getattr(x.type, "broadcastable", None)
+    if pattern is None:
+        return None
+    left = [(axis, flag) for axis, flag in node.op.pattern if pattern[axis] != flag]
+    if not left:
+        return [x]
+    return None if len(left) == len(node.op.pattern) else [Rebroadcast(*left)(x)]
+
+
+@rule(Rebroadcast, tags=ONLY_RUN, key="local_rebroadcast_lift")
+def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``rebroadcast(f(x)) -> f(rebroadcast(x))`` for f of one argument, and two rebroadcasts are one."""
+    joined = _joined_with_below(node)
+    inner = _elementwise_below(fgraph, node)
+    if joined is not None or inner is None or len(inner.inputs) != 1:
+        return joined
+    return _through(node, inner)
+
+
+def _joined_with_below(node: Apply) -> Found:
+    x = node.inputs[0]
+    if x.owner is None or not isinstance(x.owner.op, Rebroadcast):
+        return None
+    below, above = dict(x.owner.op.pattern), dict(node.op.pattern)
+    if any(flag and not above.get(axis, True) for axis, flag in below.items()):
+        return None
+    return [Rebroadcast(*{**below, **above}.items())(x.owner.inputs[0])]
+
+
+def _through(node: Apply, inner: Apply) -> Found:
+    new: Variable = inner.op.make_node(node.op(inner.inputs[0])).outputs[0]
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def rebroadcast_simplified(variable: Variable) -> Variable:
+    """Return `variable` without rebroadcasts that change nothing, and with others moved to what it is made of.
+
+    Examples
+    --------
+    >>> from theano_tensor import dcol
+    >>> x = dcol("x")
+    >>> rebroadcast_simplified(Rebroadcast((1, True))(x)) is x
+    True
+    """
+    while (node := variable.owner) is not None and isinstance(node.op, Rebroadcast):
+        found = _without_effect(node) or _joined_with_below(node)
+        inner = node.inputs[0].owner
+        if found is None and inner is not None and type(inner.op) is Elemwise and len(inner.inputs) == 1:
+            found = _through(node, inner)
+        if found is None:
+            break
+        variable = found[0]
+    return variable
