@@ -78,7 +78,7 @@ def _device_line(records: Iterable[NodeRecord], total: float) -> str:
     for record in records:
         rule = device_kind.get(record.node.op)
         spent["cpu" if rule is None else rule(record.node)] += record.seconds
-    parts = [f"{seconds:.3f}s({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
+    parts = [f"{seconds:.3e}s({_share(seconds, total)}) in {name} op" for name, seconds in spent.items()]
     return f"Spent {parts[0]}, {parts[1]} and {parts[2]}"
 
 
