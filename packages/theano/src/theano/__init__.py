@@ -47,6 +47,7 @@ from . import (
     gof as gof,
     gradient as gradient,
     ifelse as ifelse,
+    misc as misc,
     printing as printing,
     scalar as scalar,
     tensor as tensor,

@@ -1,0 +1,3 @@
+"""Helpers."""
+
+from . import pkl_utils as pkl_utils
