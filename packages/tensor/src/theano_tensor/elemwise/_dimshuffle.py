@@ -23,32 +23,59 @@ class DimShuffle(Op):
 
     Parameters
     ----------
-    input_ndim : int
-        Number of dimensions of the input. A broadcastable pattern is accepted in its place.
-    order : sequence of (int or "x")
+    input_broadcastable : int or sequence of bool
+        Number of dimensions of the input, or for each of them whether its length is known to be 1.
+    new_order : sequence of (int or "x")
         For each dimension of the result, the dimension of the input that it is, or ``"x"`` for a new one of length 1.
+    inplace : bool
+        Whether the result is a view of the input; otherwise it is a copy.
 
     Raises
     ------
     ValueError
-        If an entry is out of range or given twice.
+        If an entry is out of range or given twice, or a dimension is left out whose length is known not to be 1.
 
     Examples
     --------
     ``DimShuffle(1, ("x", 0))`` makes a row of a vector.
     """
 
-    __props__ = ("input_ndim", "order")
+    __props__ = ("input_ndim", "order", "inplace")
     view_map = {0: [0]}
 
-    def __init__(self, input_ndim: int | Sequence[bool], order: Sequence[int | str]) -> None:
-        self.input_ndim = input_ndim if isinstance(input_ndim, int) else len(input_ndim)
+    def __init__(
+        self, input_broadcastable: int | Sequence[bool], new_order: Sequence[int | str], inplace: bool = True
+    ) -> None:
+        pattern, order = input_broadcastable, new_order
+        self.input_ndim = pattern if isinstance(pattern, int) else len(pattern)
         self.order: tuple[int | str, ...] = tuple(_entry(entry, self.input_ndim, order) for entry in order)
+        self.inplace = bool(inplace)
+        if not self.inplace:
+            self.view_map = {}
         kept = [entry for entry in self.order if not isinstance(entry, str)]
         if len(set(kept)) != len(kept):
             raise ValueError(
                 compose(f"dimshuffle: a dimension is used twice in {tuple(order)}", mend="name each dimension once")
             )
+
+        wrong = [] if isinstance(pattern, int) else [axis for axis in self.drop if not pattern[axis]]
+        if wrong:
+            raise ValueError(
+                compose(
+                    f"dimshuffle: dimension {wrong[0]} is left out of {tuple(order)}, its length is not known to be 1",
+                    mend="name it in the new order; only broadcastable dimensions can be dropped",
+                )
+            )
+
+    @property
+    def new_order(self) -> tuple[int | str, ...]:
+        """The pattern: for each dimension of the result that of the input, or "x"."""
+        return self.order
+
+    @property
+    def input_broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension of the input, whether its length has to be known to be 1: those that are dropped."""
+        return tuple(axis in self.drop for axis in range(self.input_ndim))
 
     @cached_property
     def shuffle(self) -> tuple[int, ...]:
@@ -97,10 +124,11 @@ class DimShuffle(Op):
         (x,) = inputs
         index: list[Any] = [None if isinstance(entry, str) else slice(None) for entry in self.order]
         # The ellipsis keeps a result without dimensions an array.
-        output_storage[0][0] = x.transpose(self.shuffle + self.drop)[(*index, *(0 for _ in self.drop), ...)]
+        view = x.transpose(self.shuffle + self.drop)[(*index, *(0 for _ in self.drop), ...)]
+        output_storage[0][0] = view if self.inplace else view.copy()
 
     def __str__(self) -> str:
-        return f"InplaceDimShuffle{{{','.join(map(str, self.order))}}}"
+        return f"{'Inplace' if self.inplace else ''}DimShuffle{{{','.join(map(str, self.order))}}}"
 
 
 def _entry(entry: int | str, ndim: int, order: Sequence[int | str]) -> int | str:
@@ -147,6 +175,8 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 @native_kernel.register(DimShuffle)
 def _native(node: Apply) -> Kernel | None:
     op = node.op
+    if not op.inplace:
+        return None
     return Reorder(order=tuple(None if isinstance(e, str) else e for e in op.order), drop=op.drop)
 
 
