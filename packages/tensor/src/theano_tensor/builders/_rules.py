@@ -196,7 +196,9 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     """Lengths as the graph computes them; rewriting then traces them back to the inputs."""
     outputs = cast(OpFromGraph, node.op).inlined(node.inputs)
-    return [tuple(shape_i(v, i) for i in range(len(cast(Any, v.type).shape))) for v in outputs]
+    shapes = [getattr(v.type, "shape", None) for v in outputs]
+    pairs = zip(outputs, shapes, strict=True)
+    return [None if known is None else tuple(shape_i(v, i) for i in range(len(known))) for v, known in pairs]
 
 
 @call_form.register(OpFromGraph)

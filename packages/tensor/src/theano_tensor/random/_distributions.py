@@ -1,0 +1,256 @@
+"""Draws from given states, as expressions: each function gives the draw and the state after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, config, describe
+from theano_linker_c.scalar import upcast
+
+from .._convert import as_tensor_variable
+from .._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
+from ._function import RandomFunction
+from ._size import size_vector
+
+Drawn = tuple[TensorVariable, Variable]
+
+
+def _float_dtype(dtype: Any, *params: TensorVariable) -> str:
+    """Return the dtype of a draw: the one that is asked for, or that of the parameters, at least floatX."""
+    if dtype is None:
+        return upcast(config.floatX, *(p.type.dtype for p in params))
+    return canonical_dtype(dtype, config.floatX)
+
+
+def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: TensorVariable) -> Drawn:
+    vector, shape = size_vector(name, size, ndim, params)
+    return _apply(RandomFunction(fn, TensorType(dtype, shape)), state, vector, *params)
+
+
+def _apply(op: RandomFunction, state: Any, size: Any, *params: Any) -> Drawn:
+    new_state, draw = op.make_node(state, size, *params).outputs
+    return draw, new_state
+
+
+def _integers(name: str, what: str, value: Any) -> TensorVariable:
+    variable = as_tensor_variable(value)
+    if variable.type.dtype not in DISCRETE_DTYPES:
+        raise DTypeError(
+            compose(
+                f"{name}: {what} must be of an integer dtype",
+                where=[describe(variable)],
+                mend="T.cast(..., 'int64'), or pass an int",
+            )
+        )
+    return variable
+
+
+def uniform(
+    random_state: Any, size: Any = None, low: Any = 0.0, high: Any = 1.0, ndim: int | None = None, dtype: Any = None
+) -> Drawn:
+    """Draw from the uniform distribution over ``[low, high[``.
+
+    Parameters
+    ----------
+    random_state : variable of RandomStateType or GeneratorType
+    size : int, sequence of int and scalars, or integer vector; optional
+        Shape of the draw. None and ``()`` stand for the common shape of the parameters.
+    low, high : tensor_like
+        Bounds; they broadcast to `size`.
+    ndim : int, optional
+        Number of dimensions, where `size` is a vector of unknown length.
+    dtype : str, optional
+        By default the common dtype of the bounds, at least ``floatX``.
+
+    Returns
+    -------
+    tuple
+        The draw, and the state after it.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `size` and `ndim` do not tell the shape.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from theano_linker_c import shared
+    >>> draw, after = uniform(shared(numpy.random.RandomState(1)), (2,))
+    >>> draw.eval().round(4)
+    array([0.417 , 0.7203])
+    """
+    bounds = as_tensor_variable(low), as_tensor_variable(high)
+    return _draw("uniform", "uniform", random_state, size, ndim, _float_dtype(dtype, *bounds), *bounds)
+
+
+def normal(
+    random_state: Any, size: Any = None, avg: Any = 0.0, std: Any = 1.0, ndim: int | None = None, dtype: Any = None
+) -> Drawn:
+    """Draw from the normal distribution with mean `avg` and standard deviation `std`; see :func:`uniform`."""
+    params = as_tensor_variable(avg), as_tensor_variable(std)
+    return _draw("normal", "normal", random_state, size, ndim, _float_dtype(dtype, *params), *params)
+
+
+def binomial(
+    random_state: Any, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: Any = "int64"
+) -> Drawn:
+    """Draw how many of `n` trials succeed with probability `p`; see :func:`uniform`."""
+    params = _integers("binomial", "the number of trials", n), as_tensor_variable(p)
+    return _draw("binomial", "binomial", random_state, size, ndim, _float_dtype(dtype), *params)
+
+
+def poisson(
+    random_state: Any, size: Any = None, lam: Any = None, ndim: int | None = None, dtype: Any = "int64"
+) -> Drawn:
+    """Draw from the Poisson distribution with mean `lam`, 1 by default; see :func:`uniform`."""
+    mean = as_tensor_variable(1.0 if lam is None else lam)
+    return _draw("poisson", "poisson", random_state, size, ndim, _float_dtype(dtype), mean)
+
+
+def random_integers(
+    random_state: Any, size: Any = None, low: Any = 0, high: Any = 1, ndim: int | None = None, dtype: Any = "int64"
+) -> Drawn:
+    """Draw integers from `low` to `high`, both of them included; see :func:`uniform`."""
+    name = "random_integers"
+    bounds = _integers(name, "a lower bound", low), _integers(name, "an upper bound", high)
+    return _draw(random_integers_helper, name, random_state, size, ndim, _float_dtype(dtype), *bounds)
+
+
+def choice(
+    random_state: Any,
+    size: Any = None,
+    a: Any = 2,
+    replace: Any = True,
+    p: Any = None,
+    ndim: int | None = None,
+    dtype: Any = "int64",
+) -> Drawn:
+    """Draw from the integers below a scalar `a`, or from the elements of a vector.
+
+    Parameters
+    ----------
+    random_state : variable of RandomStateType or GeneratorType
+    size, ndim
+        As for :func:`uniform`; without a size, one element is drawn.
+    a : tensor_like
+        A positive integer scalar, or a vector.
+    replace : bool or scalar
+        Whether an element may be drawn more than once.
+    p : tensor_like, optional
+        A vector of probabilities; without it all are the same.
+    dtype : str
+        Dtype of the draw. Elements that are no integers keep their own.
+
+    Returns
+    -------
+    tuple
+        The draw, and the state after it.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `a` has more than one dimension or is a scalar that is no integer, or `p` is no vector.
+    """
+    pool = as_tensor_variable(a)
+    if pool.type.ndim > 1:
+        raise ShapeError(compose("choice: `a` is a scalar or a vector", where=[describe(pool)], mend="flatten it"))
+    kind = canonical_dtype(dtype, config.floatX)
+    if pool.type.ndim == 0:
+        _integers("choice", "a scalar `a`", pool)
+    elif pool.type.dtype not in DISCRETE_DTYPES and kind in DISCRETE_DTYPES:
+        kind = pool.type.dtype
+    params = [pool, as_tensor_variable(np.bool_(replace) if isinstance(replace, bool) else replace)]
+    if p is not None:
+        params.append(as_tensor_variable(p))
+        if params[-1].type.ndim != 1:
+            raise ShapeError(compose("choice: `p` is a vector", where=[describe(params[-1])], mend="flatten it"))
+    vector, shape = size_vector("choice", size, ndim, ())
+    return _apply(RandomFunction(choice_helper, TensorType(kind, shape)), random_state, vector, *params)
+
+
+def permutation(
+    random_state: Any, size: Any = None, n: Any = 1, ndim: int | None = None, dtype: Any = "int64"
+) -> Drawn:
+    """Draw permutations of the integers below `n`, as many as `size` has positions.
+
+    Parameters
+    ----------
+    random_state : variable of RandomStateType or GeneratorType
+    size : optional
+        ``(p, q)`` gives a draw of shape ``(p, q, n)``; None gives one permutation.
+    n : int or integer scalar
+    ndim : int, optional
+        Number of entries of `size`; the draw has one dimension more.
+    dtype : str
+
+    Returns
+    -------
+    tuple
+        The draw, and the state after it.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `n` is no integer scalar, or `size` and `ndim` do not tell the shape.
+    """
+    length = _integers("permutation", "`n`", n)
+    if length.type.ndim:
+        raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))
+    vector, shape = size_vector("permutation", size, ndim, ())
+    last = int(length.data) if isinstance(length, Constant) and length.data >= 0 else None
+    kind = TensorType(_float_dtype(dtype), (*shape, last))
+    return _apply(RandomFunction(permutation_helper, kind, ndim_added=1), random_state, vector, length)
+
+
+def multinomial(
+    random_state: Any,
+    size: Any = None,
+    p_vals: Any = (0.5, 0.5),
+    ndim: int | None = None,
+    dtype: Any = "int64",
+    n: Any = 1,
+) -> Drawn:
+    """Draw how often each of several categories comes up in `n` trials, as many times as `size` has positions.
+
+    Parameters
+    ----------
+    random_state : variable of RandomStateType or GeneratorType
+    size : optional
+        ``(p, q)`` gives a draw of shape ``(p, q, len(p_vals))``. Without it, the shape of `n` and the leading
+        dimensions of `p_vals` decide.
+    p_vals : tensor_like
+        Probabilities of the categories along the last dimension.
+    ndim : int, optional
+        Number of entries of `size`; the draw has one dimension more.
+    dtype : str
+    n : tensor_like of int
+        Numbers of trials.
+
+    Returns
+    -------
+    tuple
+        The draw, and the state after it.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `p_vals` is a scalar, `n` holds no integers, or `size` and `ndim` do not tell the shape.
+    """
+    trials, chances = _integers("multinomial", "`n`", n), as_tensor_variable(p_vals)
+    if not chances.type.ndim:
+        raise ShapeError(
+            compose("multinomial: the probabilities are a scalar", where=[describe(chances)], mend="pass a vector")
+        )
+    rows = [trials]
+    if chances.type.ndim > 1:
+        rows.append(chances[..., 0])
+    vector, shape = size_vector("multinomial", size, ndim, rows)
+    kind = TensorType(_float_dtype(dtype), (*shape, chances.type.shape[-1]))
+    return _apply(RandomFunction(multinomial_helper, kind, ndim_added=1), random_state, vector, trials, chances)

@@ -1,0 +1,206 @@
+"""The op that draws from a generator of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from ..elemwise import cast
+from ..gradient import grad_undefined
+from ..indexing._getitem import getitem
+from ._states import GeneratorType, RandomStateType, copy_state
+from ._variable import RandomVariable
+
+#: How long the dimension is that a distribution adds, from the node and the shapes of its inputs.
+ADDED_LENGTHS: dict[Callable[..., Any], Callable[[Apply, Sequence[Any]], Any]] = {}
+
+
+class RandomFunction(Op):
+    """Draw a tensor from a state, and give the state after the draw.
+
+    Parameters
+    ----------
+    fn : str or callable
+        The name of a method of the state, called ``method(*args, size)``, or a function that is called
+        ``fn(state, *args, size)``. The size is a tuple, or None where the shape of `args` decides.
+    outtype : TensorType
+        Type of the draw.
+    inplace : bool
+        Whether the state that is given is moved itself; otherwise it is copied first.
+    ndim_added : int
+        How many dimensions the draw has beyond those of the size.
+
+    Notes
+    -----
+    The inputs are the state, the size as a vector of integers (empty: `args` decide) and `args`; the outputs are the
+    new state and the draw.
+
+    Examples
+    --------
+    >>> from theano_tensor import TensorType
+    >>> str(RandomFunction("uniform", TensorType("float64", (None,))))
+    'RandomFunction{uniform}'
+    """
+
+    __props__ = ("fn", "inplace", "ndim_added", "outtype")
+
+    def __init__(
+        self, fn: str | Callable[..., Any], outtype: TensorType, inplace: bool = False, ndim_added: int = 0
+    ) -> None:
+        known = (np.random.RandomState, np.random.Generator)
+        if not (callable(fn) or (isinstance(fn, str) and any(hasattr(kind, fn) for kind in known))):
+            raise TypeError(
+                compose(
+                    f"RandomFunction: {fn!r} is neither a function nor a method of NumPy's generators",
+                    mend='pass a name such as "uniform", or a function fn(state, *args, size)',
+                )
+            )
+        if not isinstance(outtype, TensorType):
+            raise TypeError(
+                compose(f"RandomFunction: outtype {outtype!r} is no TensorType", mend="pass the type of the draw")
+            )
+        self.fn, self.outtype, self.inplace, self.ndim_added = fn, outtype, bool(inplace), int(ndim_added)
+        self.destroy_map: Mapping[int, Sequence[int]] = {0: [0]} if self.inplace else {}
+
+    @property
+    def name(self) -> str:
+        """Name of the distribution."""
+        return self.fn if isinstance(self.fn, str) else getattr(self.fn, "__name__", repr(self.fn))
+
+    def __str__(self) -> str:
+        return f"RandomFunction{{{self.name}}}"
+
+    def make_node(self, r: Any, size: Any, *args: Any) -> Apply:
+        """Apply to a state, a size and parameters.
+
+        Raises
+        ------
+        TypeError
+            If `r` is no state.
+        ShapeError, DTypeError
+            If the size is no vector of integers, or its length does not agree with `outtype`.
+        """
+        if not isinstance(r, Variable) or not isinstance(r.type, (RandomStateType, GeneratorType)):
+            raise TypeError(
+                compose(
+                    f"{self}: the first argument is a random state, not {r!r}",
+                    where=[describe(r)] if isinstance(r, Variable) else [],
+                    mend="pass random_state_type(), or a shared variable: shared(numpy.random.RandomState(seed))",
+                )
+            )
+        vector = self._size(size)
+        params = [as_tensor_variable(arg) for arg in args]
+        draw = RandomVariable(self.outtype)
+        return Apply(self, [r, vector, *params], [r.type.make_variable(), draw])
+
+    def _size(self, size: Any) -> Variable:
+        empty = size is None or (isinstance(size, (tuple, list)) and not size)
+        vector = as_tensor_variable(np.zeros(0, "int64") if empty else size)
+        if vector.type.ndim != 1:
+            raise ShapeError(compose(f"{self}: the size is a vector", where=[describe(vector)], mend="pass a tuple"))
+        if vector.type.dtype not in INTEGER_DTYPES:
+            raise DTypeError(compose(f"{self}: the size holds integers", where=[describe(vector)]))
+        wanted, known = self.outtype.ndim - self.ndim_added, vector.type.shape[0]
+        if known not in (None, 0, wanted):
+            raise ShapeError(
+                compose(
+                    f"{self}: {known} lengths for a draw of {wanted} dimensions",
+                    where=[describe(vector)],
+                    mend="give outtype as many dimensions as the size has entries",
+                )
+            )
+        return cast(vector, "int64")
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Draw with NumPy."""
+        state, size, *args = inputs
+        if not self.inplace:
+            state = copy_state(state)
+        shape = tuple(int(n) for n in size) or None
+        draw = getattr(state, self.fn)(*args, shape) if isinstance(self.fn, str) else self.fn(state, *args, shape)
+        value = np.asarray(draw)
+        if value.ndim != self.outtype.ndim:
+            raise ShapeError(
+                compose(
+                    f"{self}: the draw has {value.ndim} dimensions, {self.outtype.ndim} were announced",
+                    where=[f"size: {shape}", *(f"argument of shape {np.shape(arg)}" for arg in args)],
+                    mend="say in `ndim` how many there are",
+                )
+            )
+        output_storage[0][0] = state
+        output_storage[1][0] = self._converted(value, args)
+
+    def _converted(self, value: Any, args: Sequence[Any]) -> Any:
+        dtype = self.outtype.dtype
+        if value.dtype == dtype:
+            return value
+        converted = np.asarray(value.astype(dtype))
+        if self.fn == "uniform" and dtype in ("float16", "float32"):
+            # Rounding must not reach the upper bound, which is excluded.
+            low, high = (np.asarray(arg).astype(dtype) for arg in args)
+            reached = (converted == high) & (high != low)
+            if reached.any():
+                converted = np.where(reached, np.nextafter(high, low), converted).astype(dtype)
+        return converted
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The draw depends on the parameters, not differentiably on state and size."""
+        return [[False, False], [False, False], *([False, True] for _ in node.inputs[2:])]
+
+
+@pullback.register(RandomFunction)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    why = "how numbers that were drawn depend on the parameters is not defined"
+    return [None, None, *(grad_undefined(node.op, i, v, why) for i, v in enumerate(node.inputs[2:], 2))]
+
+
+@pushforward.register(RandomFunction)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    moved = [i for i, tangent in enumerate(tangents) if i >= 2 and tangent is not None]
+    if not moved:
+        return [None, None]
+    why = "how numbers that were drawn depend on the parameters is not defined"
+    return [None, grad_undefined(node.op, moved[0], node.inputs[moved[0]], why)]
+
+
+@shape_rule.register(RandomFunction)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    """The size says it, or else the parameters do; distributions that add a dimension know how long it is."""
+    op, size = node.op, node.inputs[1]
+    added = ADDED_LENGTHS.get(op.fn) if not isinstance(op.fn, str) else None
+    if op.ndim_added > 1 or (op.ndim_added == 1 and added is None):
+        return [None, (None,) * op.outtype.ndim]
+    tail = [] if added is None or not op.ndim_added else [added(node, input_shapes)]
+    leading = op.outtype.ndim - len(tail)
+    if size.type.shape[0] == 0:
+        return [None, (*_common(op, node, input_shapes, leading), *tail)]
+    if size.type.shape[0] is None and leading:
+        # At run time it may turn out to be empty, which only the draw itself knows.
+        return [None, ((None,) * leading + tuple(tail))]
+    static = op.outtype.shape
+    entries = [getitem(size, i) if static[i] is None else static[i] for i in range(leading)]
+    return [None, (*entries, *tail)]
+
+
+def _common(op: RandomFunction, node: Apply, input_shapes: list[Any], leading: int) -> list[Any]:
+    found: list[Any] = []
+    for i in range(leading):
+        lengths: list[Any] = [op.outtype.shape[i]]
+        if not op.ndim_added and lengths[0] is None:
+            for variable, shape in zip(node.inputs[2:], input_shapes[2:], strict=True):
+                at = i - leading + len(shape)
+                if at >= 0 and variable.type.shape[at] != 1:
+                    lengths = [shape[at]]
+                    break
+        found.append(lengths[0])
+    return found

@@ -1,0 +1,160 @@
+"""The argument `size` of a draw: how many numbers in how many dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, Variable, compose, describe
+
+from .._convert import as_tensor_variable, constant
+from .._dtypes import INTEGER_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import cast
+from ..shape import as_length, make_vector, static_int, static_lengths
+
+StaticShape = tuple[int | None, ...]
+
+
+def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorVariable]) -> tuple[Any, StaticShape]:
+    """Return the size of a draw as a vector of int64, and the static shape of the result.
+
+    Parameters
+    ----------
+    name : str
+        Of the distribution, for errors.
+    size : None, int, sequence of int and scalars, or integer vector
+        None and ``()`` stand for the common shape of the parameters.
+    ndim : int, optional
+        Number of dimensions, for a vector whose length is not known while the expression is built.
+    params : sequence of TensorVariable
+        Parameters of the distribution that broadcast against each other.
+
+    Returns
+    -------
+    tuple of TensorVariable and tuple
+        The vector is empty where the parameters decide.
+
+    Raises
+    ------
+    ShapeError
+        If the number of dimensions cannot be told, contradicts `ndim`, or is below that of a parameter.
+    DTypeError
+        If a length is no integer.
+    """
+    if ndim is not None and (isinstance(ndim, bool) or not isinstance(ndim, (int, np.integer)) or ndim < 0):
+        raise ShapeError(compose(f"{name}: ndim={ndim!r} is no number of dimensions", mend="pass an int from 0 up"))
+    if size is None or (isinstance(size, (tuple, list)) and not size):
+        shape = _common_shape(name, params)
+        _check_ndim(name, ndim, len(shape), "the parameters have")
+        return constant(np.zeros(0, "int64")), shape
+    if isinstance(size, Variable) and as_tensor_variable(size).type.ndim == 1:
+        vector, shape = _given_vector(name, as_tensor_variable(size), ndim)
+    else:
+        lengths = [as_length(n, "a length of `size`") for n in _entries(name, size)]
+        _check_lengths(name, lengths)
+        shape = static_lengths(lengths)
+        fixed = all(n is not None for n in shape)
+        vector = constant(np.array(shape, "int64")) if fixed else cast(make_vector(*lengths), "int64")
+    _check_ndim(name, ndim, len(shape), "size has")
+    for param in params:
+        if param.type.ndim > len(shape):
+            raise ShapeError(
+                compose(
+                    f"{name}: a parameter has {param.type.ndim} dimensions, the result only {len(shape)}",
+                    where=[describe(param)],
+                    mend="give `size` as many dimensions as the parameters have, or leave it out",
+                )
+            )
+    return vector, shape
+
+
+def _entries(name: str, size: Any) -> Sequence[Any]:
+    if isinstance(size, np.ndarray) and size.ndim == 1:
+        return list(size)
+    if isinstance(size, (tuple, list)):
+        return size
+    if isinstance(size, (int, np.integer, np.ndarray, Variable)) and not isinstance(size, bool):
+        return [size]
+    raise DTypeError(
+        compose(
+            f"{name}: {size!r} ({type(size).__name__}) is no size",
+            mend="pass an int, a tuple of ints and integer scalars, or the shape of a tensor",
+        )
+    )
+
+
+def _given_vector(name: str, vector: TensorVariable, ndim: int | None) -> tuple[TensorVariable, StaticShape]:
+    if vector.type.dtype not in INTEGER_DTYPES:
+        raise DTypeError(
+            compose(f"{name}: `size` holds no integers", where=[describe(vector)], mend="T.cast(size, 'int64')")
+        )
+    known = vector.type.shape[0]
+    if isinstance(vector, Constant):
+        values = [int(n) for n in vector.data]
+        _check_lengths(name, [constant(np.asarray(n, "int64")) for n in values])
+        return cast(vector, "int64"), tuple(values)
+    known = ndim if known is None else known
+    if known is None:
+        raise ShapeError(
+            compose(
+                f"{name}: how many dimensions the result has is not known: `size` is a vector of unknown length",
+                where=[describe(vector)],
+                mend="add ndim=2 (or whatever it is), or write the lengths as a tuple: (n, m)",
+            )
+        )
+    node = vector.owner
+    made = node is not None and type(node.op).__name__ == "MakeVector"
+    shape: StaticShape = static_lengths(node.inputs) if made and node is not None else (None,) * known
+    return cast(vector, "int64"), shape
+
+
+def _check_lengths(name: str, lengths: Sequence[TensorVariable]) -> None:
+    for length in lengths:
+        value = static_int(length)
+        if value is not None and value < 0:
+            raise ShapeError(
+                compose(f"{name}: a length in `size` is negative: {value}", mend="lengths are integers from 0 up")
+            )
+
+
+def _check_ndim(name: str, ndim: int | None, found: int, whose: str) -> None:
+    if ndim is not None and ndim != found:
+        raise ShapeError(
+            compose(
+                f"{name}: ndim={ndim}, but {whose} {found} dimension{'' if found == 1 else 's'}",
+                mend="leave ndim out where `size` tells it",
+            )
+        )
+
+
+def _common_shape(name: str, params: Sequence[TensorVariable]) -> StaticShape:
+    """Return the static shape that parameters broadcast to."""
+    ndim = max((p.type.ndim for p in params), default=0)
+    common: list[int | None] = [1] * ndim
+    for param in params:
+        offset = ndim - param.type.ndim
+        for i, length in enumerate(param.type.shape):
+            have = common[offset + i]
+            if have == 1:
+                common[offset + i] = length
+            elif length not in (None, 1):
+                if have is not None and have != length:
+                    raise ShapeError(
+                        compose(
+                            f"{name}: the parameters do not fit together: lengths {have} and {length} in one dimension",
+                            where=[describe(p) for p in params],
+                            mend="broadcast them to one shape",
+                        )
+                    )
+                common[offset + i] = length
+    return tuple(common)
+
+
+def sample_type(dtype: str, shape: Sequence[int | None]) -> TensorType:
+    """Return the type of a draw."""
+    return TensorType(dtype, tuple(shape))

@@ -1,0 +1,233 @@
+"""Streams: draws whose states live in shared variables and move by themselves."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Variable, compose, describe
+
+from ._states import GeneratorType, RandomStateSharedVariable, RandomStateType, generator_type, random_state_type
+from ._streams_base import RandomStreamsBase
+from ._variable import RandomVariable, as_random_variable
+
+#: Seeds of states lie below this number.
+SEED_LIMIT = 2**30
+
+
+class SharedStreams(RandomStreamsBase):
+    """Streams over states of one kind.
+
+    Attributes
+    ----------
+    state_updates : list of tuple
+        For each draw, its shared state and the expression for the state after the draw.
+    """
+
+    _kind: RandomStateType | GeneratorType
+
+    def __init__(self) -> None:
+        self.state_updates: list[tuple[RandomStateSharedVariable, Variable]] = []
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """Return the state of the next draw."""
+
+    @abstractmethod
+    def _reseeded(self, seed: Any, count: int) -> Sequence[Any]:
+        """Return as many states as there are draws, from a seed."""
+
+    def updates(self) -> list[tuple[RandomStateSharedVariable, Variable]]:
+        """Return the pairs (state, new state) of all draws, as `function` takes them for `updates`."""
+        return list(self.state_updates)
+
+    def seed(self, seed: Any = None) -> None:
+        """Give each draw that was made so far a state of its own, all worked out from one seed.
+
+        Parameters
+        ----------
+        seed : int, optional
+            By default the seed that this object was made with.
+        """
+        states = self._reseeded(seed, len(self.state_updates))
+        for (variable, _), state in zip(self.state_updates, states, strict=True):
+            variable.set_value(state, borrow=True)
+
+    def gen(self, op: Any, *args: Any, **kwargs: Any) -> RandomVariable:
+        """Draw by an op or function of one's own, from a new state of this object.
+
+        Parameters
+        ----------
+        op : callable
+            Called ``op(state, *args, **kwargs)``; gives the draw and the new state, in any order.
+
+        Returns
+        -------
+        RandomVariable
+            The draw, with the attributes `rng` and `update`. In each function that uses it the state moves on, unless
+            `no_default_updates` says otherwise.
+
+        Raises
+        ------
+        TypeError
+            If `op` gives something else.
+        """
+        state = RandomStateSharedVariable(self._kind, self._fresh())
+        draw, new_state = self._split(op, op(state, *args, **kwargs))
+        variable = as_random_variable(draw)
+        variable.rng, variable.update = state, (state, new_state)
+        state.default_update = new_state
+        self.state_updates.append(variable.update)
+        return variable
+
+    def _split(self, op: Any, results: Any) -> tuple[Any, Variable]:
+        found = list(results) if isinstance(results, (tuple, list)) else [results]
+        states = [v for v in found if isinstance(v, Variable) and v.type == self._kind]
+        draws = [v for v in found if isinstance(v, Variable) and v.type != self._kind]
+        if len(found) != 2 or len(states) != 1 or len(draws) != 1:
+            raise TypeError(
+                compose(
+                    f"gen: {getattr(op, '__name__', op)} gave no draw with a new state",
+                    where=[describe(v) if isinstance(v, Variable) else repr(v) for v in found],
+                    mend=f"let it return two variables: the draw, and a state of type {self._kind}",
+                )
+            )
+        return draws[0], states[0]
+
+    def _find(self, item: Any) -> RandomStateSharedVariable:
+        for state, new_state in self.state_updates:
+            if item is state or item is new_state or getattr(item, "rng", None) is state:
+                return state
+        raise KeyError(
+            compose(
+                f"{item!r} is no state and no draw of these streams",
+                where=[describe(item)] if isinstance(item, Variable) else [],
+                mend="pass what one of the methods (uniform, normal, ...) returned, or its `rng`",
+            )
+        )
+
+    def __getitem__(self, item: Variable) -> Any:
+        """Return the generator (not a copy) behind a draw, its state or its new state.
+
+        Raises
+        ------
+        KeyError
+            If it does not belong to these streams.
+        """
+        return self._find(item).get_value(borrow=True)
+
+    def __setitem__(self, item: Variable, value: Any) -> None:
+        """Put a generator (not a copy) behind a draw; KeyError, TypeError as for ``__getitem__`` and `set_value`."""
+        self._find(item).set_value(value, borrow=True)
+
+
+class RandomStreams(SharedStreams):
+    """Streams over NumPy's legacy generator: each draw has a ``numpy.random.RandomState`` of its own.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Seeds a temporary generator, which gives each state its seed. None takes entropy of the operating system.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If NumPy cannot seed a generator with `seed`.
+
+    Examples
+    --------
+    >>> from theano_linker_c import function
+    >>> streams = RandomStreams(seed=123)
+    >>> f = function([], streams.uniform(size=(1,)))
+    >>> f().round(4), f().round(4)
+    (array([0.728]), array([0.5904]))
+    """
+
+    _kind = random_state_type
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__()
+        self.default_instance_seed = seed
+        self.gen_seedgen = _seeded(seed)
+
+    def _fresh(self) -> np.random.RandomState:
+        return np.random.RandomState(int(self.gen_seedgen.randint(SEED_LIMIT)))
+
+    def _reseeded(self, seed: Any, count: int) -> Sequence[Any]:
+        seeds = _seeded(self.default_instance_seed if seed is None else seed)
+        return [np.random.RandomState(int(seeds.randint(SEED_LIMIT))) for _ in range(count)]
+
+
+class GeneratorStreams(SharedStreams):
+    """Streams over NumPy's present generators: each draw has a ``numpy.random.Generator`` of its own.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, or numpy.random.SeedSequence; optional
+        The streams of the draws are spawned from it, so that they do not overlap.
+    bit_generator : {"PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"}
+        What makes the bits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such bit generator, or NumPy cannot use the seed.
+
+    Examples
+    --------
+    >>> from theano_linker_c import function
+    >>> f = function([], GeneratorStreams(7, "Philox").normal(size=(2, 3)))
+    >>> f().shape
+    (2, 3)
+    """
+
+    _kind = generator_type
+    _KINDS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
+
+    def __init__(self, seed: Any = None, bit_generator: str = "PCG64") -> None:
+        super().__init__()
+        if bit_generator not in self._KINDS:
+            raise ValueError(
+                compose(
+                    f"GeneratorStreams: there is no bit generator {bit_generator!r}",
+                    mend=f"use one of {', '.join(self._KINDS)}",
+                )
+            )
+        self.bit_generator = bit_generator
+        self.default_instance_seed = seed
+        self._sequence = _sequence(seed)
+
+    def _fresh(self) -> np.random.Generator:
+        return self._generator(self._sequence.spawn(1)[0])
+
+    def _reseeded(self, seed: Any, count: int) -> Sequence[Any]:
+        sequence = _sequence(self.default_instance_seed if seed is None else seed)
+        return [self._generator(child) for child in sequence.spawn(count)]
+
+    def _generator(self, sequence: np.random.SeedSequence) -> np.random.Generator:
+        return np.random.Generator(getattr(np.random, self.bit_generator)(sequence))
+
+
+def _sequence(seed: Any) -> np.random.SeedSequence:
+    """Return a sequence that has not spawned yet."""
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    try:
+        return np.random.SeedSequence(seed)
+    except (TypeError, ValueError) as error:
+        raise _bad_seed("GeneratorStreams", seed, error, "an int from 0 up, or a list of such") from error
+
+
+def _seeded(seed: Any) -> np.random.RandomState:
+    try:
+        return np.random.RandomState(seed)
+    except (TypeError, ValueError) as error:
+        raise _bad_seed("RandomStreams", seed, error, "an int from 0 to 2**32 - 1, or a list of such") from error
+
+
+def _bad_seed(name: str, seed: Any, error: Exception, wanted: str) -> Exception:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(compose(f"{name}: {seed!r} is no seed", where=[str(error)], mend=f"pass {wanted}, or None"))
