@@ -174,7 +174,9 @@ class Stubborn(Op):
     def make_node(self, *inputs: Any) -> Apply:
         return Apply(self, list(inputs), [inputs[0].type()])
 
-    def make_thunk(self, node: Apply, storage_map: Any, compute_map: Any, no_recycling: Any) -> Any:
+    def make_thunk(  # type: ignore[override]  # the older form, without impl
+        self, node: Apply, storage_map: Any, compute_map: Any, no_recycling: Any
+    ) -> Any:
         def thunk() -> list[int]:
             return [self.asked]
 
