@@ -35,6 +35,7 @@ BENCHMARKS = (
     "graph_layer",
     "optimize_layer",
     "embedding",
+    "gradient",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 

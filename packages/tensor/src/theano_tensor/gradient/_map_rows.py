@@ -107,19 +107,25 @@ class MapRows(Op):
                     compose(f"sequence {k} has {len(sequence)} rows, not {n}", mend="give it one row for each step")
                 )
         results = self._empty(n, inputs)
-        step = self._step() if n else None
-        for i in range(n):
-            assert step is not None
-            values = step(np.asarray(i, dtype="int64"), *(s[i, ...] for s in sequences), *constants)
-            for kind, result, value in zip(self.kinds, results, values, strict=True):
-                if value.shape != result.shape[kind == STACK :]:
-                    raise ValueError(_shape_text(self, i, value.shape, result.shape[kind == STACK :]))
-                if kind == STACK:
-                    result[i] = value
-                else:
-                    result += value
+        if n:
+            self._run(n, sequences, constants, results)
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
+
+    def _run(self, n: int, sequences: Sequence[Any], constants: Sequence[Any], results: Sequence[Any]) -> None:
+        step, index = self._step(), np.zeros((), "int64")
+        stacked = [kind == STACK for kind in self.kinds]
+        plan = [(result, s, result.shape[s:]) for result, s in zip(results, stacked, strict=True)]
+        for i in range(n):
+            index[()] = i
+            values = step(index, *[s[i, ...] for s in sequences], *constants)
+            for (result, is_stacked, shape), value in zip(plan, values, strict=True):
+                if value.shape != shape:
+                    raise ValueError(_shape_text(self, i, value.shape, shape))
+                if is_stacked:
+                    result[i] = value
+                else:
+                    np.add(result, value, out=result)
 
     def _empty(self, n: int, inputs: Sequence[Any]) -> list[Any]:
         results = []
