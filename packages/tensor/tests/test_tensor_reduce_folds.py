@@ -57,9 +57,10 @@ class TestFold(unittest.TestCase):
         for op, value in ((scalar.add, 0), (scalar.mul, 1), (scalar.or_, 0), (scalar.xor, 0), (scalar.and_, -1)):
             with self.subTest(op=str(op)):
                 np.testing.assert_array_equal(run([x], CAReduce(op, 0)(x), empty), [value, value])
-        for op in (scalar.maximum, Longest()):
-            with self.subTest(op=str(op)), self.assertRaises(ValueError):
-                run([x], CAReduce(op, 0)(x), empty)
+        starts_from_elements: list[scalar.ScalarOp] = [scalar.maximum, Longest()]
+        for fold in starts_from_elements:
+            with self.subTest(op=str(fold)), self.assertRaises(ValueError):
+                run([x], CAReduce(fold, 0)(x), empty)
 
     def test_op_of_a_user(self) -> None:
         x = tt.dmatrix("x")
@@ -165,7 +166,7 @@ class TestRules(unittest.TestCase):
         for op in ops:
             for table in (pullback, pushforward, shape_rule):
                 with self.subTest(op=str(op), table=table.name):
-                    self.assertIsNotNone(table.get(op))  # type: ignore[attr-defined]  # tables differ in their rules
+                    self.assertIsNotNone(table.get(op))
 
     def test_supremum_inside_a_fused_kernel(self) -> None:
         x = tt.dmatrix("x")

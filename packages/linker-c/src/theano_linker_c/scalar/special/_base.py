@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import scipy_special
-from ._cvalue import CValue, c_special
-from ._op import FloatFunction, dtype_name, quiet
+from ..._lazy import scipy_special
+from .._cvalue import CValue, c_special
+from .._op import FloatFunction, dtype_name, quiet
 
 
 class SpecialFunction(FloatFunction):

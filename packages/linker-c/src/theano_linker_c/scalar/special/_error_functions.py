@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import scipy_special
-from ._cvalue import CValue, c_call, c_cast
-from ._derivative import differentiable, real_operands
-from ._exponential import exp
-from ._op import FloatFunction, dtype_name, quiet
-from ._record import REALS, ScalarRecord
-from ._special import SpecialFunction
+from ..._lazy import scipy_special
+from .._cvalue import CValue, c_call, c_cast
+from .._derivative import differentiable, real_operands
+from .._exponential import exp
+from .._op import FloatFunction, dtype_name, quiet
+from .._record import REALS, ScalarRecord
+from ._base import SpecialFunction
 
 
 class _ErrorFunction(FloatFunction):

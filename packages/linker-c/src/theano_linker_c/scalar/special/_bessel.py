@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import scipy_special
-from ._derivative import differentiable, undefined
-from ._record import REALS, ScalarRecord
-from ._special import SpecialFunction
+from ..._lazy import scipy_special
+from .._derivative import differentiable, undefined
+from .._record import REALS, ScalarRecord
+from ._base import SpecialFunction
 
 _ORDER = "Bessel functions have no elementary derivative with respect to their order"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import scipy_special
-from ._cvalue import CValue, c_cast, c_special, c_type
-from ._derivative import differentiable, real_operands, undefined
-from ._exponential import exp, log, log1p
+from ..._lazy import scipy_special
+from .._cvalue import CValue, c_cast, c_special, c_type
+from .._derivative import differentiable, real_operands, undefined
+from .._exponential import exp, log, log1p
+from .._record import REALS, ScalarRecord
+from ._base import SpecialFunction
 from ._gamma import gamma, gammaln, psi
-from ._record import REALS, ScalarRecord
-from ._special import SpecialFunction
 
 
 class GammaInc(SpecialFunction):

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from .._lazy import scipy_special
-from ._cvalue import CValue, c_cast, c_type
-from ._derivative import differentiable, real_operands
-from ._op import ScalarTypeError
-from ._record import REALS, ScalarRecord
-from ._special import SpecialFunction
+from ..._lazy import scipy_special
+from .._cvalue import CValue, c_cast, c_type
+from .._derivative import differentiable, real_operands
+from .._op import ScalarTypeError
+from .._record import REALS, ScalarRecord
+from ._base import SpecialFunction
 
 #: Bernoulli numbers B2, B4, ... of the asymptotic series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
