@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import unittest
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 import theano_tensor as tt
 from theano_graph import Apply, ConfigError, Op, config
+from theano_tensor.gradient import NullTypeGradError
 from theano_testing.linker_c import compare_errors, compare_machines
 from theano_testing.tensor import (
     GradientError,
@@ -131,6 +133,50 @@ class TestVerifyGrad(unittest.TestCase):
 
     def test_wrong_gradient_within_wide_tolerance(self) -> None:
         verify_grad(WrongGradient(), [np.array([1.0, 2.0])], abs_tol=1.0)
+
+    def test_fields_of_the_error(self) -> None:
+        point = np.array([[1.0, 2.0], [3.0, 0.5]])
+        with self.assertRaises(GradientError) as caught:
+            verify_grad(lambda a, b: a + WrongGradient()(b), [point, point], abs_tol=1e-7, rel_tol=1e-6)
+        error = caught.exception
+        self.assertEqual((error.arg, error.shape), (1, (2, 2)))
+        index = tuple(int(i) for i in np.unravel_index(error.err_pos, error.shape))
+        self.assertAlmostEqual(error.val1 / error.val2, 1.005, places=5)
+        self.assertAlmostEqual(error.abs_err, abs(error.val1 - error.val2), places=7)
+        self.assertAlmostEqual(error.rel_err, error.abs_err / (abs(error.val1) + abs(error.val2)), places=7)
+        self.assertEqual((error.abs_tol, error.rel_tol), (1e-7, 1e-6))
+        text = str(error)
+        for part in ("argument 1", str(index), "1e-07", "1e-06"):
+            self.assertIn(part, text)
+        self.assertEqual(str(pickle.loads(pickle.dumps(error))), text)
+
+    def test_one_array_stands_for_its_list(self) -> None:
+        verify_grad(tt.tanh, np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]]), rng=np.random)
+
+    def test_step_and_dtypes(self) -> None:
+        verify_grad(lambda x: 3 * x, [np.array([1e6, -2.0])], eps=0.5)
+        verify_grad(lambda x: x**2, [np.array([1.5])], out_type="float32")
+        verify_grad(lambda x: x**2, [np.asarray([1.5, -0.5], dtype="float16")])
+        verify_grad(lambda x: abs(tt.exp(1j * x) + x), [np.array([0.5, -1.0])])
+
+    def test_debug_mode_runs_the_gradient_only(self) -> None:
+        for debug_reference in (False, True):
+            verify_grad(tt.exp, [np.array([0.5])], mode="DebugMode", n_tests=1, no_debug_ref=not debug_reference)
+
+    def test_projection_in_the_dtype_of_the_result(self) -> None:
+        seen: list[str] = []
+
+        class Recording:
+            def rand(self, *shape: int) -> Any:
+                seen.append("rand")
+                return np.full(shape, 0.25)
+
+        verify_grad(tt.exp, [np.asarray([0.5], dtype="float32")], n_tests=3, rng=Recording(), cast_to_output_type=True)
+        self.assertEqual(seen, ["rand"] * 3)
+
+    def test_op_without_gradient(self) -> None:
+        with self.assertRaises(NullTypeGradError):
+            verify_grad(tt.gradient.undefined_grad, [np.ones(2)])
 
     def test_integers_and_several_outputs_are_refused(self) -> None:
         with self.assertRaisesRegex(TypeError, "int64"):

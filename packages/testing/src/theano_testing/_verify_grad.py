@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_linker_c import function
+from theano_linker_c import DebugMode, function, get_mode
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.gradient import grad
 
@@ -37,8 +37,8 @@ def verify_grad(
     ----------
     fun : callable
         Takes variables, returns one variable. An op with one output will do.
-    pt : sequence of array_like
-        Values of the arguments: float16, float32 or float64. Lengths of 1 are taken as broadcastable.
+    pt : sequence of array_like, or array
+        Values of the arguments, or that of the only one: float16, float32 or float64. Lengths of 1 are taken as broadcastable.
     n_tests : int
         How many projections are tried.
     rng : RandomState, optional
@@ -54,7 +54,8 @@ def verify_grad(
     cast_to_output_type : bool
         Draw the projection in the dtype of the result (else float64).
     no_debug_ref : bool
-        Accepted; the numeric side never runs in a debugging mode.
+        Whether the function that finite differences are taken of runs in FAST_RUN where `mode`, or the default mode, is
+        a DebugMode: it is called many times.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def verify_grad(
     >>> import theano_tensor as tt
     >>> verify_grad(tt.tanh, [np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]])])
     """
-    points = [np.array(p, order="C") for p in pt]
+    points = [np.array(p, order="C") for p in ([pt] if isinstance(pt, np.ndarray) else pt)]
     for p in points:
         if p.dtype.name not in _TOLERANCES:
             raise TypeError(
@@ -89,7 +90,8 @@ def verify_grad(
     names = [p.dtype.name for p in points] + [output.type.dtype]
     default = max(_TOLERANCES.get(name, 1e-4) for name in names)
     projection_dtype = output.type.dtype if cast_to_output_type and output.type.dtype == "float32" else "float64"
-    check = _Check(variables, output, points, mode, eps, out_type)
+    plain = get_mode("FAST_RUN") if no_debug_ref and isinstance(get_mode(mode), DebugMode) else mode
+    check = _Check(variables, output, points, (mode, plain), eps, out_type)
     generator = np.random.RandomState(fetch_seed()) if rng is None else rng
     draw = getattr(generator, "rand", None)
     check.compile(TensorType(projection_dtype, [1 if n == 1 else None for n in shape])("projection"))
@@ -103,10 +105,16 @@ class _Check:
     """One expression, compiled once with its projection as an argument."""
 
     def __init__(
-        self, variables: list[Any], output: Any, points: list[Any], mode: Any, eps: float | None, out_type: str | None
+        self,
+        variables: list[Any],
+        output: Any,
+        points: list[Any],
+        modes: tuple[Any, Any],
+        eps: float | None,
+        out_type: str | None,
     ) -> None:
         self.variables, self.output, self.points = variables, output, points
-        self.mode, self.eps = mode, eps
+        (self.mode, self.plain_mode), self.eps = modes, eps
         self.out_type = output.type.dtype if out_type is None else out_type
         self.cost: Any = None
         self.gradient: Any = None
@@ -118,7 +126,7 @@ class _Check:
             cost = cost.real
         gradients = grad(cost, self.variables, disconnected_inputs="ignore")
         inputs = [*self.variables, projection]
-        self.cost = function(inputs, cost, mode=self.mode, on_unused_input="ignore", allow_input_downcast=True)
+        self.cost = function(inputs, cost, mode=self.plain_mode, on_unused_input="ignore", allow_input_downcast=True)
         self.gradient = function(inputs, gradients, mode=self.mode, on_unused_input="ignore", allow_input_downcast=True)
 
     def run(self, projection: Any, abs_tol: float, rel_tol: float) -> None:
