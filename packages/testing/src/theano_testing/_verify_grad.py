@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from theano_linker_c import DebugMode, function, get_mode
 from theano_tensor import TensorType, as_tensor_variable
@@ -20,7 +21,7 @@ _TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
 
 def verify_grad(
     fun: Callable[..., Any],
-    pt: Sequence[Any],
+    pt: Sequence[Any] | npt.NDArray[Any],
     n_tests: int = 2,
     rng: Any = None,
     eps: float | None = None,
@@ -38,7 +39,8 @@ def verify_grad(
     fun : callable
         Takes variables, returns one variable. An op with one output will do.
     pt : sequence of array_like, or array
-        Values of the arguments, or that of the only one: float16, float32 or float64. Lengths of 1 are taken as broadcastable.
+        Values of the arguments, or that of the only one: float16, float32 or float64. Lengths of 1 are taken as
+        broadcastable.
     n_tests : int
         How many projections are tried.
     rng : RandomState, optional
