@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._program import Instruction, Program
-from .kernels import IndexArray, IndexEntry, Indexing, IndexInput, IndexNumber, IndexSlice, IndexWrite
+from .kernels import IndexArray, IndexEntry, Indexing, IndexInput, IndexNumber, IndexSlice, IndexWrite, MatrixProduct
 
 _SLICE, _NUMBER, _ARRAY, _NEWAXIS = range(4)
 _ABSENT, _CONSTANT, _INPUT = range(3)
@@ -64,6 +64,14 @@ def _entry(entry: IndexEntry) -> tuple[Any, ...]:
     return (_NUMBER, *_number(entry), *nothing, *nothing, 0, False, 0)
 
 
+def _writes(instruction: Instruction) -> bool:
+    """Tell whether the result is the first input with something written into it or added to it."""
+    kernel = instruction.kernel
+    if isinstance(kernel, MatrixProduct):
+        return kernel.accumulates(len(instruction.inputs))
+    return isinstance(kernel, IndexWrite)
+
+
 def deferred_writes(program: Program) -> frozenset[int]:
     """Return the instructions that may write into the storage of a shared variable when the call has succeeded.
 
@@ -81,7 +89,7 @@ def deferred_writes(program: Program) -> frozenset[int]:
     wanted: dict[int, int] = {}
     for i in range(len(program.instructions) - 1, -1, -1):
         instruction = program.instructions[i]
-        if not isinstance(instruction.kernel, IndexWrite) or instruction.outputs[0] in returned:
+        if not _writes(instruction) or instruction.outputs[0] in returned:
             continue
         readers, cells = reads.get(instruction.outputs[0], []), targets.get(instruction.outputs[0], [])
         if not readers and len(cells) == 1:

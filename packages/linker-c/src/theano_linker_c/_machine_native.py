@@ -291,8 +291,9 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             folded = (tuple(d in axes for d in range(ndim)),)
             addresses = loaded.address, loaded.outer_address
             return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
-        case MatrixProduct(kind, dtype) if loaded is not None and dtype in ("float32", "float64"):
-            return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address)
+        case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
+            takes = kernel.accumulates(len(instruction.inputs)) and _dies_first(instruction)
+            return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address, takes, deferred)
     return _python_payload(instruction)
 
 
@@ -313,6 +314,12 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
         run = perform_runner(node)
         return Code.COPY, lambda value: run([value])[0]
     return Code.PERFORM, (node.op.perform, node, *params_of(node))
+
+
+def _dies_first(instruction: Instruction) -> bool:
+    """Tell whether the first operand is read here for the last time, and only once."""
+    first = instruction.inputs[0]
+    return first in instruction.release and first not in instruction.inputs[1:]
 
 
 def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:

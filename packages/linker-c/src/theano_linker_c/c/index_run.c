@@ -1,18 +1,9 @@
 /* The instructions of indexing: views, copies of parts, arrays with a part changed.
  *
  * A write into the storage of a shared variable can be put off (`deferred`): its index and its operands are checked
- * and kept, and it happens when the whole call has succeeded, just before updates are stored. So the storage needs no
- * copy, and a failed call leaves it as it was. If by then somebody else sees the array, it is copied first.
+ * and kept; see commit.c.
  */
 #include "index.h"
-
-/* The base of a view is the owner itself, not a view in between: the owner's reference count then tells the truth. */
-static PyObject *owner_of(PyObject *value) {
-    while (PyArray_Check(value) && PyArray_BASE((PyArrayObject *)value) != NULL &&
-           Py_IS_TYPE(PyArray_BASE((PyArrayObject *)value), &PyArray_Type))
-        value = PyArray_BASE((PyArrayObject *)value);
-    return value;
-}
 
 static int view_run(Machine *m, Frame *f, const Instruction *in) {
     const IndexPlan *p = in->plan;
@@ -82,102 +73,50 @@ static int part_strides(const IndexPlan *p, const Region *region, PyArrayObject 
     return RUN_DONE;
 }
 
-struct Commit {
-    Commit *next;
-    const IndexPlan *plan;
+/* A write that has been put off. */
+typedef struct {
+    Commit head;
     Region region;
     Move move;
-    int output;                   /* a register that holds the array, or is empty again */
-    PyArrayObject *array, *part; /* owned */
-    PyObject *holder;            /* owned, or NULL: of a long vector of indices */
-};
+    PyArrayObject *part; /* owned */
+    PyObject *holder;    /* owned, or NULL: of a long vector of indices */
+} IndexCommit;
 
-static void commit_free(Commit *c) {
+static void index_commit_run(Commit *commit) {
+    IndexCommit *c = (IndexCommit *)commit;
+    c->move.data = PyArray_BYTES(commit->array);
+    move_run(NULL, &c->move); /* all indices have been checked */
+}
+
+static void index_commit_free(Commit *commit) {
+    IndexCommit *c = (IndexCommit *)commit;
     region_free(&c->region);
-    Py_DECREF(c->array);
     Py_DECREF(c->part);
     Py_XDECREF(c->holder);
     PyMem_Free(c);
 }
 
-void commits_drop(Frame *f) {
-    while (f->commits != NULL) {
-        Commit *c = f->commits;
-        f->commits = c->next;
-        commit_free(c);
-    }
-}
-
-/* Put the write off. Takes over the region; the output is the array itself, which is not changed yet. */
-static int defer(Frame *f, const Instruction *in, PyArrayObject *array, PyArrayObject *part, Region *region,
-                 const Move *move) {
-    Commit *c = PyMem_Calloc(1, sizeof *c), **end = &f->commits;
+/* Put the write off. Takes over the region. */
+static int defer(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *array, PyArrayObject *part,
+                 Region *region, const Move *move) {
+    IndexCommit *c = PyMem_Calloc(1, sizeof *c);
     if (c == NULL) {
         PyErr_NoMemory();
         return RUN_RAISED;
     }
-    c->plan = in->plan;
+    c->head.run = index_commit_run;
+    c->head.free = index_commit_free;
     c->region = *region;
     c->move = *move;
     c->move.region = &c->region;
-    c->output = in->outputs[0];
-    c->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
     c->part = (PyArrayObject *)Py_NewRef((PyObject *)part);
     c->holder = Py_XNewRef(region->holder);
     region->offsets = NULL;
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = c;
-    frame_set(f, c->output, Py_NewRef((PyObject *)array));
+    commit_pin(m, f, part);
+    if (c->holder != NULL)
+        commit_pin(m, f, (PyArrayObject *)c->holder);
+    commit_add(f, &c->head, in->outputs[0], array);
     return RUN_DONE;
-}
-
-/* Whether nobody but this call and the storage of one shared variable sees the array. */
-static int only_ours(const Machine *m, const Frame *f, PyObject *array) {
-    Py_ssize_t known = 0, stored = 0;
-    if (!buffer_is_plain((PyArrayObject *)array))
-        return 0;
-    for (const Commit *c = f->commits; c != NULL; c = c->next)
-        known += (PyObject *)c->array == array;
-    for (int r = 0; r < m->n_registers; r++)
-        known += (f->registers[r] == array) + (m->buffers[r] == array);
-    for (int k = 0; k < m->n_cells; k++)
-        stored += PyList_GET_SIZE(m->cells[k].cell) > 0 && PyList_GET_ITEM(m->cells[k].cell, 0) == array;
-    return stored <= 1 && known + stored == Py_REFCNT(array);
-}
-
-/* Everything that can fail: an array that somebody else sees is copied, for all writes into it. */
-static int commits_prepare(const Machine *m, Frame *f) {
-    for (Commit *c = f->commits; c != NULL; c = c->next) {
-        PyArrayObject *array = c->array;
-        if (only_ours(m, f, (PyObject *)array))
-            continue;
-        PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
-        if (copy == NULL)
-            return -1;
-        Py_INCREF(array);
-        for (Commit *other = c; other != NULL; other = other->next) {
-            if (other->array != array)
-                continue;
-            Py_SETREF(other->array, (PyArrayObject *)Py_NewRef((PyObject *)copy));
-            other->move.data = PyArray_BYTES(copy);
-            if (f->registers[other->output] == (PyObject *)array)
-                frame_set(f, other->output, Py_NewRef((PyObject *)copy));
-        }
-        Py_DECREF(array);
-        Py_DECREF(copy);
-    }
-    return 0;
-}
-
-/* Called when the call has succeeded: nothing can fail once the first array has changed. */
-int commits_run(const Machine *m, Frame *f) {
-    if (commits_prepare(m, f) < 0)
-        return -1;
-    for (Commit *c = f->commits; c != NULL; c = c->next)
-        move_run(m, &c->move); /* all indices have been checked */
-    commits_drop(f);
-    return 0;
 }
 
 static int may_defer(const IndexPlan *p, PyArrayObject *array, PyArrayObject *part) {
@@ -211,6 +150,8 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     if (part == NULL)
         return RUN_RAISED;
     int later = may_defer(p, array, part);
+    if (!later && f->commits != NULL && (array = commits_settle(f, in->inputs[0])) == NULL)
+        return RUN_RAISED;
     int ours = !later && p->takes && in->inputs[0] != in->inputs[1] && buffer_is_ours(m, f, in->inputs[0]);
     packed_strides(array, strides);
     int status = region_resolve(f, in, p, PyArray_DIMS(array), ours ? PyArray_STRIDES(array) : strides, 1, &region);
@@ -221,7 +162,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
                  .what = p->replace ? MOVE_IN : MOVE_ADD};
     status = part_strides(p, &region, part, move.part_strides);
     if (status == RUN_DONE && later) {
-        status = defer(f, in, array, part, &region, &move);
+        status = defer(m, f, in, array, part, &region, &move);
     } else if (status == RUN_DONE) {
         PyArrayObject *written = target(m, f, in, p, array, ours);
         if (written != NULL) {

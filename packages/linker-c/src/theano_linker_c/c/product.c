@@ -1,4 +1,9 @@
-/* Vector and matrix products through BLAS routines of the Fortran calling convention with 32-bit integers. */
+/* Vector and matrix products through BLAS routines of the Fortran calling convention with 32-bit integers.
+ *
+ * Inputs are (a, b), (a, b, alpha) for alpha a b, (z, alpha, a, b, beta) for beta z + alpha a b, or (z, alpha, a, b) for
+ * z + alpha a b. The memory of z is used for the result where it dies; where z is the present value of a shared
+ * variable whose next value is the result, the product waits for the success of the call and goes straight into it.
+ */
 #include "runtime.h"
 #include <limits.h>
 
@@ -13,6 +18,7 @@ typedef float (*sdot_fn)(int *, void *, int *, void *, int *);
 typedef struct {
     int kind, type_num;
     uintptr_t address;
+    int takes, deferred; /* z dies here; the product may wait */
 } Product;
 
 typedef struct {
@@ -44,6 +50,8 @@ static int leading(PyArrayObject *a, int transposed, int *step) {
 
 static int as_matrix(PyArrayObject *a, Matrix *x) {
     x->array = (PyArrayObject *)Py_NewRef((PyObject *)a);
+    if (PyArray_SIZE(a) == 0)
+        return 0; /* BLAS is not asked */
     if ((x->transposed = 0, leading(a, 0, &x->step)) || (x->transposed = 1, leading(a, 1, &x->step)))
         return 0;
     Py_SETREF(x->array, (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER));
@@ -66,132 +74,296 @@ static int as_vector(PyArrayObject *a, PyArrayObject **out, int *step, void **da
     return 0;
 }
 
-static double one_d = 1.0, zero_d = 0.0;
-static float one_s = 1.0f, zero_s = 0.0f;
+/* What is multiplied, in a form that BLAS takes. */
+typedef struct {
+    Matrix x, y;                   /* arrays are owned; vectors have only the array */
+    void *vector_x, *vector_y;
+    int step_x, step_y;
+    int rows, inner, cols;
+} Operands;
 
-static int run_dot(const Product *p, PyArrayObject *x, PyArrayObject *y, PyArrayObject *z) {
-    PyArrayObject *u = NULL, *v = NULL;
-    int step_u, step_v, n = (int)PyArray_DIMS(x)[0], status = RUN_RAISED;
-    void *du, *dv;
-    if (as_vector(x, &u, &step_u, &du) == 0 && as_vector(y, &v, &step_v, &dv) == 0) {
-        if (p->type_num == NPY_DOUBLE)
-            *(double *)PyArray_DATA(z) = n == 0 ? 0.0 : ((ddot_fn)p->address)(&n, du, &step_u, dv, &step_v);
-        else
-            *(float *)PyArray_DATA(z) = n == 0 ? 0.0f : ((sdot_fn)p->address)(&n, du, &step_u, dv, &step_v);
-        status = RUN_DONE;
-    }
-    Py_XDECREF(u);
-    Py_XDECREF(v);
-    return status;
+static void operands_free(Operands *o) {
+    Py_CLEAR(o->x.array);
+    Py_CLEAR(o->y.array);
 }
 
-/* z = A x, or z = x A with `from_left`. The result is cleared first: not every BLAS ignores what is in it. */
-static int run_gemv(const Product *p, PyArrayObject *a, PyArrayObject *x, PyArrayObject *z, int from_left) {
-    Matrix m = {NULL, 0, 0};
-    PyArrayObject *v = NULL;
-    int step, one = 1, status = RUN_RAISED, d = p->type_num == NPY_DOUBLE;
-    void *dv;
-    memset(PyArray_DATA(z), 0, PyArray_NBYTES(z));
-    if (PyArray_SIZE(a) == 0)
-        return RUN_DONE;
-    if (as_matrix(a, &m) == 0 && as_vector(x, &v, &step, &dv) == 0) {
-        /* BLAS sees the transpose of rows that are contiguous. */
-        int rows = (int)PyArray_DIMS(m.array)[!m.transposed], cols = (int)PyArray_DIMS(m.array)[m.transposed];
-        char trans = m.transposed == from_left ? 'T' : 'N';
-        gemv_fn gemv = (gemv_fn)p->address;
-        NPY_BEGIN_THREADS_DEF;
-        NPY_BEGIN_THREADS_THRESHOLDED(PyArray_SIZE(a) / 32);
-        gemv(&trans, &rows, &cols, d ? (void *)&one_d : &one_s, PyArray_DATA(m.array), &m.step, dv, &step,
-             d ? (void *)&zero_d : &zero_s, PyArray_DATA(z), &one);
-        NPY_END_THREADS;
-        status = RUN_DONE;
-    }
-    Py_XDECREF(m.array);
-    Py_XDECREF(v);
-    return status;
+static int is_matrix(const Product *p, int second) {
+    return p->kind == GEMM || (second ? p->kind == VECMAT : p->kind == GEMV);
+}
+
+static int operands_prepare(const Product *p, PyArrayObject *a, PyArrayObject *b, Operands *o) {
+    memset(o, 0, sizeof *o);
+    npy_intp *dims_a = PyArray_DIMS(a), *dims_b = PyArray_DIMS(b);
+    o->rows = is_matrix(p, 0) || p->kind == GER ? (int)dims_a[0] : 1;
+    o->cols = is_matrix(p, 1) ? (int)dims_b[1] : p->kind == GER ? (int)dims_b[0] : 1;
+    o->inner = p->kind == GER ? 1 : (int)dims_b[0];
+    int failed = is_matrix(p, 0) ? as_matrix(a, &o->x) : as_vector(a, &o->x.array, &o->step_x, &o->vector_x);
+    if (!failed)
+        failed = is_matrix(p, 1) ? as_matrix(b, &o->y) : as_vector(b, &o->y.array, &o->step_y, &o->vector_y);
+    if (failed)
+        operands_free(o);
+    return failed ? -1 : 0;
+}
+
+static double get(const Product *p, const void *at) {
+    return p->type_num == NPY_DOUBLE ? *(const double *)at : *(const float *)at;
+}
+
+/* A number in the form that BLAS reads. */
+typedef union {
+    double d;
+    float s;
+} Scalar;
+
+static Scalar scalar_of(const Product *p, double value) {
+    Scalar result;
+    if (p->type_num == NPY_DOUBLE)
+        result.d = value;
+    else
+        result.s = (float)value;
+    return result;
+}
+
+/* z = beta z; it is not read where beta is 0. */
+static void scale(const Product *p, char *z, npy_intp size, double beta) {
+    if (beta == 0)
+        memset(z, 0, size * (p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float)));
+    else if (p->type_num == NPY_DOUBLE)
+        for (npy_intp i = 0; i < size; i++)
+            ((double *)z)[i] *= beta;
+    else
+        for (npy_intp i = 0; i < size; i++)
+            ((float *)z)[i] *= (float)beta;
+}
+
+static void call_dot(const Product *p, Operands *o, char *z) {
+    if (p->type_num == NPY_DOUBLE)
+        *(double *)z = ((ddot_fn)p->address)(&o->inner, o->vector_x, &o->step_x, o->vector_y, &o->step_y);
+    else
+        *(float *)z = ((sdot_fn)p->address)(&o->inner, o->vector_x, &o->step_x, o->vector_y, &o->step_y);
+}
+
+/* A x, or x A with `from_left`. BLAS sees the transpose of rows that are contiguous. */
+static void call_gemv(const Product *p, Operands *o, Scalar alpha, Scalar beta, char *z, int from_left) {
+    Matrix *m = from_left ? &o->y : &o->x;
+    int rows = (int)PyArray_DIMS(m->array)[!m->transposed], cols = (int)PyArray_DIMS(m->array)[m->transposed], one = 1;
+    char trans = m->transposed == from_left ? 'T' : 'N';
+    ((gemv_fn)p->address)(&trans, &rows, &cols, &alpha, PyArray_DATA(m->array), &m->step,
+                          from_left ? o->vector_x : o->vector_y, from_left ? &o->step_x : &o->step_y, &beta, z, &one);
 }
 
 /* Row-major z = a b is column-major z' = b' a'. */
-static int run_gemm(const Product *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject *z) {
-    Matrix x = {NULL, 0, 0}, y = {NULL, 0, 0};
-    int m = (int)PyArray_DIMS(b)[1], n = (int)PyArray_DIMS(a)[0], k = (int)PyArray_DIMS(a)[1], status = RUN_RAISED;
-    int d = p->type_num == NPY_DOUBLE;
-    if (m == 0 || n == 0 || k == 0) {
-        memset(PyArray_DATA(z), 0, PyArray_NBYTES(z));
-        return RUN_DONE;
-    }
-    if (as_matrix(a, &x) == 0 && as_matrix(b, &y) == 0) {
-        char trans_x = x.transposed ? 'T' : 'N', trans_y = y.transposed ? 'T' : 'N';
-        gemm_fn gemm = (gemm_fn)p->address;
-        NPY_BEGIN_THREADS_DEF;
-        NPY_BEGIN_THREADS_THRESHOLDED((double)m * n * k > 1e5 ? 501 : 0);
-        gemm(&trans_y, &trans_x, &m, &n, &k, d ? (void *)&one_d : &one_s, PyArray_DATA(y.array), &y.step,
-             PyArray_DATA(x.array), &x.step, d ? (void *)&zero_d : &zero_s, PyArray_DATA(z), &m);
-        NPY_END_THREADS;
-        status = RUN_DONE;
-    }
-    Py_XDECREF(x.array);
-    Py_XDECREF(y.array);
-    return status;
+static void call_gemm(const Product *p, Operands *o, Scalar alpha, Scalar beta, char *z) {
+    char trans_x = o->x.transposed ? 'T' : 'N', trans_y = o->y.transposed ? 'T' : 'N';
+    ((gemm_fn)p->address)(&trans_y, &trans_x, &o->cols, &o->rows, &o->inner, &alpha, PyArray_DATA(o->y.array),
+                          &o->y.step, PyArray_DATA(o->x.array), &o->x.step, &beta, z, &o->cols);
 }
 
-static int run_ger(const Product *p, PyArrayObject *x, PyArrayObject *y, PyArrayObject *z) {
-    npy_intp rows = PyArray_DIMS(x)[0], cols = PyArray_DIMS(y)[0];
-    npy_intp step_x = PyArray_STRIDES(x)[0], step_y = PyArray_STRIDES(y)[0];
-    for (npy_intp i = 0; i < rows; i++) {
-        const char *left = PyArray_BYTES(x) + i * step_x, *right = PyArray_BYTES(y);
-        if (p->type_num == NPY_DOUBLE) {
-            double *out = (double *)PyArray_DATA(z) + i * cols, factor = *(const double *)left;
-            for (npy_intp j = 0; j < cols; j++)
-                out[j] = factor * *(const double *)(right + j * step_y);
-        } else {
-            float *out = (float *)PyArray_DATA(z) + i * cols, factor = *(const float *)left;
-            for (npy_intp j = 0; j < cols; j++)
-                out[j] = factor * *(const float *)(right + j * step_y);
-        }
+/* z = beta z + alpha a b, for a z of contiguous rows and an alpha that is not 0. Cannot fail, needs no GIL. */
+static void multiply(const Product *p, Operands *o, double alpha, double beta, char *z) {
+    npy_intp size = (npy_intp)o->rows * o->cols;
+    if (size == 0)
+        return;
+    if (o->inner == 0) {
+        scale(p, z, size, beta);
+        return;
     }
+    /* Not every BLAS ignores what is in a vector that is multiplied by 0; those for matrices do. */
+    if (p->kind == GER ? beta != 1 : beta == 0 && p->kind != GEMM) {
+        scale(p, z, size, beta);
+        beta = p->kind == GER ? 1 : 0;
+    }
+    Scalar factor = scalar_of(p, alpha), kept = scalar_of(p, beta);
+    switch (p->kind) {
+    case DOT:
+        call_dot(p, o, z);
+        break;
+    case GEMV:
+    case VECMAT:
+        call_gemv(p, o, factor, kept, z, p->kind == VECMAT);
+        break;
+    case GEMM:
+        call_gemm(p, o, factor, kept, z);
+        break;
+    default:
+        ((ger_fn)p->address)(&o->cols, &o->rows, &factor, o->vector_y, &o->step_y, o->vector_x, &o->step_x, z, &o->cols);
+    }
+}
+
+static double work_of(const Operands *o) {
+    return (double)o->rows * o->cols * o->inner;
+}
+
+static void multiply_at_length(const Product *p, Operands *o, double alpha, double beta, char *z) {
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(work_of(o) > (p->kind == GEMM ? 1e5 : 1.6e4) ? 501 : 0);
+    multiply(p, o, alpha, beta, z);
+    NPY_END_THREADS;
+}
+
+/* z = beta z + 0 a b: BLAS would drop the product, and with it infinities and NaN. */
+static int multiply_by_zero(const Product *p, Operands *o, double beta, PyArrayObject *z) {
+    PyArrayObject *product = (PyArrayObject *)PyArray_NewLikeArray(z, NPY_CORDER, NULL, 0);
+    if (product == NULL)
+        return -1;
+    npy_intp size = PyArray_SIZE(z);
+    multiply_at_length(p, o, 1.0, 0.0, PyArray_BYTES(product));
+    scale(p, PyArray_BYTES(z), size, beta);
+    if (p->type_num == NPY_DOUBLE)
+        for (npy_intp i = 0; i < size; i++)
+            ((double *)PyArray_DATA(z))[i] += 0.0 * ((double *)PyArray_DATA(product))[i];
+    else
+        for (npy_intp i = 0; i < size; i++)
+            ((float *)PyArray_DATA(z))[i] += 0.0f * ((float *)PyArray_DATA(product))[i];
+    Py_DECREF(product);
+    return 0;
+}
+
+/* A product that waits for the success of the call. */
+typedef struct {
+    Commit head;
+    const Product *product;
+    Operands operands;
+    double alpha, beta;
+} ProductCommit;
+
+/* The GIL stays: other threads see the old value or the new one. */
+static void product_commit_run(Commit *commit) {
+    ProductCommit *c = (ProductCommit *)commit;
+    multiply(c->product, &c->operands, c->alpha, c->beta, PyArray_BYTES(commit->array));
+}
+
+static void product_commit_free(Commit *commit) {
+    operands_free(&((ProductCommit *)commit)->operands);
+    PyMem_Free(commit);
+}
+
+/* Multiplications above which a product does not wait: the GIL would be held too long. */
+#define WORK_TO_WAIT 4e9
+
+static int is_stored(const Machine *m, PyArrayObject *operand) {
+    PyObject *owner = owner_of((PyObject *)operand);
+    for (int k = 0; k < m->n_cells; k++)
+        if (PyList_GET_SIZE(m->cells[k].cell) > 0 && owner_of(PyList_GET_ITEM(m->cells[k].cell, 0)) == owner)
+            return 1;
+    return 0;
+}
+
+/* An operand that is itself a shared value might change before this product is carried out. */
+static int may_defer(const Machine *m, const Product *p, const Operands *o, PyArrayObject *z, double alpha) {
+    return p->deferred && alpha != 0 && work_of(o) <= WORK_TO_WAIT && PyArray_IS_C_CONTIGUOUS(z) &&
+           PyArray_CHKFLAGS(z, NPY_ARRAY_OWNDATA) && PyArray_ISWRITEABLE(z) && !is_stored(m, o->x.array) &&
+           !is_stored(m, o->y.array);
+}
+
+/* Takes over the operands. */
+static int defer(const Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha, double beta,
+                 PyArrayObject *z) {
+    ProductCommit *c = PyMem_Calloc(1, sizeof *c);
+    if (c == NULL) {
+        PyErr_NoMemory();
+        return RUN_RAISED;
+    }
+    c->head.run = product_commit_run;
+    c->head.free = product_commit_free;
+    c->product = in->plan;
+    c->operands = *o;
+    c->alpha = alpha;
+    c->beta = beta;
+    commit_pin(m, f, o->x.array);
+    commit_pin(m, f, o->y.array);
+    o->x.array = o->y.array = NULL;
+    commit_add(f, &c->head, in->outputs[0], z);
     return RUN_DONE;
+}
+
+/* The array that the product is added to: z itself where it dies and is ours, else a copy. */
+static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArrayObject *z, double beta) {
+    const Product *p = in->plan;
+    if (p->takes && PyArray_IS_C_CONTIGUOUS(z) && buffer_take_over(m, f, in->inputs[0], in->outputs[0]))
+        return z;
+    PyArrayObject *copy =
+        buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(z), PyArray_DIMS(z), 0);
+    return copy == NULL || (beta != 0 && PyArray_CopyInto(copy, z) < 0) ? NULL : copy;
+}
+
+static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha, double beta) {
+    const Product *p = in->plan;
+    PyArrayObject *z = operand(f, in->inputs[0], p->type_num, p->kind == GEMM || p->kind == GER ? 2 : 1);
+    if (z == NULL)
+        return RUN_RAISED;
+    npy_intp lengths[2] = {o->rows, o->cols}, *shape = p->kind == VECMAT ? lengths + 1 : lengths;
+    for (int d = 0; d < PyArray_NDIM(z); d++)
+        if (PyArray_DIMS(z)[d] != shape[d])
+            return RUN_MISFIT;
+    if (may_defer(m, p, o, z, alpha))
+        return defer(m, f, in, o, alpha, beta, z);
+    if (f->commits != NULL && (z = commits_settle(f, in->inputs[0])) == NULL)
+        return RUN_RAISED;
+    z = target(m, f, in, z, beta);
+    if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, beta, z) < 0))
+        return RUN_RAISED;
+    if (alpha != 0)
+        multiply_at_length(p, o, alpha, beta, PyArray_BYTES(z));
+    return RUN_DONE;
+}
+
+/* The product alone, times alpha. */
+static int fresh(Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha) {
+    const Product *p = in->plan;
+    npy_intp shape[2];
+    int ndim = 0;
+    if (is_matrix(p, 0) || p->kind == GER)
+        shape[ndim++] = o->rows;
+    if (is_matrix(p, 1) || p->kind == GER)
+        shape[ndim++] = o->cols;
+    PyArrayObject *z = buffer_obtain(m, f, in->outputs[0], p->type_num, ndim, shape, 0);
+    if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, 0.0, z) < 0))
+        return RUN_RAISED;
+    if (alpha != 0)
+        multiply_at_length(p, o, alpha, 0.0, PyArray_BYTES(z));
+    return RUN_DONE;
+}
+
+/* Read a factor; 1 for an input that is not there. */
+static int factor(Frame *f, const Instruction *in, int position, double *value) {
+    const Product *p = in->plan;
+    *value = 1.0;
+    if (position < 0)
+        return 0;
+    PyArrayObject *array = operand(f, in->inputs[position], p->type_num, 0);
+    if (array == NULL)
+        return -1;
+    *value = get(p, PyArray_DATA(array));
+    return 0;
 }
 
 static int product_run(Machine *m, Frame *f, const Instruction *in) {
     const Product *p = in->plan;
-    int ndim_a = p->kind == GEMV || p->kind == GEMM ? 2 : 1, ndim_b = p->kind == VECMAT || p->kind == GEMM ? 2 : 1;
-    PyArrayObject *a = operand(f, in->inputs[0], p->type_num, ndim_a);
-    PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[1], p->type_num, ndim_b);
-    if (b == NULL)
+    int first = in->n_inputs >= 4 ? 2 : 0, ndim_a = is_matrix(p, 0) ? 2 : 1, ndim_b = is_matrix(p, 1) ? 2 : 1;
+    PyArrayObject *a = operand(f, in->inputs[first], p->type_num, ndim_a);
+    PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[first + 1], p->type_num, ndim_b);
+    double alpha, beta;
+    if (b == NULL || factor(f, in, in->n_inputs == 3 ? 2 : first ? 1 : -1, &alpha) < 0 ||
+        factor(f, in, in->n_inputs == 5 ? 4 : -1, &beta) < 0)
         return RUN_RAISED;
     /* The first operand may have been replaced when both are one register. */
-    a = (PyArrayObject *)f->registers[in->inputs[0]];
-    npy_intp shape[2];
-    int ndim = 0;
+    a = (PyArrayObject *)f->registers[in->inputs[first]];
     if (p->kind != GER && PyArray_DIMS(a)[ndim_a - 1] != PyArray_DIMS(b)[0])
         return RUN_MISFIT;
     if (!fits_int(a) || !fits_int(b)) {
         PyErr_SetString(PyExc_OverflowError, "a dimension is too long for BLAS, which counts with 32 bits");
         return RUN_RAISED;
     }
-    if (ndim_a == 2 || p->kind == GER)
-        shape[ndim++] = PyArray_DIMS(a)[0];
-    if (ndim_b == 2 || p->kind == GER)
-        shape[ndim++] = PyArray_DIMS(b)[ndim_b - 1];
-    PyArrayObject *z = buffer_obtain(m, f, in->outputs[0], p->type_num, ndim, shape, 0);
-    if (z == NULL)
+    Operands o;
+    if (operands_prepare(p, a, b, &o) < 0)
         return RUN_RAISED;
-    switch (p->kind) {
-    case DOT:
-        return run_dot(p, a, b, z);
-    case GEMV:
-        return run_gemv(p, a, b, z, 0);
-    case VECMAT:
-        return run_gemv(p, b, a, z, 1);
-    case GEMM:
-        return run_gemm(p, a, b, z);
-    default:
-        return run_ger(p, a, b, z);
-    }
+    int status = first ? accumulate(m, f, in, &o, alpha, beta) : fresh(m, f, in, &o, alpha);
+    operands_free(&o);
+    return status;
 }
 
-/* Payload: (kind, type, address of the routine). */
+/* Payload: (kind, type, address of the routine, z dies here, the product may wait). */
 int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
     (void)m;
@@ -200,11 +372,11 @@ int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     in->plan = p;
     in->run = product_run;
-    if (!PyArg_ParseTuple(payload, "iiK", &p->kind, &p->type_num, &address))
+    if (!PyArg_ParseTuple(payload, "iiKpp", &p->kind, &p->type_num, &address, &p->takes, &p->deferred))
         return -1;
     p->address = (uintptr_t)address;
     if (p->kind < DOT || p->kind > GER || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
-        in->n_inputs != 2 || in->n_outputs != 1) {
+        in->n_inputs < 2 || in->n_inputs > 5 || (p->kind == DOT && in->n_inputs != 2) || in->n_outputs != 1) {
         PyErr_SetString(PyExc_ValueError, "product payload: unknown kind or type");
         return -1;
     }

@@ -55,7 +55,7 @@ typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
 typedef struct Keep Keep;         /* keep.c */
-typedef struct Commit Commit;     /* index_run.c */
+typedef struct Commit Commit;     /* commit.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -176,7 +176,18 @@ int frame_make(Machine *m, Frame *f);
 void frame_free(Machine *m, Frame *f);
 void frame_release_all(Machine *m, Frame *f);
 
-/* index_run.c */
+/* commit.c */
+struct Commit {
+    Commit *next;
+    int output;           /* a register that holds the array, or is empty again */
+    PyArrayObject *array; /* owned: what is written into */
+    void (*run)(Commit *);
+    void (*free)(Commit *); /* of all but `array` */
+};
+PyObject *owner_of(PyObject *value);
+void commit_add(Frame *f, Commit *c, int output, PyArrayObject *array);
+void commit_pin(const Machine *m, Frame *f, PyArrayObject *operand);
+PyArrayObject *commits_settle(Frame *f, int reg);
 int commits_run(const Machine *m, Frame *f);
 void commits_drop(Frame *f);
 

@@ -137,6 +137,10 @@ class ExtremumPosition:
 class MatrixProduct:
     """A product that BLAS computes.
 
+    The inputs of the node say what is done with it: ``(a, b)`` gives the product, ``(a, b, alpha)`` its multiple,
+    ``(z, alpha, a, b)`` and ``(z, alpha, a, b, beta)`` add that to z or to a multiple of z. Factors are 0-d, z has the
+    shape of the result and is not read where beta is 0.
+
     Parameters
     ----------
     kind : {"dot", "gemv", "vecmat", "gemm", "ger"}
@@ -147,6 +151,11 @@ class MatrixProduct:
 
     kind: Literal["dot", "gemv", "vecmat", "gemm", "ger"]
     dtype: str
+
+    @staticmethod
+    def accumulates(n_inputs: int) -> bool:
+        """Tell whether a node with so many inputs adds the product to its first input."""
+        return n_inputs >= 4
 
 
 @dataclass(frozen=True, slots=True)
