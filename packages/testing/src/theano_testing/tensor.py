@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ._numeric_grad import GradientError as GradientError, numeric_grad as numeric_grad
+from ._op_tests import (
+    InferShapeTester as InferShapeTester,
+    MockRandomState as MockRandomState,
+    RopLopChecker as RopLopChecker,
+)
 from ._records import OpRecord as OpRecord, OpTestCase as OpTestCase, op_tests as op_tests
 from ._seeds import fetch_seed as fetch_seed
 from ._tolerance import (
@@ -18,8 +23,11 @@ from ._verify_grad import verify_grad as verify_grad
 __all__ = [
     "TOLERANCES",
     "GradientError",
+    "InferShapeTester",
+    "MockRandomState",
     "OpRecord",
     "OpTestCase",
+    "RopLopChecker",
     "Tolerance",
     "assert_allclose",
     "fetch_seed",

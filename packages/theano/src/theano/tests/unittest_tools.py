@@ -2,6 +2,8 @@
 
 from theano_testing.tensor import (
     GradientError as GradientError,
+    InferShapeTester as InferShapeTester,
+    MockRandomState as MockRandomState,
     assert_allclose as assert_allclose,
     fetch_seed as fetch_seed,
     numeric_grad as numeric_grad,
