@@ -20,6 +20,7 @@ from . import (
     shape as _shape,
     sorting,
 )
+from ._assert import Assert as Assert, assert_op as assert_op
 from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
 from ._constructors import (
     PluralConstructor as PluralConstructor,
@@ -583,6 +584,7 @@ __all__ = [
     "Any",
     "ArgMax",
     "ArgMin",
+    "Assert",
     "DTypeError",
     "DisconnectedInputError",
     "DisconnectedType",
@@ -609,6 +611,7 @@ __all__ = [
     "allclose",
     "any",
     "argmax",
+    "assert_op",
     "argmin",
     "Autocaster",
     "as_tensor_variable",

@@ -84,7 +84,7 @@ class AlgebraicCanonizer(NodeRewriter):
         if node is None or not isinstance(node.op, Elemwise):
             return None
         dtype = getattr(variable.type, "dtype", None)
-        if any(getattr(v.type, "dtype", None) != dtype and not isinstance(v, Constant) for v in node.inputs):
+        if any(getattr(v.type, "dtype", None) != dtype and self.get_constant(v) is None for v in node.inputs):
             return None
         if node.op == self.main:
             return [(v, False) for v in node.inputs]
