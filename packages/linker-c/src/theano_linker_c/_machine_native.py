@@ -30,7 +30,13 @@ from .kernels import (
     LoadedKernel,
     MatrixProduct,
     ReductionKernel,
+    Filled,
+    Gather,
+    Joined,
+    Length,
+    OtherShape,
     Reorder,
+    Shaping,
 )
 from .ops import DeepCopyOp
 
@@ -67,6 +73,11 @@ class Code(IntEnum):
     INDEX_VIEW = 11
     INDEX_READ = 12
     INDEX_WRITE = 13
+    LENGTH = 14
+    GATHER = 15
+    RESHAPE = 16
+    FILL = 17
+    JOIN = 18
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -283,6 +294,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
         case IndexView() | IndexRead() | IndexWrite() as kernel:
             return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction, deferred)
+        case Length() | Gather() | OtherShape() | Filled() | Joined() as kernel:
+            return _shaping(kernel)
         case ElementwiseKernel() as kernel if loaded is not None:
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
         case ReductionKernel() as kernel if loaded is not None:
@@ -295,6 +308,20 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             takes = kernel.accumulates(len(instruction.inputs)) and _dies_first(instruction)
             return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address, takes, deferred)
     return _python_payload(instruction)
+
+
+def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
+    match kernel:
+        case Length(axis):
+            return Code.LENGTH, (axis,)
+        case Gather(dtype):
+            return Code.GATHER, (_number(dtype),)
+        case OtherShape(dtype, ndim, ndim_out):
+            return Code.RESHAPE, (_number(dtype), ndim, ndim_out)
+        case Filled(dtype, stretches):
+            return Code.FILL, (_number(dtype), len(stretches), (stretches,))
+        case Joined(dtype, ndim, axis):
+            return Code.JOIN, (_number(dtype), ndim, axis)
 
 
 def _python_payload(instruction: Instruction) -> tuple[Code, Any]:

@@ -40,7 +40,12 @@ enum {
     CODE_INDEX_VIEW = 11,
     CODE_INDEX_READ = 12,
     CODE_INDEX_WRITE = 13,
-    CODE_COUNT = 14
+    CODE_LENGTH = 14,
+    CODE_GATHER = 15,
+    CODE_RESHAPE = 16,
+    CODE_FILL = 17,
+    CODE_JOIN = 18,
+    CODE_COUNT = 19
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -159,6 +164,11 @@ int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_view_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_read_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_write_prepare(Machine *m, Instruction *in, PyObject *payload);
+int length_prepare(Machine *m, Instruction *in, PyObject *payload);
+int gather_prepare(Machine *m, Instruction *in, PyObject *payload);
+int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
+int fill_prepare(Machine *m, Instruction *in, PyObject *payload);
+int join_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);

@@ -54,7 +54,9 @@ typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
 static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, reorder_prepare,
                                                copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
                                                branch_prepare,      thunk_prepare,     position_prepare,
-                                               index_view_prepare,  index_read_prepare, index_write_prepare};
+                                               index_view_prepare,  index_read_prepare, index_write_prepare,
+                                               length_prepare,      gather_prepare,    reshape_prepare, fill_prepare,
+                                               join_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;

@@ -174,10 +174,66 @@ class Reorder:
     drop: tuple[int, ...]
 
 
-Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder | Indexing
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The length of dimension `axis` of an array, as int64."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """A vector of scalars, all of `dtype`."""
+
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherShape:
+    """The elements in another shape, a view where the array is contiguous; the second input is the shape, int64.
+
+    Parameters
+    ----------
+    dtype : str
+    ndim, ndim_out : int
+        Numbers of dimensions of the array and of the result.
+    """
+
+    dtype: str
+    ndim: int
+    ndim_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A new array filled with a value of `dtype`; further inputs are the lengths, int64.
+
+    Parameters
+    ----------
+    dtype : str
+    stretches : tuple of bool
+        Which dimensions of the value stretch.
+    """
+
+    dtype: str
+    stretches: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Arrays of `dtype` one after the other along `axis`; the first input is the axis again."""
+
+    dtype: str
+    ndim: int
+    axis: int
+
+
+Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined
+
+Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder | Indexing | Shaping
 
 #: Kernels that the runtime runs itself, without machine code of their own.
-BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite)
+BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite, Length, Gather, OtherShape, Filled, Joined)
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.
 native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")

@@ -1,5 +1,6 @@
 """New tensors: filled, counted, identities, patterns, grids."""
 
+from . import _native as _native
 from ._alloc import (
     Alloc as Alloc,
     AllocEmpty as AllocEmpty,

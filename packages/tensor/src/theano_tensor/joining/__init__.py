@@ -1,5 +1,6 @@
 """Tensors put together and taken apart."""
 
+from . import _native as _native
 from ._join import (
     Join as Join,
     Split as Split,

@@ -1,5 +1,6 @@
 """Shapes: reading, claiming and changing them."""
 
+from . import _native as _native
 from ._lengths import as_length as as_length, static_int as static_int, static_lengths as static_lengths
 from ._rearrange import (
     Roll as Roll,

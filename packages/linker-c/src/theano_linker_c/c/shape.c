@@ -1,0 +1,268 @@
+/* Instructions on shapes: lengths, vectors of scalars, other shapes, filled arrays, arrays put together. */
+#include "runtime.h"
+
+typedef struct {
+    int type_num, ndim, ndim_out; /* of the array; of the result */
+    int axis;
+    signed char *stretches; /* [ndim]: which dimensions have length 1 by their type */
+} ShapePlan;
+
+static void shape_free(void *plan) {
+    ShapePlan *p = plan;
+    PyMem_Free(p->stretches);
+    PyMem_Free(p);
+}
+
+static ShapePlan *shape_plan(Instruction *in, run_fn run) {
+    ShapePlan *p = PyMem_Calloc(1, sizeof *p);
+    if (p == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    in->plan = p;
+    in->run = run;
+    in->free = shape_free;
+    return p;
+}
+
+static int refuse(const char *text) {
+    PyErr_SetString(PyExc_ValueError, text);
+    return -1;
+}
+
+/* ---- the length of one dimension */
+
+static int length_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    PyObject *value = f->registers[in->inputs[0]];
+    if (value == NULL || !PyArray_Check(value) || PyArray_NDIM((PyArrayObject *)value) <= p->axis) {
+        PyErr_Format(PyExc_TypeError, "an array with more than %d dimensions is expected here", p->axis);
+        return RUN_RAISED;
+    }
+    npy_intp length = PyArray_DIMS((PyArrayObject *)value)[p->axis];
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], NPY_INT64, 0, NULL, 0);
+    if (out == NULL)
+        return RUN_RAISED;
+    *(npy_int64 *)PyArray_DATA(out) = length;
+    return RUN_DONE;
+}
+
+/* Payload: (axis,). */
+int length_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    (void)m;
+    ShapePlan *p = shape_plan(in, length_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "i", &p->axis))
+        return -1;
+    return p->axis < 0 || in->n_inputs != 1 || in->n_outputs != 1 ? refuse("length payload: no such axis") : 0;
+}
+
+/* ---- a vector of scalars */
+
+static int gather_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    npy_intp count = in->n_inputs;
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, 1, &count, 0);
+    if (out == NULL)
+        return RUN_RAISED;
+    char *to = PyArray_BYTES(out);
+    for (int i = 0; i < in->n_inputs; i++, to += PyArray_ITEMSIZE(out)) {
+        PyArrayObject *scalar = operand(f, in->inputs[i], p->type_num, 0);
+        if (scalar == NULL)
+            return RUN_RAISED;
+        memcpy(to, PyArray_DATA(scalar), PyArray_ITEMSIZE(out));
+    }
+    return RUN_DONE;
+}
+
+/* Payload: (type,). */
+int gather_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    (void)m;
+    ShapePlan *p = shape_plan(in, gather_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "i", &p->type_num))
+        return -1;
+    return in->n_outputs != 1 ? refuse("gather payload: one output is expected") : 0;
+}
+
+/* ---- the same elements in another shape: a view where the array is contiguous */
+
+/* Lengths from a vector; one -1 is worked out. RUN_MISFIT if the number of elements does not fit. */
+static int wanted_shape(PyArrayObject *vector, npy_intp size, int ndim, npy_intp *shape) {
+    int open = -1;
+    npy_intp known = 1, step = PyArray_STRIDES(vector)[0];
+    if (PyArray_DIMS(vector)[0] != ndim)
+        return RUN_MISFIT;
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = (npy_intp) * (const npy_int64 *)(PyArray_BYTES(vector) + d * step);
+        if (shape[d] == -1 && open < 0)
+            open = d;
+        else if (shape[d] < 0 || (shape[d] > 0 && known > NPY_MAX_INTP / shape[d]))
+            return RUN_MISFIT;
+        else
+            known *= shape[d];
+    }
+    if (open < 0)
+        return known == size ? RUN_DONE : RUN_MISFIT;
+    if (known == 0 || size % known != 0)
+        return RUN_MISFIT;
+    shape[open] = size / known;
+    return RUN_DONE;
+}
+
+static int reshape_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    npy_intp shape[NPY_MAXDIMS];
+    PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
+    PyArrayObject *vector = array == NULL ? NULL : operand(f, in->inputs[1], NPY_INT64, 1);
+    if (vector == NULL)
+        return RUN_RAISED;
+    int status = wanted_shape(vector, PyArray_SIZE(array), p->ndim_out, shape);
+    if (status != RUN_DONE)
+        return status;
+    if (!PyArray_IS_C_CONTIGUOUS(array)) {
+        PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim_out, shape, 0);
+        PyArrayObject *moved = copy == NULL ? NULL : (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
+        if (moved == NULL)
+            return RUN_RAISED;
+        memcpy(PyArray_DATA(copy), PyArray_DATA(moved), PyArray_NBYTES(moved));
+        Py_DECREF(moved);
+        return RUN_DONE;
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, p->ndim_out, shape, NULL, PyArray_DATA(array),
+                                          PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL)
+        return RUN_RAISED;
+    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
+        Py_DECREF(view);
+        return RUN_RAISED;
+    }
+    frame_set(f, in->outputs[0], view);
+    return RUN_DONE;
+}
+
+/* Payload: (type, ndim of the array, ndim of the result). */
+int reshape_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    (void)m;
+    ShapePlan *p = shape_plan(in, reshape_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "iii", &p->type_num, &p->ndim, &p->ndim_out))
+        return -1;
+    return p->ndim_out < 0 || p->ndim_out > NPY_MAXDIMS || in->n_inputs != 2 || in->n_outputs != 1
+               ? refuse("reshape payload: too many dimensions")
+               : 0;
+}
+
+/* ---- a new array filled with a value, which is broadcast to it */
+
+static int fill_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    npy_intp shape[NPY_MAXDIMS];
+    for (int d = 0; d < p->ndim_out; d++) {
+        PyArrayObject *length = operand(f, in->inputs[1 + d], NPY_INT64, 0);
+        if (length == NULL)
+            return RUN_RAISED;
+        shape[d] = (npy_intp) * (const npy_int64 *)PyArray_DATA(length);
+        if (shape[d] < 0)
+            return RUN_MISFIT;
+    }
+    PyArrayObject *value = operand(f, in->inputs[0], p->type_num, p->ndim);
+    if (value == NULL)
+        return RUN_RAISED;
+    for (int d = 0; d < p->ndim; d++)
+        if (!p->stretches[d] && PyArray_DIMS(value)[d] != shape[p->ndim_out - p->ndim + d])
+            return RUN_MISFIT;
+    /* The output may get the buffer of another register, never that of the value, which is still there. */
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim_out, shape, 0);
+    if (out == NULL)
+        return RUN_RAISED;
+    npy_intp item = PyArray_ITEMSIZE(out), bytes = PyArray_NBYTES(out);
+    if (PyArray_SIZE(value) == 1) {
+        const char *first = PyArray_BYTES(value);
+        npy_intp k = 0;
+        while (k < item && first[k] == 0)
+            k++;
+        if (k == item) {
+            memset(PyArray_DATA(out), 0, bytes);
+            return RUN_DONE;
+        }
+    }
+    return bytes == 0 || PyArray_CopyInto(out, value) == 0 ? RUN_DONE : RUN_RAISED;
+}
+
+/* Payload: (type, ndim of the value, its dimensions that stretch). */
+int fill_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    PyObject *stretches;
+    (void)m;
+    ShapePlan *p = shape_plan(in, fill_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "iiO!", &p->type_num, &p->ndim, &PyTuple_Type, &stretches))
+        return -1;
+    p->ndim_out = in->n_inputs - 1;
+    if (p->ndim < 0 || p->ndim_out > NPY_MAXDIMS || p->ndim > p->ndim_out || in->n_outputs != 1 ||
+        PyTuple_GET_SIZE(stretches) != 1 || PyTuple_GET_SIZE(PyTuple_GET_ITEM(stretches, 0)) != p->ndim)
+        return refuse("fill payload: dimensions do not fit");
+    p->stretches = parse_flags(stretches, p->ndim);
+    return p->stretches == NULL ? -1 : 0;
+}
+
+/* ---- arrays one after the other along an axis */
+
+/* Copy a part to its place: `outer` runs of `bytes`, `step` bytes apart in the result. */
+static int put_part(PyArrayObject *part, char *to, npy_intp outer, npy_intp bytes, npy_intp step) {
+    PyArrayObject *source = part;
+    if (!PyArray_IS_C_CONTIGUOUS(part)) {
+        source = (PyArrayObject *)PyArray_NewCopy(part, NPY_CORDER);
+        if (source == NULL)
+            return RUN_RAISED;
+    }
+    const char *from = PyArray_BYTES(source);
+    for (npy_intp i = 0; i < outer; i++)
+        memcpy(to + i * step, from + i * bytes, bytes);
+    if (source != part)
+        Py_DECREF(source);
+    return RUN_DONE;
+}
+
+static int join_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    npy_intp shape[NPY_MAXDIMS], outer = 1, inner = 1;
+    for (int i = 1; i < in->n_inputs; i++) {
+        PyArrayObject *part = operand(f, in->inputs[i], p->type_num, p->ndim);
+        if (part == NULL)
+            return RUN_RAISED;
+        for (int d = 0; d < p->ndim; d++) {
+            if (i == 1)
+                shape[d] = PyArray_DIMS(part)[d];
+            else if (d == p->axis)
+                shape[d] += PyArray_DIMS(part)[d];
+            else if (shape[d] != PyArray_DIMS(part)[d])
+                return RUN_MISFIT;
+        }
+    }
+    PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, shape, 0);
+    if (out == NULL)
+        return RUN_RAISED;
+    for (int d = 0; d < p->ndim; d++)
+        *(d < p->axis ? &outer : d > p->axis ? &inner : &(npy_intp){1}) *= shape[d];
+    inner *= PyArray_ITEMSIZE(out);
+    char *to = PyArray_BYTES(out);
+    npy_intp step = inner * shape[p->axis];
+    for (int i = 1; i < in->n_inputs; i++) {
+        PyArrayObject *part = (PyArrayObject *)f->registers[in->inputs[i]];
+        npy_intp bytes = inner * PyArray_DIMS(part)[p->axis];
+        if (put_part(part, to, outer, bytes, step) != RUN_DONE)
+            return RUN_RAISED;
+        to += bytes;
+    }
+    return RUN_DONE;
+}
+
+/* Payload: (type, ndim, axis); the first input is the axis again. */
+int join_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    (void)m;
+    ShapePlan *p = shape_plan(in, join_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "iii", &p->type_num, &p->ndim, &p->axis))
+        return -1;
+    return p->axis < 0 || p->axis >= p->ndim || p->ndim > NPY_MAXDIMS || in->n_inputs < 2 || in->n_outputs != 1
+               ? refuse("join payload: no such axis")
+               : 0;
+}

@@ -1,0 +1,14 @@
+"""Native forms of ops that make tensors."""
+
+from __future__ import annotations
+
+from theano_graph import Apply
+from theano_linker_c.kernels import Filled, Kernel, native_kernel
+
+from ._alloc import Alloc
+
+
+@native_kernel.register(Alloc)
+def _filled(node: Apply) -> Kernel | None:
+    value, *lengths = (v.type for v in node.inputs)
+    return Filled(value.dtype, value.broadcastable) if all(n.dtype == "int64" for n in lengths) else None
