@@ -76,6 +76,13 @@ class TestInplaceRewriter(unittest.TestCase):
         )
         self.assertNotEqual(str(fgraph), before)
 
+    def test_a_view_gives_way_to_a_form_that_overwrites(self) -> None:
+        (x,) = variables(1)
+        fgraph: Any = FunctionGraph([x], [view(view(pure(x)))], features=[Supervisor([x])], clone=False)
+        InplaceRewriter(in_place, [view], "views").rewrite(fgraph)
+        self.assertEqual(kinds(fgraph), ["pure", "overwrite0", "overwrite0"])
+        fgraph.validate()
+
     def test_outputs_as_forms_and_wrong_ones(self) -> None:
         fgraph = chain(2)
         rewriter = InplaceRewriter(lambda node: [overwrite.make_node(*node.inputs).outputs], [pure], "made")

@@ -51,6 +51,7 @@ from . import (
     printing as printing,
     scalar as scalar,
     tensor as tensor,
+    typed_list as typed_list,
 )
 from ._version import __version__ as __version__
 

@@ -137,5 +137,7 @@ class _Attempt(NodeRewriter):
 
 def _is_promising(fgraph: FunctionGraph, handler: DestroyHandler, node: Apply, op: Op) -> bool:
     """Tell whether the inputs that `op` would overwrite are free, as far as look-ups can tell."""
+    if node.op.view_map:
+        return True  # what lies behind the outputs of the node is in the version now, and will not be in it then
     overwritten = {i for inputs in op.destroy_map.values() for i in inputs}
     return all(i < len(node.inputs) and handler.may_be_overwritten(fgraph, node.inputs[i], node) for i in overwritten)

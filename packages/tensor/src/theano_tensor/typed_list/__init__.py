@@ -1,0 +1,56 @@
+"""Lists of values of one type."""
+
+from . import _inplace as _inplace
+from ._ops import (
+    Append as Append,
+    Count as Count,
+    Extend as Extend,
+    GetItem as GetItem,
+    Index as Index,
+    Insert as Insert,
+    Length as Length,
+    MakeList as MakeList,
+    Remove as Remove,
+    Reverse as Reverse,
+    append as append,
+    count as count,
+    extend as extend,
+    getitem as getitem,
+    index_ as index_,
+    insert as insert,
+    length as length,
+    make_list as make_list,
+    remove as remove,
+    reverse as reverse,
+)
+from ._type import (
+    TypedListConstant as TypedListConstant,
+    TypedListType as TypedListType,
+    TypedListVariable as TypedListVariable,
+)
+
+__all__ = [
+    "Append",
+    "Count",
+    "Extend",
+    "GetItem",
+    "Index",
+    "Insert",
+    "Length",
+    "MakeList",
+    "Remove",
+    "Reverse",
+    "TypedListConstant",
+    "TypedListType",
+    "TypedListVariable",
+    "append",
+    "count",
+    "extend",
+    "getitem",
+    "index_",
+    "insert",
+    "length",
+    "make_list",
+    "remove",
+    "reverse",
+]

@@ -1,0 +1,330 @@
+"""What can be done with lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from theano_graph import (
+    Apply,
+    Op,
+    Variable,
+    compose,
+    describe,
+    pullback,
+    pushforward,
+    shape_rule,
+)
+
+from .._convert import as_tensor_variable
+from .._type import TensorType
+from ._type import TypedListType, _Operators
+
+_INT = TensorType("int64", ())
+
+
+class ListOp(Op):
+    """Base of the ops on lists."""
+
+    __props__: ClassVar[tuple[str, ...] | None] = ()
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
+class ListChange(ListOp):
+    """Base of the ops that return a changed list; its elements are those of the input.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the input list itself is changed.
+    """
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = bool(inplace)
+        maps: Mapping[int, Sequence[int]] = {0: [0]}
+        if self.inplace:
+            self.destroy_map = maps
+        else:
+            self.view_map = maps
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Change the list, or a copy of it that has the same elements."""
+        result = inputs[0] if self.inplace else list(inputs[0])
+        self.change(node, result, *inputs[1:])
+        output_storage[0][0] = result
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Change a list in place."""
+        raise TypeError(f"{type(self).__name__} is only a base")
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{inplace}}" if self.inplace else type(self).__name__
+
+
+def as_list(op: Op, x: Any) -> Variable:
+    """Return `x` as a variable of a list type."""
+    if isinstance(x, Variable) and isinstance(x.type, TypedListType):
+        return x
+    got = describe(x) if isinstance(x, Variable) else repr(x)
+    raise TypeError(
+        compose(f"{op} works on lists", where=[got], mend="make one: TypedListType(...)(), or make_list")
+    )
+
+
+def as_element(op: Op, x: Any, element: Any) -> Variable:
+    """Return `element` as a variable of the type of the elements of `x`."""
+    kind: Any = x.type
+    try:
+        converted: Variable = kind.ttype.filter_variable(element)
+    except (TypeError, ValueError) as error:
+        got = describe(element) if isinstance(element, Variable) else repr(element)
+        raise TypeError(
+            compose(f"{op}: the list has elements of type {kind.ttype}", where=[got], mend="cast the element")
+        ) from error
+    return converted
+
+
+def as_position(op: Op, index: Any) -> Variable:
+    """Return `index` as a symbolic integer."""
+    variable: Any = as_tensor_variable(index)
+    if variable.type.ndim or not variable.type.dtype.startswith(("int", "uint")):
+        raise TypeError(compose(f"{op}: a position is an integer", where=[describe(variable)], mend="pass an integer"))
+    return variable if variable.type == _INT else variable.astype("int64")  # type: ignore[no-any-return]  # a variable
+
+
+def copied(value: Any) -> Any:
+    """Return an element that shares no memory with another list."""
+    return value.copy() if hasattr(value, "copy") else value
+
+
+class GetItem(ListOp):
+    """An element, or a part of the list.
+
+    Parameters
+    ----------
+    parts : tuple of bool, optional
+        Of a slice: whether it has a start, a stop, a step; each one is an input. None for an element.
+    """
+
+    __props__ = ("parts",)
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def __init__(self, parts: tuple[bool, bool, bool] | None = None) -> None:
+        self.parts = parts
+
+    def make_node(self, x: Any, *index: Any) -> Apply:
+        """Apply to a list and a position, or a slice; numbers may be symbolic."""
+        given = as_list(self, x)
+        kind: Any = given.type
+        if len(index) == 1 and isinstance(index[0], slice):
+            found = (index[0].start, index[0].stop, index[0].step)
+            numbers = [as_position(self, n) for n in found if n is not None]
+            first, second, third = (n is not None for n in found)
+            return Apply(GetItem((first, second, third)), [given, *numbers], [kind.make_variable()])
+        numbers = [as_position(self, n) for n in index]
+        if len(numbers) != (1 if self.parts is None else sum(self.parts)):
+            raise TypeError(compose(f"{self} takes one position, not {len(numbers)}", mend="index with one number"))
+        result = kind.ttype if self.parts is None else kind
+        return Apply(self, [given, *numbers], [result.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Index; IndexError where there is no such element."""
+        x, *numbers = inputs
+        if self.parts is not None:
+            left = iter(numbers)
+            output_storage[0][0] = x[slice(*(int(next(left)) if there else None for there in self.parts))]
+            return
+        index = int(numbers[0])
+        if not -len(x) <= index < len(x):
+            raise IndexError(
+                compose(
+                    f"position {index} is out of range for a list of {len(x)}", mend="count from 0 or from the end"
+                )
+            )
+        output_storage[0][0] = x[index]
+
+
+class Append(ListChange):
+    """The list with one more element at the end."""
+
+    def make_node(self, x: Any, element: Any) -> Apply:
+        """Apply to a list and an element."""
+        given = as_list(self, x)
+        return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Append a copy of the element."""
+        result.append(copied(arguments[0]))
+
+
+class Extend(ListChange):
+    """The list with the elements of another one at the end."""
+
+    def make_node(self, x: Any, other: Any) -> Apply:
+        """Apply to two lists of one type."""
+        given, more = as_list(self, x), as_list(self, other)
+        if given.type != more.type:
+            raise TypeError(compose(f"{self}: the lists have different types", where=[describe(given), describe(more)]))
+        return Apply(self, [given, more], [given.type.make_variable()])
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Append copies of the elements."""
+        result.extend([copied(element) for element in arguments[0]])
+
+
+class Insert(ListChange):
+    """The list with one more element at a position."""
+
+    def make_node(self, x: Any, index: Any, element: Any) -> Apply:
+        """Apply to a list, a position and an element."""
+        given = as_list(self, x)
+        inputs = [given, as_position(self, index), as_element(self, given, element)]
+        return Apply(self, inputs, [given.type.make_variable()])
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Insert a copy of the element, as ``list.insert`` does."""
+        result.insert(int(arguments[0]), copied(arguments[1]))
+
+
+class Remove(ListChange):
+    """The list without the first element that is equal to a given one; arrays are compared as a whole."""
+
+    def make_node(self, x: Any, element: Any) -> Apply:
+        """Apply to a list and an element."""
+        given = as_list(self, x)
+        return Apply(self, [given, as_element(self, given, element)], [given.type.make_variable()])
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Remove the element; ValueError where there is none."""
+        del result[_position(node, result, arguments[0])]
+
+
+class Reverse(ListChange):
+    """The list in the opposite order."""
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a list."""
+        given = as_list(self, x)
+        return Apply(self, [given], [given.type.make_variable()])
+
+    def change(self, node: Apply, result: list[Any], *arguments: Any) -> None:
+        """Reverse."""
+        result.reverse()
+
+
+class ListQuestion(ListOp):
+    """Base of the ops that answer with a number; nothing is differentiated through them."""
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that the answer does not depend on the elements differentiably."""
+        return [[False] for _ in node.inputs]
+
+
+class Index(ListQuestion):
+    """The position of the first element that is equal to a given one."""
+
+    def make_node(self, x: Any, element: Any) -> Apply:
+        """Apply to a list and an element."""
+        given = as_list(self, x)
+        return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Search; ValueError where there is none."""
+        output_storage[0][0] = _INT.filter(_position(node, *inputs))
+
+
+class Count(ListQuestion):
+    """How many elements are equal to a given one; arrays are compared as a whole."""
+
+    def make_node(self, x: Any, element: Any) -> Apply:
+        """Apply to a list and an element."""
+        given = as_list(self, x)
+        return Apply(self, [given, as_element(self, given, element)], [_INT.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Count."""
+        x, element = inputs
+        equal = node.inputs[1].type.values_eq
+        output_storage[0][0] = _INT.filter(sum(equal(found, element) for found in x))
+
+
+class Length(ListQuestion):
+    """How many elements a list has."""
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a list."""
+        return Apply(self, [as_list(self, x)], [_INT.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Count all."""
+        output_storage[0][0] = _INT.filter(len(inputs[0]))
+
+
+class MakeList(ListOp):
+    """A list of variables of one type."""
+
+    def make_node(self, a: Any) -> Apply:
+        """Apply to a list or tuple of variables or values, one or more.
+
+        Raises
+        ------
+        TypeError
+            If their types differ.
+        """
+        if not isinstance(a, (list, tuple)) or not a:
+            raise TypeError(compose(f"make_list: {a!r} is no list of variables", mend="pass a list with one or more"))
+        elements = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in a]
+        if any(v.type != elements[0].type for v in elements):
+            raise TypeError(
+                compose(
+                    "make_list: the elements have different types",
+                    where=[describe(v) for v in elements],
+                    mend="cast or reshape them to one type",
+                )
+            )
+        return Apply(self, list(elements), [TypedListType(elements[0].type).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Make the list of copies."""
+        output_storage[0][0] = [copied(value) for value in inputs]
+
+
+def _position(node: Apply, x: Sequence[Any], element: Any) -> int:
+    equal = node.inputs[1].type.values_eq
+    for i, found in enumerate(x):
+        if equal(found, element):
+            return i
+    raise ValueError(compose(f"{node.op}: the list has no such element: {element!r}", mend="look with count first"))
+
+
+append, extend, insert, remove, reverse = Append(), Extend(), Insert(), Remove(), Reverse()
+getitem, index_, count, length, make_list = GetItem(), Index(), Count(), Length(), MakeList()
+_Operators.ops.update(
+    append=append,
+    extend=extend,
+    insert=insert,
+    remove=remove,
+    reverse=reverse,
+    getitem=getitem,
+    index=index_,
+    count=count,
+)
+for _op in (ListChange, GetItem, MakeList, ListQuestion):
+    for _table in (pullback, pushforward, shape_rule):
+        _table.declare_absent(_op, "lists have neither gradients nor shapes")

@@ -1,0 +1,5 @@
+"""The type of lists."""
+
+from theano_tensor.typed_list import TypedListType as TypedListType
+
+__all__ = ["TypedListType"]
