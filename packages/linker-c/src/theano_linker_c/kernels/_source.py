@@ -104,7 +104,7 @@ class KernelSource:
     @property
     def special(self) -> Mapping[str, int]:
         """Functions of `scipy.special` that the kernel calls, with their number of arguments."""
-        return special_functions([*self.preamble, *("\n".join(function.body) for function in self.functions)])
+        return special_functions([*self.preamble, *(line for function in self.functions for line in function.body)])
 
     def render(self, symbol: str) -> str:
         """Give the definitions, named after `symbol`."""
@@ -142,9 +142,11 @@ def special_functions(texts: Iterable[str]) -> dict[str, int]:
     Each is called through a pointer ``theano_special_<name>``, which whoever loads the code has to set. The last
     argument is one that Cython adds.
     """
-    given = list(texts)
-    whole = "\n".join((*given, *helper_definitions(given)))
-    return {m.group(1): _arguments(whole, m.end()) - 1 for m in _SPECIAL.finditer(whole)}
+    found: dict[str, int] = {}
+    for text in texts:
+        if "theano_special_" in text:
+            found.update((m.group(1), _arguments(text, m.end()) - 1) for m in _SPECIAL.finditer(text))
+    return found
 
 
 def _arguments(text: str, start: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
+from ._cvalue import CValue, c_builtin, c_cast, c_helper
 from ._derivative import differentiable, zero_like
 from ._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
 from ._op import Arithmetic, ScalarOp, dtype_name, quiet
@@ -105,7 +105,7 @@ class Abs(ScalarOp):
         """Clear the sign."""
         text = args[0].text
         if is_complex(args[0].dtype):
-            return c_call("hypot", result, f"__real__ {text}", f"__imag__ {text}")
+            return c_helper("length", args[0].dtype, text)
         if result == "bool" or result in UNSIGNED_DTYPES:
             return text
         return f"{text} < 0 ? -{text} : {text}" if is_discrete(result) else c_builtin("fabs", result, text)

@@ -60,10 +60,24 @@ def _inv(dtype: str) -> str:
 
 def _sgn(dtype: str) -> str:
     body = (
-        "const PART ar = __real__ a, ai = __imag__ a, r = hypot$(ar, ai);"
+        "const PART ar = __real__ a, ai = __imag__ a, r = theano_length_DTYPE(a);"
         " return r == 0 ? theano_complex_DTYPE(0, 0) : theano_complex_DTYPE(ar / r, ai / r);"
     )
     return _function("sgn", dtype, "NUMBER a", body)
+
+
+def _length(dtype: str) -> str:
+    # Squares of floats neither overflow nor vanish in double precision; this form fills vectors, which hypot does not.
+    if dtype == "complex128":
+        return (
+            "static inline double theano_length_complex128(double _Complex a) { return hypot(__real__ a, __imag__ a); }"
+        )
+    body = (
+        "const double ar = __real__ a, ai = __imag__ a; const float inf = __builtin_inff();"
+        " const float size = (float)__builtin_sqrt(ar * ar + ai * ai);"
+        " return __builtin_fabs(ar) == inf || __builtin_fabs(ai) == inf ? inf : size;"
+    )
+    return f"static inline float theano_length_complex64(float _Complex a) {{ {body} }}"
 
 
 def _power(dtype: str) -> str:
@@ -84,5 +98,13 @@ def _power(dtype: str) -> str:
 
 #: Helpers for complex64 and complex128, by family.
 COMPLEX_FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {"complex": _complex, "mul": _mul, "true_div": _true_div, "inv": _inv, "sgn": _sgn, "power": _power}
+    {
+        "complex": _complex,
+        "mul": _mul,
+        "true_div": _true_div,
+        "inv": _inv,
+        "sgn": _sgn,
+        "length": _length,
+        "power": _power,
+    }
 )

@@ -19,7 +19,7 @@ COMPLEX_FUNCTIONS: frozenset[str] = frozenset(
     | {"atanh", "pow"}
 )
 #: Helpers that are written for complex numbers too.
-_COMPLEX_HELPERS = frozenset({"complex", "mul", "true_div", "inv", "sgn", "power"})
+_COMPLEX_HELPERS = frozenset({"complex", "mul", "true_div", "inv", "sgn", "length", "power"})
 _SINGLE = frozenset({"float16", "float32", "complex64"})
 
 
