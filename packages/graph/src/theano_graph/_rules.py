@@ -39,7 +39,7 @@ class RuleTable(Generic[RuleT]):
         self.name = name
         self._rules: dict[type, RuleT] = {}
         self._absent: dict[type, str] = {}
-        self._found: dict[type, RuleT | None] = {}
+        self._found: dict[tuple[type | str, ...], RuleT | None] = {}
 
     def register(self, *op_classes: type) -> Callable[[RuleT], RuleT]:
         """Return a decorator (or plain function) that registers its argument for all of `op_classes`.
@@ -74,11 +74,19 @@ class RuleTable(Generic[RuleT]):
                 )
             )
 
-    def get(self, op: object) -> RuleT | None:
-        """Return the rule of the class of `op` or of its nearest base that has one, else None."""
+    def get(self, op: object, *methods: str) -> RuleT | None:
+        """Return the rule of the class of `op` or of its nearest base that has one, else None.
+
+        Parameters
+        ----------
+        op : Op
+        *methods : str
+            Names of methods that say the same. A subclass that defines one overrides the rule of its base: None.
+        """
         op_class = type(op)
+        key: tuple[type | str, ...] = (op_class, *methods)
         try:
-            return self._found[op_class]
+            return self._found[key]
         except KeyError:
             pass
         found: RuleT | None = None
@@ -86,9 +94,9 @@ class RuleTable(Generic[RuleT]):
             if base in self._rules:
                 found = self._rules[base]
                 break
-            if base in self._absent:
+            if base in self._absent or any(name in vars(base) for name in methods):
                 break
-        self._found[op_class] = found
+        self._found[key] = found
         return found
 
     def absence(self, op: object) -> str | None:

@@ -113,7 +113,7 @@ def _lengths(table: dict[Variable, tuple[Any, ...]], variable: Variable) -> tupl
 def _add_node(table: dict[Variable, tuple[Any, ...]], node: Apply) -> None:
     """Put the shapes of the outputs of a node on the table, by the rule of its op where there is one."""
     shapes = [_lengths(table, v) for v in node.inputs]
-    rule: Any = shape_rule.get(node.op) or getattr(node.op, "infer_shape", None)
+    rule: Any = shape_rule.get(node.op, "infer_shape") or getattr(node.op, "infer_shape", None)
     found = [None] * len(node.outputs) if rule is None else rule(node, shapes)
     for output, shape in zip(node.outputs, found, strict=True):
         if isinstance(output.type, TensorType):

@@ -10,7 +10,7 @@ import numpy as np
 
 import theano_tensor as tt
 from theano_graph import Apply, Op, as_string, pullback
-from theano_linker_c import function
+from theano_linker_c import DeepCopyOp, ViewOp, function
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import (
     DisconnectedInputError,
@@ -19,6 +19,7 @@ from theano_tensor.gradient import (
     NullType,
     NullTypeGradError,
     PullbackError,
+    Rop,
     grad,
     grad_not_implemented,
     grad_undefined,
@@ -322,6 +323,55 @@ class TestUserOps(unittest.TestCase):
         null = grad(Opaque()(x), x, null_gradients="return")
         with self.assertRaises(Exception):  # noqa: B017 - which error is the compiler's affair
             function([x], null, mode=MODE)
+
+
+class TestOverriding(unittest.TestCase):
+    """Subclasses whose own methods say something else than the rules of their base."""
+
+    def setUp(self) -> None:
+        self.x, self.v = tt.dvector("x"), tt.dvector("v")
+
+    def value(self, y: Any) -> Any:
+        f: Any = function([self.x, self.v], y, mode="FAST_COMPILE", on_unused_input="ignore")
+        return f([1.0, 2.0], [3.0, 4.0])
+
+    def test_view_with_another_gradient(self) -> None:
+        class Reversed(ViewOp):
+            def grad(self, args: list[Any], g_outs: list[Any]) -> list[Any]:
+                return [-g_outs[0]]
+
+        np.testing.assert_array_equal(self.value(grad((Reversed()(self.x) ** 2).sum(), self.x)), [-2.0, -4.0])
+        np.testing.assert_array_equal(self.value(grad((ViewOp()(self.x) ** 2).sum(), self.x)), [2.0, 4.0])
+
+    def test_both_forms_of_the_method_override_a_rule(self) -> None:
+        class ByGrad(tt.Sum):
+            def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+                return [inputs[0] * 0 + 7.0]
+
+        class ByLOp(tt.Sum):
+            def L_op(self, inp: Any, out: Any, grads: Any) -> list[Any]:
+                return [inp[0] * 0 + 8.0]
+
+        for op, wanted in ((ByGrad(), 7.0), (ByLOp(), 8.0), (type("Same", (tt.Sum,), {})(), 1.0)):
+            np.testing.assert_array_equal(self.value(grad(op(self.x), self.x)), [wanted] * 2)
+
+    def test_r_op_and_shape(self) -> None:
+        class Marked(ViewOp):
+            def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+                return [eval_points[0] * 10]
+
+            def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+                return [(tt.as_tensor_variable(5),)]
+
+        y = Marked()(self.x)
+        np.testing.assert_array_equal(self.value(Rop(y, self.x, self.v)), [30.0, 40.0])
+        f: Any = function([self.x], y.shape)
+        np.testing.assert_array_equal(f([1.0, 2.0]), [5])
+
+    def test_copies_and_views_pass_everything_on(self) -> None:
+        for op in (ViewOp(), DeepCopyOp()):
+            np.testing.assert_array_equal(self.value(Rop(op(self.x) ** 2, self.x, self.v)), [6.0, 16.0])
+            np.testing.assert_array_equal(self.value(op(self.x).shape), [2])
 
 
 class TestEveryOp(unittest.TestCase):

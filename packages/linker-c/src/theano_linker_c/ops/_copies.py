@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply
+from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from ..cop import RegisteredCodeOp, TypeCodeTable
 
@@ -56,6 +56,21 @@ class OutputGuard(ViewOp):
     """
 
     destroy_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+
+@pullback.register(DeepCopyOp, ViewOp)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [cotangents[0]]
+
+
+@pushforward.register(DeepCopyOp, ViewOp)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [tangents[0]]
+
+
+@shape_rule.register(DeepCopyOp, ViewOp)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
 
 
 deep_copy_op = DeepCopyOp()

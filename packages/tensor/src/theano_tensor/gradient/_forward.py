@@ -48,7 +48,7 @@ def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
 
 
 def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:
-    rule = pushforward.get(node.op)
+    rule = pushforward.get(node.op, "R_op")
     if rule is not None:
         return rule(node, given)
     own = getattr(node.op, "R_op", None)

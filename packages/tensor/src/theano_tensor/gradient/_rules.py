@@ -50,7 +50,7 @@ def pull_back(node: Apply, cotangents: Sequence[Variable | None], pattern: list[
         return [null if any(row) else None for row in pattern]
     with origin_from(node):
         prepared = [_prepare(output, c) for output, c in zip(node.outputs, cotangents, strict=True)]
-        rule = pullback.get(node.op)
+        rule = pullback.get(node.op, "grad", "L_op")
         if rule is not None:
             found = rule(node, [DisconnectedType()() if c is None else c for c in prepared])
             return _checked(node, found, pattern, lenient=False)
@@ -70,15 +70,24 @@ def _prepare(output: Variable, cotangent: Variable | None) -> Variable | None:
 
 
 def _own_method(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[Variable | None] | None:
-    """Call what a user-written op defines, ``L_op`` or ``grad``; None when it defines neither."""
+    """Call what a user-written op defines, ``L_op`` or ``grad``; None when it defines neither.
+
+    The class nearest to the op decides, so that a subclass with ``grad`` overrides a base with ``L_op``.
+    """
     given = [DisconnectedType()() if c is None else c for c in cotangents]
-    l_op = getattr(node.op, "L_op", None)
-    if l_op is not None:
+    l_op, grad = getattr(node.op, "L_op", None), getattr(node.op, "grad", None)
+    if l_op is not None and (grad is None or _rank(node.op, "L_op") <= _rank(node.op, "grad")):
         return cast(GivenBack, l_op(list(node.inputs), list(node.outputs), given))
-    grad = getattr(node.op, "grad", None)
     if grad is not None:
         return cast(GivenBack, grad(list(node.inputs), given))
     return None
+
+
+def _rank(op: object, method: str) -> int:
+    """Return how far from the class of `op` the class is that defines a method; -1 for one of the op itself."""
+    if method in getattr(op, "__dict__", ()):
+        return -1
+    return next((i for i, c in enumerate(type(op).__mro__) if method in vars(c)), len(type(op).__mro__))
 
 
 def _unknown(node: Apply, position: int) -> Variable:

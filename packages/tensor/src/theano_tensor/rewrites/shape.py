@@ -73,7 +73,7 @@ def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> 
     owner = x.owner
     if owner is None:
         return None
-    rule_of_op = shape_rule.get(owner.op)
+    rule_of_op = shape_rule.get(owner.op, "infer_shape")
     if rule_of_op is None:
         rule_of_op = getattr(owner.op, "infer_shape", None)
     if rule_of_op is None:
