@@ -78,6 +78,7 @@ class Code(IntEnum):
     RESHAPE = 16
     FILL = 17
     JOIN = 18
+    STACKS = 19
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -304,6 +305,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             folded = (tuple(d in axes for d in range(ndim)),)
             addresses = loaded.address, loaded.outer_address
             return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
+        case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
+            return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
             takes = kernel.accumulates(len(instruction.inputs)) and _dies_first(instruction)
             return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address, takes, deferred)

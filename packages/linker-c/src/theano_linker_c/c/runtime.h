@@ -45,7 +45,8 @@ enum {
     CODE_RESHAPE = 16,
     CODE_FILL = 17,
     CODE_JOIN = 18,
-    CODE_COUNT = 19
+    CODE_STACKS = 19,
+    CODE_COUNT = 20
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -169,6 +170,7 @@ int gather_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
 int fill_prepare(Machine *m, Instruction *in, PyObject *payload);
 int join_prepare(Machine *m, Instruction *in, PyObject *payload);
+int stacks_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);

@@ -10,7 +10,7 @@ from ._blas_core import best_core
 from ._capsules import capsule_pointer
 
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"})
-_ROUTINE = MappingProxyType({"dot": "dot", "gemv": "gemv", "vecmat": "gemv", "gemm": "gemm", "ger": "ger"})
+_ROUTINE = MappingProxyType({"dot": "dot", "gemv": "gemv", "vecmat": "gemv", "gemm": "gemm", "ger": "ger", "batched": "gemm"})
 
 
 @cache
@@ -19,7 +19,7 @@ def blas_address(kind: str, dtype: str) -> tuple[str, int]:
 
     Parameters
     ----------
-    kind : {"dot", "gemv", "vecmat", "gemm", "ger"}
+    kind : {"dot", "gemv", "vecmat", "gemm", "ger", "batched"}
     dtype : str
 
     Returns

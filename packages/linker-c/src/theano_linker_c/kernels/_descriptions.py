@@ -143,13 +143,14 @@ class MatrixProduct:
 
     Parameters
     ----------
-    kind : {"dot", "gemv", "vecmat", "gemm", "ger"}
-        Vector with vector, matrix with vector, vector with matrix, matrix with matrix, outer product.
+    kind : {"dot", "gemv", "vecmat", "gemm", "ger", "batched"}
+        Vector with vector, matrix with vector, vector with matrix, matrix with matrix, outer product, each matrix of a
+        stack with one of another (two inputs only).
     dtype : str
         float32, float64, complex64 or complex128.
     """
 
-    kind: Literal["dot", "gemv", "vecmat", "gemm", "ger"]
+    kind: Literal["dot", "gemv", "vecmat", "gemm", "ger", "batched"]
     dtype: str
 
     @staticmethod

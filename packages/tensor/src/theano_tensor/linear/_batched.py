@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
@@ -54,6 +55,13 @@ class BatchedDot(Op):
                 )
             )
         output_storage[0][0] = np.asarray(np.matmul(x, y), dtype=node.outputs[0].type.dtype)
+
+
+@native_kernel.register(BatchedDot)
+def _native(node: Apply) -> Kernel | None:
+    """BLAS for each pair, where both operands have the dtype of the result and BLAS has that dtype."""
+    dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs)}
+    return MatrixProduct("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
 
 
 def _transposed(x: Any) -> TensorVariable:

@@ -1,0 +1,114 @@
+/* Products of each pair of matrices in two stacks, by one call of BLAS for each pair. */
+#include "runtime.h"
+#include <limits.h>
+
+typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+
+typedef struct {
+    int type_num;
+    uintptr_t address;
+} StackProduct;
+
+typedef struct {
+    PyArrayObject *array; /* new reference */
+    char trans;           /* for the matrices as BLAS sees them */
+    int step;             /* leading dimension */
+    npy_intp stride;      /* bytes from one matrix to the next */
+} Stack;
+
+/* Whether rows (or, transposed, columns) of each matrix are contiguous with a leading dimension that BLAS takes. */
+static int has_layout(PyArrayObject *a, int transposed, int *step) {
+    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    npy_intp item = PyArray_ITEMSIZE(a), rows = dims[1 + transposed], cols = dims[2 - transposed];
+    npy_intp outer = strides[1 + transposed], least = cols > 1 ? cols : 1;
+    if (cols > 1 && strides[2 - transposed] != item)
+        return 0;
+    if (rows <= 1)
+        outer = least * item;
+    if (outer % item != 0 || outer / item < least || outer / item > INT_MAX)
+        return 0;
+    *step = (int)(outer / item);
+    return 1;
+}
+
+static int stack_take(PyArrayObject *a, Stack *s) {
+    s->array = (PyArrayObject *)Py_NewRef((PyObject *)a);
+    if (!(s->trans = 'N', has_layout(a, 0, &s->step)) && !(s->trans = 'T', has_layout(a, 1, &s->step))) {
+        Py_SETREF(s->array, (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER));
+        s->trans = 'N';
+        if (s->array == NULL || !has_layout(s->array, 0, &s->step))
+            return -1;
+    }
+    s->stride = PyArray_STRIDES(s->array)[0];
+    return 0;
+}
+
+/* Row-major z = x y is column-major z' = y' x'. */
+static void multiply(const StackProduct *p, Stack *x, Stack *y, PyArrayObject *z, int inner) {
+    double one_d = 1.0, zero_d = 0.0;
+    float one_s = 1.0f, zero_s = 0.0f;
+    int d = p->type_num == NPY_DOUBLE, rows = (int)PyArray_DIMS(z)[1], cols = (int)PyArray_DIMS(z)[2];
+    npy_intp count = PyArray_DIMS(z)[0];
+    char *from_x = PyArray_BYTES(x->array), *from_y = PyArray_BYTES(y->array), *to = PyArray_BYTES(z);
+    gemm_fn gemm = (gemm_fn)p->address;
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED((double)count * rows * cols * inner > 1e5 ? 501 : 0);
+    for (npy_intp i = 0; i < count; i++)
+        gemm(&y->trans, &x->trans, &cols, &rows, &inner, d ? (void *)&one_d : &one_s, from_y + i * y->stride, &y->step,
+             from_x + i * x->stride, &x->step, d ? (void *)&zero_d : &zero_s, to + i * PyArray_STRIDES(z)[0], &cols);
+    NPY_END_THREADS;
+}
+
+static int fits_int(PyArrayObject *a) {
+    return PyArray_DIMS(a)[1] <= INT_MAX && PyArray_DIMS(a)[2] <= INT_MAX;
+}
+
+static int stacks_run(Machine *m, Frame *f, const Instruction *in) {
+    const StackProduct *p = in->plan;
+    PyArrayObject *a = operand(f, in->inputs[0], p->type_num, 3);
+    PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[1], p->type_num, 3);
+    if (b == NULL)
+        return RUN_RAISED;
+    /* The first operand may have been replaced when both are one register. */
+    a = (PyArrayObject *)f->registers[in->inputs[0]];
+    if (PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0] || PyArray_DIMS(a)[2] != PyArray_DIMS(b)[1])
+        return RUN_MISFIT;
+    if (!fits_int(a) || !fits_int(b)) {
+        PyErr_SetString(PyExc_OverflowError, "a dimension is too long for BLAS, which counts with 32 bits");
+        return RUN_RAISED;
+    }
+    npy_intp shape[3] = {PyArray_DIMS(a)[0], PyArray_DIMS(a)[1], PyArray_DIMS(b)[2]};
+    PyArrayObject *z = buffer_obtain(m, f, in->outputs[0], p->type_num, 3, shape, 0);
+    if (z == NULL)
+        return RUN_RAISED;
+    if (PyArray_SIZE(a) == 0 || PyArray_SIZE(b) == 0) {
+        memset(PyArray_DATA(z), 0, PyArray_NBYTES(z));
+        return RUN_DONE;
+    }
+    Stack x = {NULL, 'N', 0, 0}, y = {NULL, 'N', 0, 0};
+    int failed = stack_take(a, &x) < 0 || stack_take(b, &y) < 0;
+    if (!failed)
+        multiply(p, &x, &y, z, (int)PyArray_DIMS(a)[2]);
+    Py_XDECREF(x.array);
+    Py_XDECREF(y.array);
+    return failed ? RUN_RAISED : RUN_DONE;
+}
+
+/* Payload: (type, address of gemm). */
+int stacks_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    unsigned long long address;
+    (void)m;
+    StackProduct *p = PyMem_Calloc(1, sizeof *p);
+    if (p == NULL)
+        return -1;
+    in->plan = p;
+    in->run = stacks_run;
+    if (!PyArg_ParseTuple(payload, "iK", &p->type_num, &address))
+        return -1;
+    p->address = (uintptr_t)address;
+    if ((p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) || in->n_inputs != 2 || in->n_outputs != 1) {
+        PyErr_SetString(PyExc_ValueError, "stacks payload: unknown type");
+        return -1;
+    }
+    return 0;
+}
