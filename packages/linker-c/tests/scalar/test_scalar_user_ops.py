@@ -199,6 +199,14 @@ class TestGradient(unittest.TestCase):
         x, seed, part = self.pull(Newer())
         np.testing.assert_array_equal(Composite([x, seed], [part]).impl(np.array([3.0]), np.ones(1)), [6.0])
 
+    def test_methods_that_gradients_use(self) -> None:
+        x = ScalarType("int32")()
+        parts = [x.zeros_like(), x.ones_like("float32"), x.astype("complex64")]
+        self.assertEqual([p.dtype for p in parts], ["int32", "float32", "complex64"])
+        self.assertEqual([complex(v) for v in Composite([x], parts).impl(np.int32(3))], [0, 1, 3])
+        with self.assertRaisesRegex(TypeError, "no element type|not an element type"):
+            x.astype("text")
+
     def test_wrong_number(self) -> None:
         class Wrong(Stepped):
             def grad(self, inputs: Any, gradients: Any) -> Any:

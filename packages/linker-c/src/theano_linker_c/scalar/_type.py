@@ -186,6 +186,21 @@ class ScalarOperators:
     __xor__ = _binary("xor")
     __rxor__ = _reflected("xor")
 
+    def zeros_like(self, dtype: str | None = None) -> ScalarVariable:
+        """Return a zero of this dtype, or of `dtype`."""
+        return self._filled(0, dtype)
+
+    def ones_like(self, dtype: str | None = None) -> ScalarVariable:
+        """Return a one of this dtype, or of `dtype`."""
+        return self._filled(1, dtype)
+
+    def _filled(self: Any, value: int, dtype: str | None) -> ScalarVariable:
+        return OperatorSet.apply("second", self, ScalarType(dtype or self.dtype).make_constant(value))
+
+    def astype(self, dtype: str) -> ScalarVariable:
+        """Return the number converted to `dtype`."""
+        return OperatorSet.apply("cast_" + check_dtype(dtype), self)
+
     def __bool__(self) -> bool:
         raise TypeError(
             "a symbolic scalar has no truth value: it is not computed yet\n"
