@@ -46,168 +46,8 @@ from ._constructors import (
     vector as vector,
     vectors as vectors,
 )
-from ._constructors_typed import (
-    bcol as bcol,
-    bcols as bcols,
-    bmatrices as bmatrices,
-    bmatrix as bmatrix,
-    brow as brow,
-    brows as brows,
-    bscalar as bscalar,
-    bscalars as bscalars,
-    btensor3 as btensor3,
-    btensor3s as btensor3s,
-    btensor4 as btensor4,
-    btensor4s as btensor4s,
-    btensor5 as btensor5,
-    btensor5s as btensor5s,
-    btensor6 as btensor6,
-    btensor6s as btensor6s,
-    btensor7 as btensor7,
-    btensor7s as btensor7s,
-    bvector as bvector,
-    bvectors as bvectors,
-    ccol as ccol,
-    ccols as ccols,
-    cmatrices as cmatrices,
-    cmatrix as cmatrix,
-    crow as crow,
-    crows as crows,
-    cscalar as cscalar,
-    cscalars as cscalars,
-    ctensor3 as ctensor3,
-    ctensor3s as ctensor3s,
-    ctensor4 as ctensor4,
-    ctensor4s as ctensor4s,
-    ctensor5 as ctensor5,
-    ctensor5s as ctensor5s,
-    ctensor6 as ctensor6,
-    ctensor6s as ctensor6s,
-    ctensor7 as ctensor7,
-    ctensor7s as ctensor7s,
-    cvector as cvector,
-    cvectors as cvectors,
-    dcol as dcol,
-    dcols as dcols,
-    dmatrices as dmatrices,
-    dmatrix as dmatrix,
-    drow as drow,
-    drows as drows,
-    dscalar as dscalar,
-    dscalars as dscalars,
-    dtensor3 as dtensor3,
-    dtensor3s as dtensor3s,
-    dtensor4 as dtensor4,
-    dtensor4s as dtensor4s,
-    dtensor5 as dtensor5,
-    dtensor5s as dtensor5s,
-    dtensor6 as dtensor6,
-    dtensor6s as dtensor6s,
-    dtensor7 as dtensor7,
-    dtensor7s as dtensor7s,
-    dvector as dvector,
-    dvectors as dvectors,
-    fcol as fcol,
-    fcols as fcols,
-    fmatrices as fmatrices,
-    fmatrix as fmatrix,
-    frow as frow,
-    frows as frows,
-    fscalar as fscalar,
-    fscalars as fscalars,
-    ftensor3 as ftensor3,
-    ftensor3s as ftensor3s,
-    ftensor4 as ftensor4,
-    ftensor4s as ftensor4s,
-    ftensor5 as ftensor5,
-    ftensor5s as ftensor5s,
-    ftensor6 as ftensor6,
-    ftensor6s as ftensor6s,
-    ftensor7 as ftensor7,
-    ftensor7s as ftensor7s,
-    fvector as fvector,
-    fvectors as fvectors,
-    icol as icol,
-    icols as icols,
-    imatrices as imatrices,
-    imatrix as imatrix,
-    irow as irow,
-    irows as irows,
-    iscalar as iscalar,
-    iscalars as iscalars,
-    itensor3 as itensor3,
-    itensor3s as itensor3s,
-    itensor4 as itensor4,
-    itensor4s as itensor4s,
-    itensor5 as itensor5,
-    itensor5s as itensor5s,
-    itensor6 as itensor6,
-    itensor6s as itensor6s,
-    itensor7 as itensor7,
-    itensor7s as itensor7s,
-    ivector as ivector,
-    ivectors as ivectors,
-    lcol as lcol,
-    lcols as lcols,
-    lmatrices as lmatrices,
-    lmatrix as lmatrix,
-    lrow as lrow,
-    lrows as lrows,
-    lscalar as lscalar,
-    lscalars as lscalars,
-    ltensor3 as ltensor3,
-    ltensor3s as ltensor3s,
-    ltensor4 as ltensor4,
-    ltensor4s as ltensor4s,
-    ltensor5 as ltensor5,
-    ltensor5s as ltensor5s,
-    ltensor6 as ltensor6,
-    ltensor6s as ltensor6s,
-    ltensor7 as ltensor7,
-    ltensor7s as ltensor7s,
-    lvector as lvector,
-    lvectors as lvectors,
-    wcol as wcol,
-    wcols as wcols,
-    wmatrices as wmatrices,
-    wmatrix as wmatrix,
-    wrow as wrow,
-    wrows as wrows,
-    wscalar as wscalar,
-    wscalars as wscalars,
-    wtensor3 as wtensor3,
-    wtensor3s as wtensor3s,
-    wtensor4 as wtensor4,
-    wtensor4s as wtensor4s,
-    wtensor5 as wtensor5,
-    wtensor5s as wtensor5s,
-    wtensor6 as wtensor6,
-    wtensor6s as wtensor6s,
-    wtensor7 as wtensor7,
-    wtensor7s as wtensor7s,
-    wvector as wvector,
-    wvectors as wvectors,
-    zcol as zcol,
-    zcols as zcols,
-    zmatrices as zmatrices,
-    zmatrix as zmatrix,
-    zrow as zrow,
-    zrows as zrows,
-    zscalar as zscalar,
-    zscalars as zscalars,
-    ztensor3 as ztensor3,
-    ztensor3s as ztensor3s,
-    ztensor4 as ztensor4,
-    ztensor4s as ztensor4s,
-    ztensor5 as ztensor5,
-    ztensor5s as ztensor5s,
-    ztensor6 as ztensor6,
-    ztensor6s as ztensor6s,
-    ztensor7 as ztensor7,
-    ztensor7s as ztensor7s,
-    zvector as zvector,
-    zvectors as zvectors,
-)
+
+# isort: off  (one line for each name would be longer than all the rest)
 from ._convert import as_tensor_variable as as_tensor_variable, constant as constant
 from ._dtypes import (
     Autocaster as Autocaster,
@@ -572,6 +412,56 @@ from .sorting import (
     topk as topk,
     topk_and_argtopk as topk_and_argtopk,
 )
+
+# isort: on
+
+# One line for each of these names would be longer than all the rest.
+# isort: off
+from ._constructors_typed import bcol as bcol, bcols as bcols, bmatrices as bmatrices, bmatrix as bmatrix, brow as brow
+from ._constructors_typed import brows as brows, bscalar as bscalar, bscalars as bscalars, btensor3 as btensor3
+from ._constructors_typed import btensor3s as btensor3s, btensor4 as btensor4, btensor4s as btensor4s
+from ._constructors_typed import btensor5 as btensor5, btensor5s as btensor5s, btensor6 as btensor6
+from ._constructors_typed import btensor6s as btensor6s, btensor7 as btensor7, btensor7s as btensor7s
+from ._constructors_typed import bvector as bvector, bvectors as bvectors, ccol as ccol, ccols as ccols
+from ._constructors_typed import cmatrices as cmatrices, cmatrix as cmatrix, crow as crow, crows as crows
+from ._constructors_typed import cscalar as cscalar, cscalars as cscalars, ctensor3 as ctensor3, ctensor3s as ctensor3s
+from ._constructors_typed import ctensor4 as ctensor4, ctensor4s as ctensor4s, ctensor5 as ctensor5
+from ._constructors_typed import ctensor5s as ctensor5s, ctensor6 as ctensor6, ctensor6s as ctensor6s
+from ._constructors_typed import ctensor7 as ctensor7, ctensor7s as ctensor7s, cvector as cvector, cvectors as cvectors
+from ._constructors_typed import dcol as dcol, dcols as dcols, dmatrices as dmatrices, dmatrix as dmatrix, drow as drow
+from ._constructors_typed import drows as drows, dscalar as dscalar, dscalars as dscalars, dtensor3 as dtensor3
+from ._constructors_typed import dtensor3s as dtensor3s, dtensor4 as dtensor4, dtensor4s as dtensor4s
+from ._constructors_typed import dtensor5 as dtensor5, dtensor5s as dtensor5s, dtensor6 as dtensor6
+from ._constructors_typed import dtensor6s as dtensor6s, dtensor7 as dtensor7, dtensor7s as dtensor7s
+from ._constructors_typed import dvector as dvector, dvectors as dvectors, fcol as fcol, fcols as fcols
+from ._constructors_typed import fmatrices as fmatrices, fmatrix as fmatrix, frow as frow, frows as frows
+from ._constructors_typed import fscalar as fscalar, fscalars as fscalars, ftensor3 as ftensor3, ftensor3s as ftensor3s
+from ._constructors_typed import ftensor4 as ftensor4, ftensor4s as ftensor4s, ftensor5 as ftensor5
+from ._constructors_typed import ftensor5s as ftensor5s, ftensor6 as ftensor6, ftensor6s as ftensor6s
+from ._constructors_typed import ftensor7 as ftensor7, ftensor7s as ftensor7s, fvector as fvector, fvectors as fvectors
+from ._constructors_typed import icol as icol, icols as icols, imatrices as imatrices, imatrix as imatrix, irow as irow
+from ._constructors_typed import irows as irows, iscalar as iscalar, iscalars as iscalars, itensor3 as itensor3
+from ._constructors_typed import itensor3s as itensor3s, itensor4 as itensor4, itensor4s as itensor4s
+from ._constructors_typed import itensor5 as itensor5, itensor5s as itensor5s, itensor6 as itensor6
+from ._constructors_typed import itensor6s as itensor6s, itensor7 as itensor7, itensor7s as itensor7s
+from ._constructors_typed import ivector as ivector, ivectors as ivectors, lcol as lcol, lcols as lcols
+from ._constructors_typed import lmatrices as lmatrices, lmatrix as lmatrix, lrow as lrow, lrows as lrows
+from ._constructors_typed import lscalar as lscalar, lscalars as lscalars, ltensor3 as ltensor3, ltensor3s as ltensor3s
+from ._constructors_typed import ltensor4 as ltensor4, ltensor4s as ltensor4s, ltensor5 as ltensor5
+from ._constructors_typed import ltensor5s as ltensor5s, ltensor6 as ltensor6, ltensor6s as ltensor6s
+from ._constructors_typed import ltensor7 as ltensor7, ltensor7s as ltensor7s, lvector as lvector, lvectors as lvectors
+from ._constructors_typed import wcol as wcol, wcols as wcols, wmatrices as wmatrices, wmatrix as wmatrix, wrow as wrow
+from ._constructors_typed import wrows as wrows, wscalar as wscalar, wscalars as wscalars, wtensor3 as wtensor3
+from ._constructors_typed import wtensor3s as wtensor3s, wtensor4 as wtensor4, wtensor4s as wtensor4s
+from ._constructors_typed import wtensor5 as wtensor5, wtensor5s as wtensor5s, wtensor6 as wtensor6
+from ._constructors_typed import wtensor6s as wtensor6s, wtensor7 as wtensor7, wtensor7s as wtensor7s
+from ._constructors_typed import wvector as wvector, wvectors as wvectors, zcol as zcol, zcols as zcols
+from ._constructors_typed import zmatrices as zmatrices, zmatrix as zmatrix, zrow as zrow, zrows as zrows
+from ._constructors_typed import zscalar as zscalar, zscalars as zscalars, ztensor3 as ztensor3, ztensor3s as ztensor3s
+from ._constructors_typed import ztensor4 as ztensor4, ztensor4s as ztensor4s, ztensor5 as ztensor5
+from ._constructors_typed import ztensor5s as ztensor5s, ztensor6 as ztensor6, ztensor6s as ztensor6s
+from ._constructors_typed import ztensor7 as ztensor7, ztensor7s as ztensor7s, zvector as zvector, zvectors as zvectors
+# isort: on
 
 register_library(__file__)
 
