@@ -61,6 +61,16 @@ class TestSequences(unittest.TestCase):
         self.assertEqual(self.db.query(query).labels, ("early", "middle", "extra", "late", "extra"))
         self.assertEqual(self.db.query(query.excluding("middle")).labels, ("early", "extra", "late", "extra"))
         self.assertEqual(self.db.query(query.up_to(20)).labels, ("early", "middle", "extra", "late"))
+
+    def test_positions_are_those_of_the_outer_sequence(self) -> None:
+        inner = SequenceDatabase("inner")
+        inner.register("far", MergeRewriter(), "fast_run", position=100.0)
+        self.db.register("inner", inner, "fast_run", position=1.0)
+        extra = FunctionGraphRewriter(lambda fgraph: None, "extra")
+        found = self.db.query(RewriteQuery(["fast_run"]).register((extra, 2.0)).up_to(5))
+        self.assertEqual(found.labels, ("early", "inner", "extra"))
+        nested: Any = found.rewriters[1]
+        self.assertEqual(nested.labels, ("far",))
         self.assertEqual(self.db.query("fast_run").labels, ("early", "middle", "late"))
 
 

@@ -85,11 +85,16 @@ class RewriteQuery:
         return dict(self._subqueries)
 
     def for_database(self, name: str) -> RewriteQuery:
-        """Return the query to use in the database called `name`."""
+        """Return the query to use in the database called `name`, which is an entry of the one that is asked.
+
+        Positions, and so the cut-off and what runs at a position, are those of the outer database.
+        """
         for own, query in self._subqueries:
             if own == name:
                 return query
-        return self
+        if not self.extra and self.position_cutoff == math.inf:
+            return self
+        return self._refined("extra", ()).up_to(math.inf)
 
     def selects(self, tags: Iterable[str], info: RewriteInfo | None = None) -> bool:
         """Tell whether an entry with these names and tags is wanted."""
