@@ -164,6 +164,18 @@ class TestCCode(unittest.TestCase):
         self.assertIsNone(source(Stepped(), "float16"))
         self.assertIsNone(source(Stepped(), "complex64"))
 
+    def test_cplusplus_is_left_to_python(self) -> None:
+        class Newer(Stepped):
+            def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+                return f"{outputs[0]} = std::max({inputs[0]}, 0.0);"
+
+        class Including(Stepped):
+            def c_headers(self) -> list[str]:
+                return ["<cmath>"]
+
+        self.assertIsNone(source(Newer(), "float64"))
+        self.assertIsNone(source(Including(), "float64"))
+
     def test_libraries_are_left_to_python(self) -> None:
         class Linked(Stepped):
             def c_libraries(self) -> list[str]:

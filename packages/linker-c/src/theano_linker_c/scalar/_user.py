@@ -19,6 +19,7 @@ TypePreference = Callable[..., Sequence[ScalarType]]
 
 _FAIL = "theano_scalar_fail"
 _PYTHON = re.compile(r"\bPy[A-Z_]")
+_CPLUSPLUS = re.compile(r"\bstd::|\btemplate\s*<|_cast\s*<|#include\s*<\w+>")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMPY_TYPES = "\n".join(
     f"typedef {c} npy_{dtype};"
@@ -49,8 +50,8 @@ class UserScalarOp(ScalarOp):
     - ``impl(self, *numbers)``, which is called for each element unless ``nfunc_spec`` names a NumPy function; it gets
       floats as NumPy scalars and integers as Python's;
     - ``c_code(self, node, name, inputs, outputs, sub)``, statements in C that set the outputs from the inputs. They
-      become part of the loops that also hold the ops around. Code that refers to Python or to ``sub["fail"]``, and
-      float16 and complex numbers, are left to `impl`; so is an op that needs libraries or arguments of the compiler.
+      become part of the loops that also hold the ops around. C++, code that refers to Python or to ``sub["fail"]``, and
+      float16 and complex numbers are left to `impl`; so is an op that needs libraries or arguments of the compiler.
 
     and maybe ``grad(self, inputs, output_gradients)`` (or ``L_op``), which returns scalar expressions, and
     ``c_support_code`` and ``c_headers``.
@@ -142,8 +143,7 @@ class UserScalarOp(ScalarOp):
         headers = ["<math.h>", *_listed(_ask(self, "c_headers"))]
         includes = [f"#include {h if h[:1] in '<' + chr(34) else f'<{h}>'}" for h in headers]
         types = [_NUMPY_TYPES] if "npy_" in "\n".join([code, *support]) else []
-        if _PYTHON.search("\n".join(support)):
-            raise NoNativeForm(f"the support code of {self} refers to Python")
+        _check_plain(self, "\n".join([*includes, *support]))
         return (*types, *includes, *support)
 
     def _node(self, dtypes: Sequence[str]) -> Apply:
@@ -161,8 +161,7 @@ class UserScalarOp(ScalarOp):
             code = str(method(node, name, inputs, outputs, {"fail": f"{_FAIL};"}))
         except NotImplementedError as error:
             raise NoNativeForm(f"{self} has no C code for these types: {error}") from error
-        if _FAIL in code or _PYTHON.search(code):
-            raise NoNativeForm(f"the C code of {self} refers to Python")
+        _check_plain(self, code)
         return code
 
 
@@ -179,6 +178,14 @@ class BinaryScalarOp(UserScalarOp):
     """Base of users' ops of two numbers; see `UserScalarOp`."""
 
     nin = 2
+
+
+def _check_plain(op: ScalarOp, code: str) -> None:
+    """Raise where code cannot be part of a loop in plain C that knows nothing of Python."""
+    if _FAIL in code or _PYTHON.search(code):
+        raise NoNativeForm(f"the C code of {op} refers to Python")
+    if _CPLUSPLUS.search(code):
+        raise NoNativeForm(f"the C code of {op} is C++")
 
 
 def _ask(op: ScalarOp, method: str, *arguments: Any) -> Any:
