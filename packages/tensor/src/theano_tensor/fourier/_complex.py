@@ -1,0 +1,124 @@
+"""Transforms of complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._axis import one_axis
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..elemwise import cast
+from ..shape import shape_i
+from ._lazy import scipy_fft
+from ._norm import scaled
+
+
+class Fourier(Op):
+    """Transform of complex numbers over axes, without a factor in either direction.
+
+    Parameters
+    ----------
+    axes : sequence of int
+        From 0 up, different.
+    inverse : bool
+        The sign of the exponent: False for minus.
+    """
+
+    __props__ = ("axes", "inverse")
+
+    def __init__(self, axes: Sequence[int], inverse: bool = False) -> None:
+        self.axes, self.inverse = tuple(int(axis) for axis in axes), bool(inverse)
+        if not self.axes or len(set(self.axes)) < len(self.axes) or min(self.axes) < 0:
+            raise ValueError(compose(f"a transform needs different axes from 0 up, not {axes}"))
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has these axes; real numbers become complex."""
+        variable = as_tensor_variable(x)
+        if max(self.axes) >= variable.type.ndim:
+            raise ShapeError(compose(f"fft: there is no axis {max(self.axes)}", where=[describe(variable)]))
+        if variable.type.dtype not in COMPLEX_DTYPES:
+            single = variable.type.dtype in ("float16", "float32")
+            variable = cast(variable, "complex64" if single else "complex128")
+        return Apply(self, [variable], [variable.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Use SciPy; ValueError for an axis without elements."""
+        (x,) = inputs
+        if any(x.shape[axis] == 0 for axis in self.axes):
+            raise ValueError(
+                compose(f"fft: there is nothing to transform in shape {x.shape}", where=[describe(node.inputs[0])])
+            )
+        library = scipy_fft()
+        found = library.ifftn(x, axes=self.axes, norm="forward") if self.inverse else library.fftn(x, axes=self.axes)
+        output_storage[0][0] = np.asarray(found, dtype=node.outputs[0].type.dtype)
+
+
+@pullback.register(Fourier)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    # The matrix of the transform is symmetric, and complex derivatives are not conjugated here.
+    return [node.op(cotangents[0])]
+
+
+@pushforward.register(Fourier)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@shape_rule.register(Fourier)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool) -> TensorVariable:
+    x = as_tensor_variable(a)
+    chosen = (axes,) if isinstance(axes, int) else tuple(range(x.type.ndim)) if axes is None else tuple(axes)
+    places = [one_axis(name, axis, x) for axis in chosen]
+    result: TensorVariable = Fourier(places, inverse)(x)
+    return scaled(result, [shape_i(result, axis) for axis in places], norm, inverse=inverse)
+
+
+def fft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
+    """Return the Fourier transform over axes, as complex numbers.
+
+    Parameters
+    ----------
+    a : tensor_like
+        Real or complex.
+    axes : int or sequence of int, optional
+        None: all.
+    norm : {None, "ortho", "no_norm"}
+        Only "ortho" scales, by one over the square root of the number of elements that are transformed.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `a`; complex64 for float32 and complex64, else complex128.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+    ValueError
+        If an axis is given twice, or `norm` is unknown.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> fft(constant([1.0, 0.0, 0.0, 0.0])).eval()
+    array([1.-0.j, 1.+0.j, 1.-0.j, 1.-0.j])
+    """
+    return _transform("fft", a, axes, norm, inverse=False)
+
+
+def ifft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
+    """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
+    return _transform("ifft", a, axes, norm, inverse=True)

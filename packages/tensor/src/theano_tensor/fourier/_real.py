@@ -1,0 +1,230 @@
+"""Transforms of real numbers. Complex numbers are pairs of real ones in a last dimension of length 2.
+
+The transform runs over all dimensions but the first, which is the batch; of the last one the half is kept that
+determines the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..creation import arange
+from ..elemwise import cast, dimshuffle, eq, or_, switch
+from ..shape import as_length, shape_i, static_int
+from ._lazy import scipy_fft
+from ._norm import scaled
+
+_COMPLEX = {"float32": "complex64", "float64": "complex128"}
+
+
+def _real_tensor(name: str, x: Any, least: int, shape: str) -> TensorVariable:
+    """Return `x` as float32 or float64 with enough dimensions."""
+    variable = as_tensor_variable(x)
+    if variable.type.dtype in COMPLEX_DTYPES:
+        raise DTypeError(
+            compose(f"{name} takes real numbers", where=[describe(variable)], mend="use T.fft.fft for complex ones")
+        )
+    if variable.type.ndim < least:
+        raise ShapeError(
+            compose(
+                f"{name} takes shape {shape}: {least} dimensions at least",
+                where=[describe(variable)],
+                mend="put a batch of length 1 in front: x.dimshuffle('x', 0)",
+            )
+        )
+    if variable.type.dtype in _COMPLEX:
+        return variable
+    return cast(variable, "float32" if variable.type.dtype == "float16" else "float64")
+
+
+class RealFourier(Op):
+    """Transform of real numbers over all dimensions but the first, without a factor; see :func:`rfft`."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor with two dimensions at least."""
+        variable = _real_tensor("rfft", x, 2, "(m, ..., n)")
+        *front, n = variable.type.shape
+        half = None if n is None else n // 2 + 1
+        return Apply(self, [variable], [TensorType(variable.type.dtype, (*front, half, 2)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Use SciPy; ValueError where there is nothing to transform."""
+        (x,) = inputs
+        if 0 in x.shape[1:]:
+            raise ValueError(
+                compose(f"rfft: there is nothing to transform in shape {x.shape}", where=[describe(node.inputs[0])])
+            )
+        found = np.ascontiguousarray(scipy_fft().rfftn(x, axes=tuple(range(1, x.ndim))))
+        output_storage[0][0] = found.view(x.dtype).reshape(*found.shape, 2)
+
+
+class InverseRealFourier(Op):
+    """Inverse of :class:`RealFourier`, without a factor; inputs are the pairs and the length of the last dimension."""
+
+    __props__ = ()
+
+    def make_node(self, y: Any, n: Any) -> Apply:
+        """Apply to pairs, with three dimensions at least, and an integer."""
+        variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
+        if variable.type.shape[-1] not in (None, 2):
+            raise ShapeError(
+                compose(
+                    f"irfft: the last dimension holds real and imaginary part, its length is {variable.type.shape[-1]}",
+                    where=[describe(variable)],
+                    mend="stack them: T.stack([real, imag], axis=-1)",
+                )
+            )
+        shape = (*variable.type.shape[:-2], static_int(length))
+        return Apply(self, [variable, length], [TensorType(variable.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Use SciPy; ValueError for lengths that do not fit."""
+        y, n = inputs[0], int(inputs[1])
+        if y.shape[-1] != 2 or n < 1 or 0 in y.shape[1:] or y.shape[-2] != n // 2 + 1:
+            raise ValueError(
+                compose(
+                    f"irfft: shape {y.shape} does not fit {n} elements",
+                    where=[describe(v) for v in node.inputs],
+                    mend="the last two lengths are n//2 + 1 and 2; set is_odd for an odd n",
+                )
+            )
+        pairs = np.ascontiguousarray(y).view(_COMPLEX[str(y.dtype)])[..., 0]
+        lengths, axes = (*pairs.shape[1:-1], n), tuple(range(1, pairs.ndim))
+        output_storage[0][0] = scipy_fft().irfftn(pairs, s=lengths, axes=axes, norm="forward")
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The result does not depend differentiably on the length."""
+        return [[True], [False]]
+
+
+def _times_kept(pairs: TensorVariable, n: TensorVariable, factor: float) -> TensorVariable:
+    """Multiply what stands for two elements of the full transform: all but the first and, for even n, the last."""
+    numbers = arange(shape_i(pairs, pairs.type.ndim - 2))
+    alone = or_(eq(numbers, 0), eq(numbers * 2, n))
+    dtype = pairs.type.dtype
+    factors = switch(alone, np.ones((), dtype), np.asarray(factor, dtype))
+    result: TensorVariable = pairs * dimshuffle(factors, [*["x"] * (pairs.type.ndim - 2), 0, "x"])
+    return result
+
+
+@pullback.register(RealFourier)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x = as_tensor_variable(node.inputs[0])
+    n = shape_i(x, x.type.ndim - 1)
+    return [InverseRealFourier()(_times_kept(as_tensor_variable(cotangents[0]), n, 0.5), n)]
+
+
+@pushforward.register(RealFourier)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0])]
+
+
+@pullback.register(InverseRealFourier)
+def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    pairs: TensorVariable = RealFourier()(cotangents[0])
+    return [_times_kept(pairs, as_tensor_variable(node.inputs[1]), 2.0), None]
+
+
+@pushforward.register(InverseRealFourier)
+def _pushforward_inverse(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
+
+
+@shape_rule.register(RealFourier)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    *front, n = input_shapes[0]
+    return [(*front, n // 2 + 1, as_length(2))]
+
+
+@shape_rule.register(InverseRealFourier)
+def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(*input_shapes[0][:-2], node.inputs[1])]
+
+
+def rfft(inp: Any, norm: str | None = None) -> TensorVariable:
+    """Return the Fourier transform of real numbers over all dimensions but the first.
+
+    Parameters
+    ----------
+    inp : tensor_like, shape (m, ..., n)
+        m inputs of shape (..., n).
+    norm : {None, "ortho", "no_norm"}
+        Only "ortho" scales, by one over the square root of the number of elements of an input.
+
+    Returns
+    -------
+    TensorVariable, shape (m, ..., n//2+1, 2)
+        The non-trivial elements; real and imaginary parts are pairs in the last dimension.
+
+    Raises
+    ------
+    ShapeError
+        If there are less than two dimensions.
+    ValueError
+        If `norm` is unknown.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> rfft(constant([[1.0, 1.0]])).eval().tolist()
+    [[[2.0, 0.0], [0.0, 0.0]]]
+    """
+    result: TensorVariable = RealFourier()(inp)
+    x = as_tensor_variable(inp)
+    return scaled(result, [shape_i(x, i) for i in range(1, x.type.ndim)], norm, inverse=False)
+
+
+def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> TensorVariable:
+    """Return the inverse Fourier transform, with real results, over all dimensions but the first.
+
+    Parameters
+    ----------
+    inp : tensor_like, shape (m, ..., n//2+1, 2)
+        As :func:`rfft` gives it.
+    norm : {None, "ortho", "no_norm"}
+        None: divided by the number of elements of an input; "ortho": by its square root; "no_norm": not scaled.
+    is_odd : bool
+        Whether n is odd, which cannot be seen from `inp`.
+
+    Returns
+    -------
+    TensorVariable, shape (m, ..., n)
+
+    Raises
+    ------
+    ShapeError
+        If there are less than three dimensions, or the last is known not to have length 2.
+    ValueError
+        If `norm` is unknown, or `is_odd` is no bool.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> irfft(rfft(constant([[1.0, 2.0, 3.0]])), is_odd=True).eval().round(6)
+    array([[1., 2., 3.]])
+    """
+    if is_odd not in (True, False):
+        raise ValueError(compose(f"irfft: is_odd is True or False, not {is_odd!r}"))
+    y = _real_tensor("irfft", inp, 3, "(m, ..., n//2+1, 2)")
+    static = y.type.shape[-2]
+    half: Any = shape_i(y, y.type.ndim - 2) if static is None else static
+    n = (half - 1) * 2 + int(is_odd)
+    result: TensorVariable = InverseRealFourier()(y, n)
+    lengths = [*(shape_i(y, i) for i in range(1, y.type.ndim - 2)), as_length(n)]
+    return scaled(result, lengths, norm, inverse=True)

@@ -1,0 +1,124 @@
+"""Linear algebra: inverses, determinants, factors, eigenvalues, equations, and what they share.
+
+Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
+"""
+
+from ._cholesky import (
+    Cholesky as Cholesky,
+    CholeskyGrad as CholeskyGrad,
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+)
+from ._eigen import (
+    Eig as Eig,
+    Eigh as Eigh,
+    EighGrad as EighGrad,
+    Eigvalsh as Eigvalsh,
+    EigvalshGrad as EigvalshGrad,
+    eig as eig,
+    eigh as eigh,
+    eigvalsh as eigvalsh,
+)
+from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
+from ._hints import (
+    Hint as Hint,
+    HintsFeature as HintsFeature,
+    HintsOptimizer as HintsOptimizer,
+    hints as hints,
+    is_hint_node as is_hint_node,
+    psd as psd,
+)
+from ._inverse import (
+    Det as Det,
+    MatrixInverse as MatrixInverse,
+    MatrixPinv as MatrixPinv,
+    SLogDet as SLogDet,
+    det as det,
+    matrix_inverse as matrix_inverse,
+    pinv as pinv,
+    slogdet as slogdet,
+    trace as trace,
+)
+from ._orthogonal import (
+    SVD as SVD,
+    QRFull as QRFull,
+    QRIncomplete as QRIncomplete,
+    qr as qr,
+    svd as svd,
+)
+from ._products import (
+    kron as kron,
+    matrix_dot as matrix_dot,
+    matrix_power as matrix_power,
+    norm as norm,
+    spectral_radius_bound as spectral_radius_bound,
+)
+from ._solve import (
+    Solve as Solve,
+    solve as solve,
+    solve_lower_triangular as solve_lower_triangular,
+    solve_symmetric as solve_symmetric,
+    solve_upper_triangular as solve_upper_triangular,
+)
+from ._tensors import (
+    Lstsq as Lstsq,
+    TensorInv as TensorInv,
+    TensorSolve as TensorSolve,
+    lstsq as lstsq,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
+)
+
+__all__ = [
+    "SVD",
+    "Cholesky",
+    "CholeskyGrad",
+    "Det",
+    "Eig",
+    "Eigh",
+    "EighGrad",
+    "Eigvalsh",
+    "EigvalshGrad",
+    "Expm",
+    "ExpmGrad",
+    "Hint",
+    "HintsFeature",
+    "HintsOptimizer",
+    "Lstsq",
+    "MatrixInverse",
+    "MatrixPinv",
+    "QRFull",
+    "QRIncomplete",
+    "SLogDet",
+    "Solve",
+    "TensorInv",
+    "TensorSolve",
+    "cholesky",
+    "cholesky_solve",
+    "det",
+    "eig",
+    "eigh",
+    "eigvalsh",
+    "expm",
+    "hints",
+    "is_hint_node",
+    "kron",
+    "lstsq",
+    "matrix_dot",
+    "matrix_inverse",
+    "matrix_power",
+    "norm",
+    "pinv",
+    "psd",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_lower_triangular",
+    "solve_symmetric",
+    "solve_upper_triangular",
+    "spectral_radius_bound",
+    "svd",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+]

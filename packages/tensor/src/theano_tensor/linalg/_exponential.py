@@ -1,0 +1,104 @@
+"""The matrix exponential."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable
+from .._variable import TensorVariable
+from ..joining import concatenate
+from ..shape import shape_i
+from ._lazy import scipy_linalg
+from ._matrices import MatrixOp, as_matrices, check_square, pulled_through, transposed
+
+
+class Expm(MatrixOp):
+    """Exponential of a square matrix, or of each one of a stack.
+
+    The derivative is that of Frechet: Al-Mohy and Higham (2009), "Computing the Frechet derivative of the matrix
+    exponential, with an application to condition number estimation".
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> expm(constant([[0.0, 1.0], [0.0, 0.0]])).eval()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+
+    __props__ = ()
+
+    def make_node(self, A: Any) -> Apply:
+        """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
+        matrix = as_matrices("expm", A, square=True)
+        return Apply(self, [matrix], [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Use SciPy: scaling, squaring and a rational approximation; LinAlgError for a matrix that is not square."""
+        check_square("expm", node, inputs[0])
+        result = np.empty_like(inputs[0])
+        for place in np.ndindex(result.shape[:-2]):
+            result[place] = scipy_linalg().expm(inputs[0][place])
+        output_storage[0][0] = result
+
+
+class ExpmGrad(MatrixOp):
+    """Gradient by a matrix of its exponential: the Frechet derivative at the transposed matrix."""
+
+    __props__ = ()
+
+    def make_node(self, A: Any, gw: Any) -> Apply:
+        """Apply to a matrix, and the gradient by its exponential."""
+        matrix, g = (as_matrices("ExpmGrad", v, square=True) for v in (A, gw))
+        return Apply(self, [matrix, g], [matrix.type.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Use SciPy."""
+        x, g = inputs
+        check_square("expm", node, x)
+        result = np.empty_like(x)
+        for place in np.ndindex(result.shape[:-2]):
+            turned = np.ascontiguousarray(x[place].T)
+            result[place] = scipy_linalg().expm_frechet(turned, g[place], compute_expm=False, check_finite=False)
+        output_storage[0][0] = result
+
+    def expression(self, A: Any, gw: Any) -> TensorVariable:
+        """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
+        turned, n = transposed(A), shape_i(A, -1 % A.type.ndim)
+        upper = concatenate([turned, gw], axis=A.type.ndim - 1)
+        lower = concatenate([turned.zeros_like(), turned], axis=A.type.ndim - 1)
+        whole: TensorVariable = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
+        return whole[..., :n, n:]
+
+
+@pullback.register(Expm)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [ExpmGrad()(node.inputs[0], cotangents[0])]
+
+
+@pushforward.register(Expm)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else ExpmGrad()(transposed(node.inputs[0]), tangents[0])]
+
+
+@pullback.register(ExpmGrad)
+def _pullback_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    expression = node.op.expression(*map(as_tensor_variable, node.inputs))
+    return pulled_through(expression, node.inputs, cotangents[0])
+
+
+@shape_rule.register(Expm, ExpmGrad)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+expm = Expm()

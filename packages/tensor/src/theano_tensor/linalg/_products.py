@@ -1,0 +1,203 @@
+"""Products, powers and norms of matrices."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..elemwise import abs_, dimshuffle
+from ..linear import matmul
+from ..reduce import max as max_over, min as min_over, norm as vector_norm, sum as sum_over
+from ..shape import flatten, lengths_of, reshape
+from ._inverse import matrix_inverse, trace
+from ._matrices import as_matrices, unit_like
+from ._orthogonal import SVD
+
+
+def matrix_dot(*args: Any) -> TensorVariable:
+    """Return the product of matrices in the given order.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrices
+    >>> matrix_dot(*dmatrices("a", "b", "c")).ndim
+    2
+    """
+    if not args:
+        raise ValueError(compose("matrix_dot: there is nothing to multiply", mend="pass one matrix at least"))
+    return reduce(matmul, (as_tensor_variable(x) for x in args))
+
+
+def matrix_power(M: Any, n: int) -> TensorVariable:
+    """Return a square matrix multiplied `n` times, by repeated squaring; a negative `n` means its inverse.
+
+    Raises
+    ------
+    TypeError
+        If `n` is no Python integer.
+    ShapeError
+        If `M` is no matrix, or known not to be square.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> matrix_power(constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
+    array([[1., 5.],
+           [0., 1.]])
+    """
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(compose(f"matrix_power: the power must be a Python integer, not {n!r}"))
+    base = as_matrices("matrix_power", M, square=True)
+    if n < 0:
+        base, n = matrix_inverse(base), -n
+    if n == 0:
+        return base.zeros_like() + unit_like(base)
+    result: TensorVariable | None = None
+    while n:
+        if n & 1:
+            result = base if result is None else matmul(result, base)
+        n >>= 1
+        if n:
+            base = matmul(base, base)
+    assert result is not None
+    return result
+
+
+_INFINITE = {float("inf"): max_over, "inf": max_over, float("-inf"): min_over, "-inf": min_over}
+
+
+def norm(x: Any, ord: Any = None) -> TensorVariable:
+    """Return a norm of a vector or of a matrix, as ``numpy.linalg.norm``.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A vector or a matrix; with `ord` None, of any number of dimensions.
+    ord : {None, "fro", "nuc", number, inf, -inf}
+        None: the square root of the sum of squares of all elements. For vectors, the order of the sum of powers. For
+        matrices: ``"fro"`` as None; ``"nuc"`` the sum of singular values; 2 and -2 the largest and smallest of them; 1
+        and -1 the largest and smallest sum of sizes of a column; inf and -inf of a row. "inf" and "-inf" are
+        understood, too.
+
+    Raises
+    ------
+    ValueError
+        If there is no such norm for as many dimensions.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> norm(constant([3.0, 4.0])).eval()
+    array(5.)
+    """
+    variable = as_tensor_variable(x)
+    ndim = variable.type.ndim
+    if ndim == 0:
+        raise ValueError(compose("norm takes a vector or a matrix", where=[describe(variable)], mend="use abs(x)"))
+    if ord is None:
+        return vector_norm(flatten(variable), 2)
+    if ndim == 1 and (ord in _INFINITE or not isinstance(ord, str)):
+        return vector_norm(variable, float(ord))
+    if ndim == 2:
+        found = _matrix_norm(variable, ord)
+        if found is not None:
+            return found
+    raise ValueError(
+        compose(
+            f"norm: there is no norm of order {ord!r} of {ndim} dimensions",
+            where=[describe(variable)],
+            mend="leave ord out to sum over all dimensions",
+        )
+    )
+
+
+def _matrix_norm(x: TensorVariable, ord: Any) -> TensorVariable | None:
+    if ord == "fro":
+        return vector_norm(flatten(x), 2)
+    if ord in ("nuc", 2, -2):
+        s: TensorVariable = SVD(full_matrices=False, compute_uv=False)(x)
+        return sum_over(s) if ord == "nuc" else max_over(s) if ord == 2 else min_over(s)
+    if ord in (1, -1):
+        return (max_over if ord == 1 else min_over)(sum_over(abs_(x), axis=0))
+    pick = _INFINITE.get(ord)
+    return None if pick is None else pick(sum_over(abs_(x), axis=1))
+
+
+def kron(a: Any, b: Any) -> TensorVariable:
+    """Return the Kronecker product of two tensors, with ``a.ndim + b.ndim - 2`` dimensions.
+
+    For two matrices it has the blocks ``a[i, j] * b``. It is the product of SciPy, not of NumPy, which gives other
+    shapes where one of them is no matrix.
+
+    Raises
+    ------
+    ShapeError
+        If there are less than three dimensions together.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> kron(constant([[1, 2]]), constant([[1, 1]])).eval()
+    array([[1, 1, 2, 2]])
+    """
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    ndim = x.type.ndim + y.type.ndim
+    if ndim <= 2:
+        raise ShapeError(
+            compose(
+                "kron: both together need three dimensions at least",
+                where=[describe(x), describe(y)],
+                mend="use T.outer for two vectors",
+            )
+        )
+    pairs = dimshuffle(x, [*range(x.type.ndim), *["x"] * y.type.ndim]) * dimshuffle(
+        y, [*["x"] * x.type.ndim, *range(y.type.ndim)]
+    )
+    lengths = [*lengths_of(x), *lengths_of(y)]
+    if ndim == 3:
+        return flatten(dimshuffle(pairs, [1, 0, 2]))
+    order = [0, 2, 1, *range(3, ndim)]
+    return reshape(dimshuffle(pairs, order), [lengths[0] * lengths[2], lengths[1] * lengths[3], *lengths[4:]])
+
+
+def spectral_radius_bound(X: Any, log2_exponent: int) -> TensorVariable:
+    """Return an upper bound of the largest eigenvalue of a symmetric matrix.
+
+    The trace of the power ``2 ** log2_exponent`` of the matrix, and the root of it: Pan (1990), "Estimating the
+    extremal eigenvalues of a symmetric matrix", Computers and Mathematics with Applications 20(2).
+
+    Parameters
+    ----------
+    X : tensor_like, shape (M, M)
+    log2_exponent : int
+        Positive: how often the matrix is squared. The more often, the tighter; up to 5 is mostly enough.
+
+    Raises
+    ------
+    ShapeError
+        If `X` is no matrix.
+    TypeError, ValueError
+        If `log2_exponent` is no integer, or not positive.
+    """
+    matrix = as_tensor_variable(X)
+    if matrix.type.ndim != 2:
+        raise ShapeError(compose("spectral_radius_bound takes a matrix", where=[describe(matrix)]))
+    if isinstance(log2_exponent, bool) or not isinstance(log2_exponent, int):
+        raise TypeError(compose(f"spectral_radius_bound: log2_exponent must be an integer, not {log2_exponent!r}"))
+    if log2_exponent <= 0:
+        raise ValueError(compose(f"spectral_radius_bound: log2_exponent must be positive, not {log2_exponent}"))
+    power = as_matrices("spectral_radius_bound", matrix, square=True)
+    for _ in range(log2_exponent):
+        power = matmul(power, power)
+    result: TensorVariable = trace(power) ** (2.0**-log2_exponent)
+    return result
