@@ -12,7 +12,7 @@ import numpy as np
 
 import theano_tensor as tt
 import theano_tensor.rewrites  # the full pipeline is under test
-from theano_graph import FunctionGraph, debugprint
+from theano_graph import FunctionGraph, config, debugprint
 from theano_linker_c import Mode, function, shared
 from theano_tensor.gradient import (
     DisconnectedInputError,
@@ -127,6 +127,19 @@ class TestJacobian(unittest.TestCase):
     def test_rows_that_are_all_the_same(self) -> None:
         f = function([self.x], jacobian(tt.zeros_like(self.x) + self.x.sum(), self.x))
         np.testing.assert_array_equal(f([1.0, 2.0]), np.ones((2, 2)))
+
+
+class TestTestValues(unittest.TestCase):
+    def test_values_go_along(self) -> None:
+        with config.change_flags(compute_test_value="raise"):
+            x = tt.dvector("x")
+            x.tag.test_value = np.array([1.0, 2.0])
+            found = hessian((x**3).sum(), x)
+            np.testing.assert_array_equal(found.tag.test_value, [[6.0, 0.0], [0.0, 12.0]])
+            third = jacobian(found.flatten(), x)
+            np.testing.assert_array_equal(third.tag.test_value[:, 1], [0.0, 0.0, 0.0, 6.0])
+            product = Rop(found, x, x)
+            np.testing.assert_array_equal(product.tag.test_value, [[6.0, 0.0], [0.0, 12.0]])
 
 
 class TestHessian(unittest.TestCase):

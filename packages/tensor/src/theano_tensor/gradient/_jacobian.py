@@ -7,11 +7,10 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from .._type import tensor_type
 from ._arrays import dtype_of, static_shape, zeros_for
 from ._grad import OnDisconnected, check_option, format_as, grad, report_disconnected
 from ._map_rows import STACK
-from ._map_rows_build import map_rows
+from ._map_rows_build import map_rows, row_number
 
 
 def jacobian(
@@ -142,7 +141,7 @@ def rows(
     disconnected_inputs: OnDisconnected,
 ) -> list[Any]:
     """Return for each of `variables` the gradients of the elements of `vector`, stacked."""
-    index = tensor_type("int64", ()).make_variable("i")
+    index = row_number()
     found = grad(
         vector[index],
         variables,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Apply, Constant, Variable, clone_replace, pullback, pushforward, toposort
 
 from .._convert import as_tensor_variable
+from .._type import TensorType, tensor_type
 from ._arrays import cast_to, cotangent_dtype, is_continuous
 from ._backward import backward
 from ._forward import forward
@@ -57,13 +60,35 @@ def map_rows(
     return found
 
 
+def row_number() -> Variable:
+    """Return a variable for the number of a row; its test value is that of the first."""
+    index: Variable = tensor_type("int64", ()).make_variable("i")
+    index.tag.test_value = np.zeros((), "int64")
+    return index
+
+
+def _row_type(sequence: TensorType) -> TensorType:
+    return tensor_type(sequence.dtype, sequence.shape[1:])
+
+
+def _stand_in(kind: Any, outer: Variable, is_row: bool, name: str | None = None) -> Variable:
+    """Return a variable that stands for `outer`, or a row of it, inside of the loop; test values go along."""
+    inner: Variable = kind.make_variable(name)
+    known = getattr(outer.tag, "test_value", None) if outer.has_tag() else getattr(outer, "data", None)
+    if known is not None and (not is_row or len(known)):
+        inner.tag.test_value = known[0, ...] if is_row else known
+    return inner
+
+
 class _Opened:
     """The inner graph of a loop on variables of its own, and how they belong to the node."""
 
     def __init__(self, node: Apply) -> None:
         self.op: MapRows = node.op
         graph = self.op.fgraph
-        fresh = {v: v.type.make_variable(v.name) for v in graph.inputs}
+        fresh: dict[Variable, Variable] = {graph.inputs[0]: row_number()}
+        for k, (v, outer) in enumerate(zip(graph.inputs[1:], node.inputs[1:], strict=True)):
+            fresh[v] = _stand_in(v.type, outer, k < self.op.sequences, v.name)
         self.inputs = [fresh[v] for v in graph.inputs]
         self.outputs: list[Variable] = clone_replace(list(graph.outputs), fresh)
         self.n = node.inputs[0]
@@ -101,11 +126,11 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
             continue
         g: Any = cotangent
         if kind == STACK:
-            row = type(g.type)(g.type.dtype, g.type.shape[1:]).make_variable()
+            row = _stand_in(_row_type(g.type), g, True)
             more[row] = g
         else:
             # A variable of its own, since the sum's gradient may be computed from the constants themselves.
-            row = g.type.make_variable()
+            row = _stand_in(g.type, g, False)
             opened.outside[row] = g
         # Two outputs may be one variable inside; then their gradients add up.
         seeds[output] = row if output not in seeds else _sum_of(seeds[output], row)
@@ -142,10 +167,10 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
             continue
         t: Any = tangent
         if k < opened.op.sequences:
-            row = type(t.type)(t.type.dtype, t.type.shape[1:]).make_variable()
+            row = _stand_in(_row_type(t.type), t, True)
             more[row] = t
         else:
-            row = t.type.make_variable()
+            row = _stand_in(t.type, t, False)
             opened.outside[row] = t
         given[inner] = row
     found = forward(opened.outputs, given)
