@@ -64,8 +64,8 @@ class Fourier(Op):
 
 @pullback.register(Fourier)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    # The matrix of the transform is symmetric, and complex derivatives are not conjugated here.
-    return [node.op(cotangents[0])]
+    # The matrix of the transform is symmetric; that of the gradient is its conjugate.
+    return [Fourier(node.op.axes, not node.op.inverse)(cotangents[0])]
 
 
 @pushforward.register(Fourier)

@@ -18,7 +18,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._type import TensorType
 from .._variable import TensorVariable
-from ..elemwise import cast, real
+from ..elemwise import cast, conj, real
 from ..extra_ops import diagonal
 from ..gradient import grad_undefined
 from ..linear import matmul
@@ -27,6 +27,7 @@ from ._inverse import matrix_inverse
 from ._lazy import scipy_linalg
 from ._matrices import (
     MatrixOp,
+    adjoint,
     as_matrices,
     check_square,
     folded,
@@ -89,7 +90,7 @@ def _pullback_eig(node: Apply, cotangents: list[Variable]) -> list[Variable | No
         why = "the length and the angle of complex eigenvectors are not holomorphic; use eigh"
         return [grad_undefined(node.op, 0, x, why)]
     assert by_values is not None
-    change = matmul(transposed(matrix_inverse(vectors)), transposed(scaled_columns(vectors, by_values)))
+    change = matmul(adjoint(matrix_inverse(vectors)), adjoint(scaled_columns(vectors, conj(by_values))))
     return [change if as_tensor_variable(x).type.dtype in COMPLEX_DTYPES else real(change)]
 
 

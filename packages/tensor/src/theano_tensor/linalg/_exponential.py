@@ -14,7 +14,7 @@ from .._variable import TensorVariable
 from ..joining import concatenate
 from ..shape import shape_i
 from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, as_matrices, check_square, pulled_through, transposed
+from ._matrices import MatrixOp, adjoint, as_matrices, check_square, pulled_through
 
 
 class Expm(MatrixOp):
@@ -50,7 +50,7 @@ class Expm(MatrixOp):
 
 
 class ExpmGrad(MatrixOp):
-    """Gradient by a matrix of its exponential: the Frechet derivative at the transposed matrix."""
+    """Gradient by a matrix of its exponential: the Frechet derivative at the transposed, conjugated matrix."""
 
     __props__ = ()
 
@@ -67,13 +67,13 @@ class ExpmGrad(MatrixOp):
         check_square("expm", node, x)
         result = np.empty_like(x)
         for place in np.ndindex(result.shape[:-2]):
-            turned = np.ascontiguousarray(x[place].T)
+            turned = np.ascontiguousarray(x[place].T.conj())
             result[place] = scipy_linalg().expm_frechet(turned, g[place], compute_expm=False, check_finite=False)
         output_storage[0][0] = result
 
     def expression(self, A: Any, gw: Any) -> TensorVariable:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
-        turned, n = transposed(A), shape_i(A, -1 % A.type.ndim)
+        turned, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
         upper = concatenate([turned, gw], axis=A.type.ndim - 1)
         lower = concatenate([turned.zeros_like(), turned], axis=A.type.ndim - 1)
         whole: TensorVariable = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
@@ -87,7 +87,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 @pushforward.register(Expm)
 def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[0] is None else ExpmGrad()(transposed(node.inputs[0]), tangents[0])]
+    return [None if tangents[0] is None else ExpmGrad()(adjoint(node.inputs[0]), tangents[0])]
 
 
 @pullback.register(ExpmGrad)

@@ -12,7 +12,7 @@ from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 from .._convert import as_tensor_variable
 from .._type import TensorType
 from .._variable import TensorVariable
-from ..elemwise import dimshuffle
+from ..elemwise import conj, dimshuffle
 from ..extra_ops import diagonal
 from ..linear import matmul
 from ..reduce import sum as sum_over
@@ -69,7 +69,7 @@ class MatrixInverse(MatrixOp):
 
 @pullback.register(MatrixInverse)
 def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    inverse = transposed(node.outputs[0])
+    inverse = adjoint(node.outputs[0])
     return [-matmul(matmul(inverse, cotangents[0]), inverse)]
 
 
@@ -181,7 +181,7 @@ def _trace_of_product(x: Any, y: Any) -> TensorVariable:
 @pullback.register(Det)
 def _pullback_det(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (value,) = node.inputs, node.outputs
-    return [_on_matrices(cotangents[0] * value) * transposed(matrix_inverse(x))]
+    return [_on_matrices(cotangents[0] * conj(value)) * adjoint(matrix_inverse(x))]
 
 
 @pushforward.register(Det)

@@ -15,11 +15,11 @@ from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..creation import alloc, tril, triu
-from ..elemwise import broadcast_static, cast, dimshuffle
+from ..elemwise import broadcast_static, cast, conj, dimshuffle
 from ..linear import matmul, outer
 from ..shape import shape_i
 from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, as_matrices, check_square, folded, linear_error, mirrored, total_of, transposed
+from ._matrices import MatrixOp, adjoint, as_matrices, check_square, folded, linear_error, mirrored, total_of
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 _TURNED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
@@ -154,10 +154,10 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op, (a, _), (x,) = node.op, node.inputs, node.outputs
     turned = Solve(_TURNED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False)
     if op.A_structure == "symmetric":
-        by_b: TensorVariable = turned(a, cotangents[0])
+        by_b: TensorVariable = turned(conj(a), cotangents[0])
     else:
-        by_b = turned(transposed(a), cotangents[0])
-    by_a = outer(by_b, x) if by_b.type.ndim == 1 else matmul(by_b, transposed(x))
+        by_b = turned(adjoint(a), cotangents[0])
+    by_a = outer(by_b, conj(x)) if by_b.type.ndim == 1 else matmul(by_b, adjoint(x))
     return [-_part_that_is_read(op, by_a, gradient=True), by_b]
 
 
