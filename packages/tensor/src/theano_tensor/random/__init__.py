@@ -1,5 +1,6 @@
 """Random numbers: states of generators, draws from them, and streams that keep the states in shared variables."""
 
+from . import mrg as mrg
 from ._distributions import (
     binomial as binomial,
     choice as choice,
@@ -17,6 +18,7 @@ from ._draws import (
     random_integers_helper as random_integers_helper,
 )
 from ._function import RandomFunction as RandomFunction
+from ._rewrites import random_make_inplace as random_make_inplace
 from ._states import (
     GeneratorType as GeneratorType,
     RandomStateSharedVariable as RandomStateSharedVariable,
@@ -44,6 +46,7 @@ __all__ = [
     "choice_helper",
     "copy_state",
     "generator_type",
+    "mrg",
     "multinomial",
     "multinomial_helper",
     "normal",
@@ -53,6 +56,7 @@ __all__ = [
     "poisson",
     "random_integers",
     "random_integers_helper",
+    "random_make_inplace",
     "random_state_constructor",
     "random_state_type",
     "uniform",

@@ -533,6 +533,8 @@ from . import (
     extra_ops as extra_ops,
     nnet as nnet,
     opt as opt,
+    raw_random as raw_random,
+    shared_randomstreams as shared_randomstreams,
     sharedvar as sharedvar,
     subtensor as subtensor,
     type as type,

@@ -1,0 +1,482 @@
+"""Streams over MRG31k3p with NumPy's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Variable, compose, config, describe
+from theano_linker_c.scalar import upcast
+
+from ..._convert import as_tensor_variable
+from ..._dtypes import canonical_dtype
+from ..._errors import DTypeError
+from ..._shared import TensorSharedVariable
+from ..._type import TensorType
+from ..._variable import TensorVariable
+from ...elemwise import cast
+from ...shape import shape as shape_of
+from .._size import size_vector
+from .._variable import RandomVariable, as_random_variable
+from . import _transforms as transforms
+from ._recurrence import M1, STREAM, check_state, jump, substreams
+from ._uniform import DTYPES, draw_uniform
+
+#: How many streams a draw uses at most, and where its size is not known.
+MOST_STREAMS = 60 * 256
+
+
+def guess_n_streams(size: Any, warn: bool = False) -> int:
+    """Return a good number of streams for a draw.
+
+    Parameters
+    ----------
+    size : sequence of int, or anything else
+        Shape of the draw.
+    warn : bool
+        Whether to warn where the number of elements is not known.
+
+    Returns
+    -------
+    int
+        About a sixth of the number of elements, from 1 to 60 * 256; the latter where that number is not known.
+
+    Examples
+    --------
+    >>> guess_n_streams((60, 10)), guess_n_streams((2, 2)), guess_n_streams((1000, 1000))
+    (100, 4, 15360)
+    """
+    lengths = [size] if isinstance(size, (int, np.integer)) else size
+    known = isinstance(lengths, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in lengths)
+    if not known:
+        if warn:
+            transforms.warn_unknown_size(size, MOST_STREAMS)
+        return MOST_STREAMS
+    total = int(np.prod([int(n) for n in lengths], dtype="int64"))
+    return max(1, min(total // 6 if total > 6 else total, MOST_STREAMS))
+
+
+class MRG_RandomStreams:
+    """Streams of random numbers by the generator MRG31k3p, with an interface like that of ``numpy.random``.
+
+    Each draw has streams of its own, 2**134 steps away from those of the draw before; within a draw they are 2**72
+    steps apart and are advanced side by side. The numbers do not depend on the machine that runs the function.
+
+    Parameters
+    ----------
+    seed : int or list of 6 int
+        An int stands for six times itself. The first three numbers lie below M1 = 2147483647, the last three below
+        M2 = 2147462579, and neither three are all 0.
+
+    Attributes
+    ----------
+    rstate : ndarray of int32
+        State of the next draw's first stream, of length 6.
+    state_updates : list of tuple
+        For each draw, its shared states, int32 of shape (streams, 6), and the expression for what they are after it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `seed` is none.
+
+    Examples
+    --------
+    >>> from theano_linker_c import function
+    >>> f = function([], MRG_RandomStreams(seed=12345).uniform((2,)))
+    >>> f().round(4), f().round(4)
+    (array([0.7353, 0.9142]), array([0.6142, 0.2489]))
+    """
+
+    def __init__(self, seed: Any = 12345) -> None:
+        self.state_updates: list[tuple[TensorSharedVariable, Variable]] = []
+        self.default_instance_seed = seed
+        self.rstate = check_state(seed)
+
+    def set_rstate(self, seed: Any) -> None:
+        """Start again from a seed: the draws that are made from now on; see `seed` for those made so far."""
+        self.rstate = check_state(seed)
+
+    def seed(self, seed: Any = None) -> None:
+        """Give all draws made so far new states that are worked out from one seed.
+
+        Parameters
+        ----------
+        seed : int or list of 6 int, optional
+            By default the seed that this object was made with.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `seed` is none; all states stay as they were.
+        """
+        self.set_rstate(self.default_instance_seed if seed is None else seed)
+        for states, _ in self.state_updates:
+            count = len(states.get_value(borrow=True))
+            states.set_value(self.get_substream_rstates(count), borrow=True)
+
+    def inc_rstate(self) -> None:
+        """Move `rstate` to the next stream, 2**134 steps further."""
+        self.rstate = jump(self.rstate, STREAM)
+
+    def get_substream_rstates(self, n_streams: int, dtype: Any = None, inc_rstate: bool = True) -> Any:
+        """Return states of streams that are 2**72 steps apart, the first at `rstate`.
+
+        Parameters
+        ----------
+        n_streams : int
+        dtype : str, optional
+            Of the numbers that will be drawn; the states do not depend on it.
+        inc_rstate : bool
+            Whether to go on to the next stream.
+
+        Returns
+        -------
+        ndarray of int32
+            Of shape (n_streams, 6).
+
+        Raises
+        ------
+        ValueError
+            If `n_streams` is no positive integer, or nothing can be drawn in `dtype`.
+        """
+        if isinstance(n_streams, bool) or not isinstance(n_streams, (int, np.integer)) or n_streams < 1:
+            raise ValueError(compose(f"MRG31k3p: {n_streams!r} is no number of streams", mend="pass an int from 1 up"))
+        if dtype is not None:
+            _draw_dtype(dtype)
+        states = substreams(self.rstate, int(n_streams))
+        if inc_rstate:
+            self.inc_rstate()
+        return states
+
+    def updates(self) -> list[tuple[TensorSharedVariable, Variable]]:
+        """Return the pairs (states, new states) of all draws, as `function` takes them for `updates`."""
+        return list(self.state_updates)
+
+    def n_streams(self, size: Any) -> int:
+        """Return how many streams a draw of this shape uses by default; see :func:`guess_n_streams`."""
+        return guess_n_streams(size)
+
+    def _flat(self, size: Any, shape: Sequence[int | None], dtype: str, nstreams: int | None) -> Any:
+        """Draw numbers between 0 and 1 in the shape that a vector says, from new states."""
+        static = shape if all(n is not None for n in shape) else None
+        count = guess_n_streams(static) if nstreams is None else nstreams
+        rows = self.get_substream_rstates(count, dtype)
+        states = TensorSharedVariable(TensorType("int32", (None, 6)), rows)
+        draw, new_states = draw_uniform(states, size, TensorType(dtype, tuple(shape)))
+        self.state_updates.append((states, new_states))
+        states.default_update = new_states
+        return _marked(draw, (states, new_states))
+
+    def uniform(
+        self,
+        size: Any = None,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw from the uniform distribution between `low` and `high`, both of them excluded.
+
+        Parameters
+        ----------
+        size : sequence of int and scalars, or integer vector
+            Shape of the draw; None stands for the common shape of the bounds.
+        low, high : tensor_like
+            Cast to `dtype` where that is given. Gradients go through them.
+        ndim : int, optional
+            Number of dimensions, where `size` is a vector of unknown length.
+        dtype : str, optional
+            float16, float32 or float64; by default that of the bounds, at least ``floatX``.
+        nstreams : int, optional
+            How many streams to draw from; see :func:`guess_n_streams`.
+        **kwargs
+            ``target="cpu"`` is understood.
+
+        Returns
+        -------
+        RandomVariable
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If the shape cannot be told, or nothing can be drawn in this dtype.
+        """
+        _check_options("uniform", kwargs)
+        (first, last), kind = _params(dtype, low, high)
+        vector, shape = self._shape("uniform", size, ndim, first, last)
+        draw = self._flat(vector, shape, kind, nstreams)
+        return _marked(transforms.between(draw, first, last, kind), draw.update)
+
+    def _shape(self, name: str, size: Any, ndim: int | None, *params: TensorVariable) -> tuple[Any, Any]:
+        vector, shape = size_vector(name, size, ndim, params)
+        if shape and vector.type.shape[0] == 0:
+            return shape_of(sum(params[1:], params[0])), shape
+        return vector, shape
+
+    def normal(
+        self,
+        size: Any = None,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: int | None = None,
+        truncate: bool = False,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw from the normal distribution with mean `avg` and standard deviation `std`.
+
+        Parameters
+        ----------
+        size, ndim, dtype, nstreams, **kwargs
+            As for :meth:`uniform`.
+        avg, std : tensor_like
+            Gradients go through them.
+        truncate : bool
+            Draw from the part of the distribution within two standard deviations of the mean, so that the standard
+            deviation of the draw is 0.8796 of `std`.
+
+        Returns
+        -------
+        RandomVariable
+            Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958), or the inverse of the
+            truncated distribution function.
+        """
+        _check_options("normal", kwargs)
+        (mean, scale), kind = _params(dtype, avg, std)
+        vector, shape = self._shape("normal", size, ndim, mean, scale)
+        if truncate:
+            draw = self._flat(vector, shape, kind, nstreams)
+            sample = transforms.truncated(draw, kind)
+        else:
+            count, length = transforms.pairs(vector, shape)
+            draw = self._flat(length, (None if count is None else 2 * count,), kind, nstreams)
+            sample = transforms.box_muller(draw, vector, shape, kind)
+        return _marked(transforms.scaled(sample, mean, scale, kind), draw.update)
+
+    def truncated_normal(
+        self,
+        size: Any = None,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw from the normal distribution cut off at two standard deviations: :meth:`normal` with `truncate`."""
+        return self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True, **kwargs)
+
+    def binomial(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        p: Any = 0.5,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+        prob: Any = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw how many of `n` trials succeed with probability `p` (also called `prob`).
+
+        Parameters
+        ----------
+        size, ndim, nstreams, **kwargs
+            As for :meth:`uniform`; None stands for the shape of `p`.
+        n : int or integer scalar
+        p : tensor_like
+        dtype : str
+
+        Returns
+        -------
+        RandomVariable
+            The cost grows with `n`, as each trial takes a number.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `n` is no integer scalar, or the shape cannot be told.
+        """
+        _check_options("binomial", kwargs)
+        chance = as_tensor_variable(p if prob is None else prob)
+        vector, shape = self._shape("binomial", size, ndim, chance)
+        trials, static = transforms.trials(n)
+        drawn = "float64" if chance.type.dtype == "float64" and chance.type.ndim else config.floatX
+        if static == 1:
+            draw = self._flat(vector, shape, drawn, nstreams)
+            hits = draw < chance
+        else:
+            draw = self._flat(transforms.prepended(trials, vector), (static, *shape), drawn, nstreams)
+            hits = (draw < chance).sum(axis=0)
+        return _marked(cast(hits, canonical_dtype(dtype, config.floatX)), draw.update)
+
+    def multinomial(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw how often each category comes up in `n` draws, for each row of probabilities.
+
+        Parameters
+        ----------
+        size : optional
+            Only with a vector `pvals`: as in NumPy, the shape in which draws are repeated.
+        n : int or integer scalar
+        pvals : tensor_like
+            Of shape (rows, k), or (k,). Not checked: ``[[-.2, .2]]`` gives ``[[0, 0]]``.
+        ndim : int, optional
+            Number of entries of `size`.
+        dtype : str
+        nstreams, **kwargs
+            As for :meth:`uniform`.
+
+        Returns
+        -------
+        RandomVariable
+            Of the shape of `pvals`, or ``(*size, k)``.
+
+        Raises
+        ------
+        TypeError
+            If `pvals` is not given.
+        ShapeError
+            If `pvals` has other dimensions, or `size` comes with a matrix.
+        """
+        _check_options("multinomial", kwargs)
+        chances, rows, vector, shape = transforms.rows_of("multinomial", size, ndim, pvals)
+        trials, static = transforms.trials(n)
+        draw = self._numbers(chances, trials, static, nstreams)
+        counts = transforms.counted(chances, draw, trials, dtype)
+        return _marked(transforms.unrowed(counts, rows, vector, shape), draw.update)
+
+    def _numbers(self, chances: TensorVariable, trials: Any, static: int | None, nstreams: int | None) -> Any:
+        rows = chances.type.shape[0]
+        total = None if rows is None or static is None else rows * static
+        length = transforms.as_vector(trials * chances.shape[0])
+        return self._flat(length, (total,), "float64", nstreams)
+
+    def choice(
+        self,
+        size: Any = 1,
+        a: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw categories by rows of probabilities, or elements as ``numpy.random.choice`` does.
+
+        Parameters
+        ----------
+        size : int or integer scalar
+            How many are drawn from each row. With `a`: the shape of the draw.
+        a : tensor_like, optional
+            A positive integer scalar or a vector to draw from; then `p` is a vector or left out.
+        replace : bool
+            Whether the same may be drawn more than once (from a row).
+        p : tensor_like
+            Probabilities of shape (rows, k). They are not checked: a row whose sum is not positive gives zeros.
+        ndim : int, optional
+            With `a`: number of dimensions of the draw.
+        dtype : str
+        nstreams, **kwargs
+            As for :meth:`uniform`.
+
+        Returns
+        -------
+        RandomVariable
+            Of shape (rows, size): numbers of categories, from 0 up.
+
+        Raises
+        ------
+        TypeError
+            If neither `a` nor `p` is given.
+        ShapeError, DTypeError
+            If an argument has other dimensions or another dtype.
+        """
+        _check_options("choice", kwargs)
+        if a is not None:
+            of_pool: RandomVariable = self._choice_of(size, a, replace, p, ndim, dtype, nstreams)
+            return of_pool
+        chances, _, _, _ = transforms.rows_of("choice", None, None, p, least=2)
+        trials, static = transforms.trials(size)
+        draw = self._numbers(chances, trials, static, nstreams)
+        return _marked(transforms.chosen(chances, draw, trials, dtype, replace), draw.update)
+
+    def _choice_of(self, size: Any, a: Any, replace: Any, p: Any, ndim: Any, dtype: Any, nstreams: Any) -> Any:
+        pool, chances = transforms.pool_of(a, p)
+        vector, shape = size_vector("choice", size, ndim, ())
+        total = transforms.product(vector)
+        count = transforms.static_product(shape)
+        draw = self._flat(transforms.as_vector(total), (count,), "float64", nstreams)
+        kind = canonical_dtype(dtype, config.floatX)
+        return _marked(transforms.picked(pool, chances, draw, total, replace, vector, shape, kind), draw.update)
+
+    def multinomial_wo_replacement(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+        **kwargs: Any,
+    ) -> RandomVariable:
+        """Draw `n` different categories from each row of probabilities: :meth:`choice` without replacement."""
+        if size is not None:
+            raise transforms.useless_size("multinomial_wo_replacement", size)
+        return self.choice(n, None, False, pvals, ndim, dtype, nstreams, **kwargs)
+
+
+def _marked(variable: TensorVariable, update: tuple[Any, Variable]) -> RandomVariable:
+    random = as_random_variable(variable)
+    random.rng = random.rstate = update[0]
+    random.update = update
+    return random
+
+
+def _draw_dtype(dtype: Any) -> str:
+    kind = canonical_dtype(dtype, config.floatX)
+    if kind not in DTYPES:
+        raise DTypeError(
+            compose(f"MRG31k3p draws no {kind}", mend=f"draw one of {', '.join(DTYPES)}, and cast it with astype")
+        )
+    return kind
+
+
+def _params(dtype: Any, *values: Any) -> tuple[list[TensorVariable], str]:
+    """Return parameters in the dtype of the draw, and this dtype."""
+    params = [as_tensor_variable(value) for value in values]
+    for param in params:
+        if param.type.dtype.startswith("complex"):
+            raise DTypeError(compose("MRG31k3p: a parameter is complex", where=[describe(param)], mend="take x.real"))
+    kind = upcast(config.floatX, *(p.type.dtype for p in params)) if dtype is None else dtype
+    kind = _draw_dtype(kind)
+    return [cast(p, kind) for p in params], kind
+
+
+def _check_options(name: str, options: dict[str, Any]) -> None:
+    unknown = [key for key in options if key != "target"]
+    if unknown or options.get("target") not in (None, "cpu"):
+        raise TypeError(
+            compose(
+                f"{name}: unknown option {unknown[0] if unknown else 'target=' + repr(options['target'])}",
+                mend='leave it out; only target="cpu" is understood',
+            )
+        )
+
+
+__all__ = ["M1", "MRG_RandomStreams", "guess_n_streams"]

@@ -1,0 +1,1 @@
+"""Modules that keep their historical place."""

@@ -1,0 +1,49 @@
+"""Random numbers by the generator MRG31k3p."""
+
+from theano_tensor.random.mrg import (
+    A1 as A1,
+    A2 as A2,
+    M1 as M1,
+    M2 as M2,
+    DotModulo as DotModulo,
+    MRG_RandomStreams as MRG_RandomStreams,
+    MRGUniform as mrg_uniform,
+    guess_n_streams as guess_n_streams,
+    jump,
+    jump_matrices,
+    mat_vec_mod as matVecModM,
+    mult_mat_vect as multMatVect,
+)
+
+__all__ = [
+    "A1",
+    "A2",
+    "M1",
+    "M2",
+    "A1p72",
+    "A1p134",
+    "A2p72",
+    "A2p134",
+    "DotModulo",
+    "MRG_RandomStreams",
+    "ff_2p72",
+    "ff_2p134",
+    "guess_n_streams",
+    "matVecModM",
+    "mrg_uniform",
+    "multMatVect",
+]
+
+#: The matrices that move the halves of a state by 2**72 and by 2**134 steps.
+A1p72, A2p72 = jump_matrices(72)
+A1p134, A2p134 = jump_matrices(134)
+
+
+def ff_2p72(rstate: object) -> object:
+    """Return a state 2**72 steps further: the next substream."""
+    return jump(rstate, 72)
+
+
+def ff_2p134(rstate: object) -> object:
+    """Return a state 2**134 steps further: the next stream."""
+    return jump(rstate, 134)

@@ -1,0 +1,17 @@
+"""Streams of random numbers: each random variable has a state of its own, in a shared variable that moves by itself."""
+
+from theano_tensor.random import (
+    GeneratorStreams as GeneratorStreams,
+    RandomStateSharedVariable as RandomStateSharedVariable,
+    RandomStreams as RandomStreams,
+    RandomVariable as RandomVariable,
+    random_state_constructor as randomstate_constructor,
+)
+
+__all__ = [
+    "GeneratorStreams",
+    "RandomStateSharedVariable",
+    "RandomStreams",
+    "RandomVariable",
+    "randomstate_constructor",
+]
