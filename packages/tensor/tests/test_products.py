@@ -25,7 +25,7 @@ MATRIX = _random(4, 5)
 LARGE = _random(2, 1, 3, 4)
 
 
-RECORDS = (
+RECORDS: tuple[OpRecord, ...] = (
     OpRecord(
         "Matmul",
         T.matmul,
@@ -163,7 +163,7 @@ class TestLengths(unittest.TestCase):
         x, y = T.tensor("float64", shape=(2, 3)), T.tensor("float64", shape=(4, 5))
         s = T.dscalar("s")
         t = T.dtensor3("t")
-        for call in (
+        calls: tuple[Any, ...] = (
             lambda: T.matmul(x, y),
             lambda: T.matmul(x, s),
             lambda: T.matmul(T.tensor("float64", shape=(2, 3, 4)), T.tensor("float64", shape=(5, 4, 2))),
@@ -177,7 +177,8 @@ class TestLengths(unittest.TestCase):
             lambda: T.batched_tensordot(t, t, [[0], [0]]),
             lambda: T.tensordot(t, t, [[0, 0], [0, 1]]),
             lambda: T.outer(x, y).reshape((3, 3)),
-        ):
+        )
+        for call in calls:
             with self.assertRaises(ShapeError):
                 call()
 

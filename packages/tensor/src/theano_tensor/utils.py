@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, ancestors, compose, describe, shape_rule
-from theano_linker_c import function
+from theano_graph import Apply, Constant, FunctionGraph, Variable, compose, describe, shape_rule
 
-from ._constructors_typed import lscalar
-from ._convert import as_tensor_variable
+from ._convert import constant
 from ._type import TensorType
-from .shape import shape_i
+from .shape import ShapeI, ShapeOf
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]
 
@@ -71,23 +69,14 @@ def shape_of_variables(
     >>> [int(n) for n in shapes[y]]
     [512, 1024]
     """
-    table: dict[Variable, tuple[Any, ...]] = {}
-    symbols: list[Any] = []
-    numbers: list[int] = []
+    shapes: dict[Variable, tuple[int, ...]] = {}
     for variable in fgraph.inputs:
-        if not isinstance(variable.type, TensorType):
-            continue
-        shape = _given(variable, input_shapes)
-        fresh = [lscalar() for _ in shape]
-        symbols += fresh
-        numbers += shape
-        table[variable] = tuple(fresh)
+        if isinstance(variable.type, TensorType):
+            shapes[variable] = tuple(_given(variable, input_shapes))
+    values: dict[Variable, Any] = {}
     for node in fgraph.toposort():
-        _add_node(table, node)
-    flat = [n for shape in table.values() for n in shape]
-    _refuse_values(fgraph, flat)
-    found = iter(function(symbols, flat, mode="FAST_COMPILE", on_unused_input="ignore")(*numbers))
-    return {variable: tuple(np.asarray(next(found)) for _ in shape) for variable, shape in table.items()}
+        _add_node(shapes, values, node)
+    return {variable: tuple(np.asarray(n) for n in shape) for variable, shape in shapes.items()}
 
 
 def _given(variable: Any, input_shapes: Mapping[Variable, Sequence[int]]) -> list[int]:
@@ -104,37 +93,51 @@ def _given(variable: Any, input_shapes: Mapping[Variable, Sequence[int]]) -> lis
     return [int(n) for n in shape]
 
 
-def _lengths(table: dict[Variable, tuple[Any, ...]], variable: Variable) -> tuple[Any, ...]:
-    if variable not in table and isinstance(variable, Constant) and isinstance(variable.type, TensorType):
-        table[variable] = tuple(as_tensor_variable(np.asarray(n, dtype="int64")) for n in variable.data.shape)
-    return table.get(variable, ())
-
-
-def _add_node(table: dict[Variable, tuple[Any, ...]], node: Apply) -> None:
+def _add_node(shapes: dict[Variable, tuple[int, ...]], values: dict[Variable, Any], node: Apply) -> None:
     """Put the shapes of the outputs of a node on the table, by the rule of its op where there is one."""
-    shapes = [_lengths(table, v) for v in node.inputs]
-    rule: Any = shape_rule.get(node.op, "infer_shape") or getattr(node.op, "infer_shape", None)
-    found = [None] * len(node.outputs) if rule is None else rule(node, shapes)
+    for variable in node.inputs:
+        if isinstance(variable, Constant) and isinstance(variable.type, TensorType):
+            shapes[variable] = variable.data.shape
+    given = [tuple(constant(np.asarray(n)) for n in shapes.get(v, ())) for v in node.inputs]
+    rule: Any = shape_rule.get(node.op) or getattr(node.op, "infer_shape", None)
+    found = [None] * len(node.outputs) if rule is None else rule(node, given)
     for output, shape in zip(node.outputs, found, strict=True):
         if isinstance(output.type, TensorType):
             lengths = [None] * output.type.ndim if shape is None else shape
-            table[output] = tuple(_as_length(output, i, n) for i, n in enumerate(lengths))
+            shapes[output] = tuple(_number(shapes, values, output, i, n) for i, n in enumerate(lengths))
 
 
-def _as_length(variable: Variable, i: int, n: Any) -> Any:
+def _number(shapes: Mapping[Variable, Any], values: dict[Variable, Any], variable: Variable, i: int, n: Any) -> int:
     if n is None:
-        return shape_i(variable, i)
-    return as_tensor_variable(n if isinstance(n, Variable) else np.asarray(n, dtype="int64")).astype("int64")
+        return int(_value(shapes, values, variable).shape[i])
+    return int(_value(shapes, values, n)) if isinstance(n, Variable) else int(n)
 
 
-def _refuse_values(fgraph: FunctionGraph, lengths: Sequence[Any]) -> None:
-    inputs = set(fgraph.inputs)
-    needed = [v for v in ancestors(lengths) if v in inputs]
-    if needed:
-        raise ValueError(
-            compose(
-                f"some shapes depend on the values of {', '.join(f'`{v}`' for v in needed)}, not only on shapes",
-                where=[describe(v) for v in needed],
-                mend="compute these shapes with a function: theano.function(inputs, y.shape)",
+def _value(shapes: Mapping[Variable, Any], values: dict[Variable, Any], wanted: Variable) -> Any:
+    """Return the value of a variable that is computed of constants and shapes alone."""
+    stack = [wanted]
+    while stack:
+        variable = stack[-1]
+        node = variable.owner
+        if variable in values:
+            stack.pop()
+        elif isinstance(variable, Constant):
+            values[variable] = variable.data
+        elif node is None:
+            raise ValueError(
+                compose(
+                    f"a shape depends on the value of `{variable}`, not only on shapes",
+                    where=[describe(wanted), describe(variable)],
+                    mend="compute it with a function: theano.function(inputs, y.shape)",
+                )
             )
-        )
+        elif isinstance(node.op, (ShapeI, ShapeOf)) and node.inputs[0] in shapes:
+            shape = shapes[node.inputs[0]]
+            values[variable] = np.asarray(shape[node.op.i] if isinstance(node.op, ShapeI) else shape, dtype="int64")
+        elif all(v in values for v in node.inputs):
+            storage: list[list[Any]] = [[None] for _ in node.outputs]
+            node.op.perform(node, [values[v] for v in node.inputs], storage)
+            values.update(zip(node.outputs, (cell[0] for cell in storage), strict=True))
+        else:
+            stack.extend(v for v in node.inputs if v not in values)
+    return values[wanted]

@@ -112,7 +112,8 @@ class TestSorting(unittest.TestCase):
         x, t = T.dmatrix("x"), T.dmatrix("t")
         compiled: Any
         value, tangent = CUBE[0], RNG.normal(size=(3, 4))
-        for build in (lambda v: T.sort(v, 0), lambda v: T.topk(v, 2, 1)):
+        builds: list[Any] = [lambda v: T.sort(v, 0), lambda v: T.topk(v, 2, 1)]
+        for build in builds:
             compiled = function([x, t], T.Rop(build(x), x, t))
             pushed = compiled(value, tangent)
             eps = 1e-6

@@ -1,0 +1,188 @@
+"""NumPy's functions and ufuncs applied to tensor variables, and methods with NumPy's names."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_linker_c import function
+from theano_tensor import TensorVariable
+
+numpy: Any = np  # annotations of NumPy know nothing of symbolic arguments
+RNG = np.random.default_rng(2)
+MATRIX = RNG.uniform(0.5, 2.0, (3, 4))
+NUMBERS = np.array([[2, 0, 1], [1, 1, 3]])
+
+
+class TestFunctions(unittest.TestCase):
+    def compare(self, build: Any, *values: Any) -> None:
+        """Compare what `build` makes of variables with what it makes of arrays."""
+        inputs = [T.tensor(v.dtype.name, shape=(None,) * v.ndim) for v in values]
+        made = build(*inputs)
+        outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+        for output in outputs:
+            self.assertIsInstance(output, TensorVariable)
+        expected = build(*values)
+        wanted = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+        compiled: Any = function(inputs, outputs, on_unused_input="ignore")
+        for found, value in zip(compiled(*values), wanted, strict=True):
+            np.testing.assert_allclose(found, value, atol=1e-12)
+
+    def test_functions(self) -> None:
+        builds: tuple[Any, ...] = (
+            lambda x: numpy.concatenate([x, x], axis=1),
+            lambda x: numpy.stack([x, x], axis=-1),
+            lambda x: numpy.vstack([x, x]),
+            lambda x: numpy.hstack((x, x)),
+            lambda x: numpy.sum(x, axis=0),
+            lambda x: numpy.prod(x, axis=1, keepdims=True),
+            lambda x: numpy.mean(x),
+            lambda x: numpy.std(x, axis=0, ddof=1),
+            lambda x: numpy.var(x, axis=1),
+            lambda x: numpy.max(x, axis=0),
+            lambda x: numpy.argmin(x, axis=1),
+            lambda x: numpy.cumsum(x, axis=1),
+            lambda x: numpy.sort(x, axis=0),
+            lambda x: numpy.argsort(x),
+            lambda x: numpy.transpose(x),
+            lambda x: numpy.reshape(x, (2, -1)),
+            lambda x: numpy.ravel(x),
+            lambda x: numpy.dot(x, x.T),
+            lambda x: numpy.tensordot(x, x, 2),
+            lambda x: numpy.einsum("ij,ij->i", x, x),
+            lambda x: numpy.outer(x, x),
+            lambda x: numpy.trace(x),
+            lambda x: numpy.diagonal(x, 1),
+            lambda x: numpy.tril(x, 1),
+            lambda x: numpy.where(x > 1, x, 0),
+            lambda x: numpy.clip(x, 0.75, 1.5),
+            lambda x: numpy.roll(x, 1, 0),
+            lambda x: numpy.flip(x),
+            lambda x: numpy.moveaxis(x, 0, 1),
+            lambda x: numpy.expand_dims(x, 1),
+            lambda x: numpy.repeat(x, 2, 1),
+            lambda x: numpy.tile(x, (2, 1)),
+            lambda x: numpy.take(x, [0, 2], axis=1),
+            lambda x: numpy.zeros_like(x),
+            lambda x: numpy.full_like(x, 2.5),
+            lambda x: numpy.broadcast_to(x, (2, 3, 4)),
+            lambda x: numpy.round(x * 2.5),
+            lambda x: numpy.unique(x),
+            lambda x: numpy.ptp(x, 0),
+            lambda x: numpy.pad(x, 1),
+            lambda x: numpy.atleast_3d(x),
+            lambda x: numpy.swapaxes(x, 0, 1),
+            lambda x: numpy.isclose(x, 1.0),
+        )
+        for i, build in enumerate(builds):
+            with self.subTest(i):
+                self.compare(build, MATRIX)
+
+    def test_ufuncs(self) -> None:
+        builds: tuple[Any, ...] = (
+            lambda x, y: numpy.add(x, 1),
+            lambda x, y: numpy.subtract(2.5, x),
+            lambda x, y: numpy.divide(x, y + 1),
+            lambda x, y: numpy.power(x, y),
+            lambda x, y: numpy.float_power(y, 2),
+            lambda x, y: numpy.logical_and(x, y),
+            lambda x, y: numpy.logical_or(y, 0),
+            lambda x, y: numpy.logical_xor(x, y),
+            lambda x, y: numpy.logical_not(y),
+            lambda x, y: numpy.isfinite(x / y),
+            lambda x, y: numpy.divmod(y, 2),
+            lambda x, y: numpy.rint(x * 2),
+            lambda x, y: numpy.positive(x),
+            lambda x, y: numpy.maximum(x, y),
+            lambda x, y: numpy.less_equal(x, y),
+            lambda x, y: numpy.bitwise_and(y, 3),
+            lambda x, y: numpy.invert(y),
+            lambda x, y: numpy.square(x) + numpy.sqrt(x) + numpy.tanh(x) + numpy.log1p(x),
+            lambda x, y: numpy.matmul(x, y.T),
+            lambda x, y: numpy.add.reduce(x),
+            lambda x, y: numpy.multiply.reduce(x, axis=1),
+            lambda x, y: numpy.maximum.reduce(x, axis=0, keepdims=True),
+            lambda x, y: numpy.add.accumulate(x, axis=1),
+        )
+        with np.errstate(all="ignore"):
+            for i, build in enumerate(builds):
+                with self.subTest(i):
+                    self.compare(build, MATRIX[:2, :3], NUMBERS)
+
+    def test_what_has_no_symbolic_form_says_so(self) -> None:
+        x = T.dmatrix("x")
+        cases: tuple[tuple[str, Any], ...] = (
+            ("numpy.nanmean", lambda: numpy.nanmean(x)),
+            ("numpy.linalg.norm", lambda: numpy.linalg.norm(x)),
+            ("numpy.spacing", lambda: numpy.spacing(x)),
+            ("numpy.add with dtype", lambda: numpy.add(x, 1, dtype="float32")),
+            ("numpy.sum with out", lambda: numpy.sum(x, out=np.zeros(()))),
+            ("numpy.subtract.reduce", lambda: numpy.subtract.reduce(x)),
+            ("numpy.round to 2 decimals", lambda: numpy.round(x, 2)),
+        )
+        for name, call in cases:
+            with self.subTest(name), self.assertRaisesRegex(TypeError, f"{name}.* has no symbolic form"):
+                call()
+
+    def test_shape_is_a_vector(self) -> None:
+        x = T.dmatrix("x")
+        self.assertEqual(numpy.shape(x).eval({x: MATRIX}).tolist(), [3, 4])
+
+    def test_number_of_dimensions_is_known(self) -> None:
+        self.assertEqual(numpy.ndim(T.dmatrix("x")), 2)
+
+
+class TestMethods(unittest.TestCase):
+    def test_methods_of_arrays(self) -> None:
+        x = T.dmatrix("x")
+        names: tuple[tuple[str, tuple[Any, ...]], ...] = (
+            ("diagonal", (1,)),
+            ("trace", ()),
+            ("repeat", (2, 0)),
+            ("argsort", (0,)),
+            ("cumsum", (1,)),
+            ("cumprod", ()),
+            ("ravel", ()),
+            ("squeeze", ()),
+            ("swapaxes", (0, 1)),
+            ("conj", ()),
+        )
+        for name, args in names:
+            with self.subTest(name):
+                found = getattr(x, name)(*args).eval({x: MATRIX})
+                np.testing.assert_allclose(found, getattr(MATRIX, name)(*args))
+        np.testing.assert_array_equal(x.sort(0).eval({x: MATRIX}), np.sort(MATRIX, 0))
+        v = T.dvector("v")
+        self.assertEqual(int(v.searchsorted(3).eval({v: np.arange(1.0, 6.0)})), 2)
+        self.assertEqual(float(T.constant(2.5).get_scalar_constant_value()), 2.5)
+
+    def test_a_copy_carries_no_tags(self) -> None:
+        x = T.dmatrix("x")
+        x.tag.note = "kept"
+        y = x.copy("y")
+        self.assertEqual(y.name, "y")
+        self.assertFalse(hasattr(y.tag, "note"))
+
+
+class TestTransfer(unittest.TestCase):
+    def test_targets(self) -> None:
+        x = T.dmatrix("x")
+        self.assertIs(x.transfer("cpu"), x)
+        with self.assertRaisesRegex(ValueError, "no target 'moon'(.|\n)*`x`: float64"):
+            x.transfer("moon")
+
+    def test_registered_targets_are_asked(self) -> None:
+        def doubled(variable: Any, target: Any) -> Any:
+            return variable * 2 if target == "test_twice" else None
+
+        T.register_transfer(doubled)
+        x = T.dscalar("x")
+        self.assertEqual(float(x.transfer("test_twice").eval({x: 3.0})), 6.0)
+        with self.assertRaises(ValueError):
+            x.transfer("elsewhere")
+        wrong: Any = 3
+        with self.assertRaisesRegex(TypeError, "cannot be called"):
+            T.register_transfer(wrong)
