@@ -150,6 +150,13 @@ class TestComplex(unittest.TestCase):
             with self.subTest(op=str(op)):
                 np.testing.assert_array_equal(run(op, values), expected)
 
+    def test_powers_of_zero(self) -> None:
+        exponents = np.array([0, 1, 2, 0.5, 1 + 1j, 1 - 2j, np.inf, -1, -0.5, 1j, -1 + 1j, np.nan])
+        for dtype in COMPLEX:
+            values = [np.zeros(len(exponents), dtype), exponents.astype(dtype)]
+            with self.subTest(dtype=dtype), np.errstate(all="ignore"):
+                np.testing.assert_array_equal(run(sc.pow, values), np.power(*values))
+
     def test_made_of_parts(self) -> None:
         x, y = self.z.real.copy(), self.z.imag.copy()
         for dtype in ("float32", "float64"):

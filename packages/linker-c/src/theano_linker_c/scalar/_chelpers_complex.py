@@ -84,7 +84,7 @@ def _power(dtype: str) -> str:
     # Whole exponents by repeated squaring, as NumPy does: exact where the products are.
     body = (
         "const PART br = __real__ b, bi = __imag__ b; if (br == 0 && bi == 0) return theano_complex_DTYPE(1, 0);"
-        " if (a == 0) return br > 0 && bi == 0 ? theano_complex_DTYPE(0, 0)"
+        " if (a == 0) return br > 0 ? theano_complex_DTYPE(0, 0)"
         ' : theano_complex_DTYPE(__builtin_nan$(""), __builtin_nan$(""));'
         " if (bi == 0 && br > -100 && br < 100 && br == __builtin_trunc$(br)) {"
         " int n = (int)br; const int below = n < 0; if (below) n = -n;"
