@@ -6,7 +6,6 @@ from functools import cache
 from types import MappingProxyType
 
 from .._lazy import scipy_blas
-from ._blas_core import best_core
 from ._capsules import capsule_pointer
 
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"})
@@ -39,7 +38,5 @@ def blas_address(kind: str, dtype: str) -> tuple[str, int]:
     if prefix in "cz" and routine in ("dot", "ger"):
         # Complex results of Fortran functions are returned in compiler-dependent ways; `geru` is a subroutine.
         routine = {"ger": "geru"}.get(routine, "")
-    with best_core():
-        routines = scipy_blas().__pyx_capi__
-    capsule = routines.get(prefix + routine) if routine else None
+    capsule = scipy_blas().__pyx_capi__.get(prefix + routine) if routine else None
     return ("", 0) if capsule is None else (prefix + routine, capsule_pointer(capsule))

@@ -29,6 +29,8 @@ from ._fused_reduce import FusedReduce as FusedReduce
 from ._fusion_database import fusion_database as fusion_database
 from ._registry import RULES as RULES, register_rules as register_rules
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
+from .blas import register_blas as register_blas
+from .blas_sums import GemmOptimizer as GemmOptimizer
 from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "FuseElementwise",
     "FuseReductions",
     "FusedReduce",
+    "GemmOptimizer",
     "algebra",
     "allocs",
     "asserts",
@@ -52,6 +55,7 @@ __all__ = [
     "log_sums",
     "matrix_products",
     "reductions",
+    "register_blas",
     "register_rules",
     "shape",
     "specials",
@@ -62,6 +66,7 @@ __all__ = [
 ]
 
 register_rules(optdb)
+register_blas(optdb)
 optdb.register(
     "elemwise_fusion",
     fusion_database(),

@@ -1,0 +1,359 @@
+"""Matrix products as BLAS computes them: with factors, added to a matrix, in its memory where that is allowed.
+
+Rewriting puts these ops in place of :class:`Dot` and of sums around it. They can be used directly, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, shape_rule
+from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+from ..reduce import sum as sum_over
+from ._dot import BLAS_DTYPES, check_inner, matrix_product
+
+
+def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[TensorVariable]:
+    """Return the operands of an op as tensors of one dtype, float32 or float64.
+
+    Raises
+    ------
+    TypeError
+        If dtypes differ, or are neither float32 nor float64.
+    ShapeError
+        If an operand has another number of dimensions.
+    """
+    tensors = [as_tensor_variable(v) for v in values]
+    wanted = tensors[0].type.dtype
+    if any(v.type.dtype != wanted for v in tensors) or wanted not in BLAS_DTYPES:
+        raise TypeError(
+            compose(
+                f"{name} takes operands that are all float32 or all float64, "
+                f"not {', '.join(v.type.dtype for v in tensors)}",
+                where=[describe(v) for v in tensors],
+                mend="cast them, or use T.dot and operators, which take any dtypes",
+            )
+        )
+    if any(v.type.ndim != ndim for v, ndim in zip(tensors, ndims, strict=True)):
+        raise ShapeError(
+            compose(
+                f"{name} takes operands of {', '.join(map(str, ndims))} dimensions, "
+                f"not {', '.join(str(v.type.ndim) for v in tensors)}",
+                where=[describe(v) for v in tensors],
+                mend="use T.dot and operators, which take any number of dimensions",
+            )
+        )
+    return tensors
+
+
+def _result(name: str, z: TensorVariable, product: Sequence[int | None]) -> TensorVariable:
+    """Return a variable for what z becomes when a product of the given static shape is added.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes are known and differ.
+    """
+    shape = []
+    for own, other in zip(z.type.shape, product, strict=True):
+        if own is not None and other is not None and own != other:
+            raise ShapeError(
+                compose(
+                    f"{name}: a product of shape {tuple(product)} cannot be added to one of shape {z.type.shape}",
+                    where=[describe(z)],
+                    mend="give both the same shape: no dimension stretches here",
+                )
+            )
+        shape.append(other if own is None else own)
+    made: TensorVariable = TensorType(z.type.dtype, shape).make_variable()
+    return made
+
+
+def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_place: bool) -> Any:
+    """Return ``beta z + product``; z is not read where beta is 0."""
+    if z.shape != product.shape:
+        raise ValueError(
+            compose(
+                f"{name}: a product of shape {product.shape} cannot be added to an array of shape {z.shape}",
+                where=[describe(v) for v in node.inputs],
+                mend="give both the same shape: no dimension stretches here",
+            )
+        )
+    target = z if in_place else np.empty_like(z, order="C")
+    with np.errstate(all="ignore"):
+        if beta == 0:
+            target[...] = product
+        else:
+            np.add(z if beta == 1 else z * beta, product, out=target)
+    return target
+
+
+def _check_matrices(node: Apply, x: Any, y: Any) -> None:
+    if x.shape[1] != y.shape[0]:
+        raise ValueError(
+            compose(
+                f"Shape mismatch: x has {x.shape[1]} cols (and {x.shape[0]} rows) but y has {y.shape[0]} rows "
+                f"(and {y.shape[1]} cols)",
+                where=[describe(v) for v in node.inputs],
+                mend="the columns of x and the rows of y must be as many; transpose one of them",
+            )
+        )
+
+
+class Dot22(Op):
+    """Product of two matrices of one dtype, float32 or float64: ``x y``."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        """Apply to matrices of shapes (m, k) and (k, n).
+
+        Raises
+        ------
+        TypeError
+            If dtypes differ, or are neither float32 nor float64.
+        ShapeError
+            If there are other numbers of dimensions, or the inner lengths are known and differ.
+        """
+        a, b = _tensors("Dot22", (x, y), (2, 2))
+        check_inner("Dot22", a, b, 1, 0)
+        shape = (a.type.shape[0], b.type.shape[1])
+        return Apply(self, [a, b], [TensorType(a.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Multiply with NumPy; ValueError if the inner lengths differ."""
+        x, y = inputs
+        _check_matrices(node, x, y)
+        output_storage[0][0] = np.dot(x, y)
+
+    def __str__(self) -> str:
+        return "Dot22"
+
+
+class Dot22Scalar(Op):
+    """Product of two matrices and a number: ``a x y``."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any, a: Any) -> Apply:
+        """Apply to matrices of shapes (m, k) and (k, n), and a 0-d tensor; errors as for :class:`Dot22`."""
+        left, right, alpha = _tensors("Dot22Scalar", (x, y, a), (2, 2, 0))
+        check_inner("Dot22Scalar", left, right, 1, 0)
+        shape = (left.type.shape[0], right.type.shape[1])
+        return Apply(self, [left, right, alpha], [TensorType(left.type.dtype, shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Multiply with NumPy; ValueError if the inner lengths differ."""
+        x, y, alpha = inputs
+        _check_matrices(node, x, y)
+        product = np.dot(x, y)
+        with np.errstate(all="ignore"):
+            product *= alpha
+        output_storage[0][0] = product
+
+    def __str__(self) -> str:
+        return "Dot22Scalar"
+
+
+class _Accumulation(Op):
+    """Adds a product to its first input; with `inplace`, in the memory of that input."""
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [0]}
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+
+class Gemm(_Accumulation):
+    """General matrix product: ``b z + a x y`` for matrices x, y, z and numbers a, b.
+
+    z is not read where b is 0, so that what is in it does not matter then. Nothing stretches.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result is put into the memory of z.
+    """
+
+    def make_node(self, z: Any, a: Any, x: Any, y: Any, b: Any) -> Apply:
+        """Apply to matrices of shapes (m, n), (m, k) and (k, n), and 0-d tensors a and b.
+
+        Raises
+        ------
+        TypeError
+            If dtypes differ, or are neither float32 nor float64.
+        ShapeError
+            If there are other numbers of dimensions, or lengths are known and do not fit.
+        """
+        inputs = _tensors("Gemm", (z, a, x, y, b), (2, 0, 2, 2, 0))
+        check_inner("Gemm", inputs[2], inputs[3], 1, 0)
+        shape = (inputs[2].type.shape[0], inputs[3].type.shape[1])
+        return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy; ValueError if lengths do not fit."""
+        z, a, x, y, b = inputs
+        _check_matrices(node, x, y)
+        with np.errstate(all="ignore"):
+            product = np.dot(x, y) * a
+        output_storage[0][0] = _accumulate("Gemm", node, z, b, product, self.inplace)
+
+
+class Gemv(_Accumulation):
+    """General product of a matrix and a vector: ``beta y + alpha A x``.
+
+    y is not read where beta is 0. Nothing stretches.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result is put into the memory of y.
+    """
+
+    def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
+        """Apply to y of shape (m,), A of shape (m, n), x of shape (n,), and 0-d tensors; errors as for Gemm."""
+        inputs = _tensors("Gemv", (y, alpha, A, x, beta), (1, 0, 2, 1, 0))
+        check_inner("Gemv", inputs[2], inputs[3], 1, 0)
+        return Apply(self, inputs, [_result("Gemv", inputs[0], inputs[2].type.shape[:1])])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy; ValueError if lengths do not fit."""
+        y, alpha, matrix, x, beta = inputs
+        if matrix.shape[1] != x.shape[0]:
+            raise ValueError(
+                compose(
+                    f"Shape mismatch: A has {matrix.shape[1]} cols (shape {matrix.shape}) but x has "
+                    f"{x.shape[0]} elements",
+                    where=[describe(v) for v in node.inputs],
+                    mend="the columns of A and the elements of x must be as many; transpose A",
+                )
+            )
+        with np.errstate(all="ignore"):
+            product = np.dot(matrix, x) * alpha
+        output_storage[0][0] = _accumulate("Gemv", node, y, beta, product, self.inplace)
+
+
+class Ger(_Accumulation):
+    """Rank-1 update: ``A + alpha x y'``. Nothing stretches.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result is put into the memory of A.
+    """
+
+    def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
+        """Apply to A of shape (m, n), a 0-d tensor, and vectors of lengths m and n; errors as for Gemm."""
+        inputs = _tensors("Ger", (A, alpha, x, y), (2, 0, 1, 1))
+        shape = inputs[2].type.shape + inputs[3].type.shape
+        return Apply(self, inputs, [_result("Ger", inputs[0], shape)])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy; ValueError if lengths do not fit."""
+        matrix, alpha, x, y = inputs
+        with np.errstate(all="ignore"):
+            product = np.outer(x, y) * alpha
+        output_storage[0][0] = _accumulate("Ger", node, matrix, 1, product, self.inplace)
+
+
+def _dot(a: Variable, b: Variable) -> TensorVariable:
+    return matrix_product(a, b)
+
+
+@pullback.register(Dot22)
+def _dot22_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, y = node.inputs
+    g = cotangents[0]
+    return [_dot(g, y.T), _dot(x.T, g)]
+
+
+@pullback.register(Dot22Scalar)
+def _dot22_scalar_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, y, alpha = node.inputs
+    g = cotangents[0]
+    return [alpha * _dot(g, y.T), alpha * _dot(x.T, g), sum_over(g * _dot(x, y))]
+
+
+@pullback.register(Gemm)
+def _gemm_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    z, a, x, y, b = node.inputs
+    g = cotangents[0]
+    return [b * g, sum_over(g * _dot(x, y)), a * _dot(g, y.T), a * _dot(x.T, g), sum_over(g * z)]
+
+
+@pullback.register(Gemv)
+def _gemv_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    y, alpha, matrix, x, beta = node.inputs
+    g = as_tensor_variable(cotangents[0])
+    outer = dimshuffle(g, (0, "x")) * dimshuffle(x, ("x", 0))
+    return [beta * g, sum_over(g * _dot(matrix, x)), alpha * outer, alpha * _dot(matrix.T, g), sum_over(g * y)]
+
+
+@pullback.register(Ger)
+def _ger_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    _, alpha, x, y = node.inputs
+    g = cotangents[0]
+    return [g, _dot(x, _dot(g, y)), alpha * _dot(g, y), alpha * _dot(x, g)]
+
+
+@shape_rule.register(Dot22)
+@shape_rule.register(Dot22Scalar)
+def _product_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(input_shapes[0][0], input_shapes[1][1])]
+
+
+@shape_rule.register(_Accumulation)
+def _accumulated_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+@native_kernel.register(Dot22)
+@native_kernel.register(Dot22Scalar)
+@native_kernel.register(Gemm)
+def _native_gemm(node: Apply) -> Kernel | None:
+    return MatrixProduct("gemm", node.outputs[0].type.dtype)
+
+
+@native_kernel.register(Gemv)
+def _native_gemv(node: Apply) -> Kernel | None:
+    return MatrixProduct("gemv", node.outputs[0].type.dtype)
+
+
+@native_kernel.register(Ger)
+def _native_ger(node: Apply) -> Kernel | None:
+    return MatrixProduct("ger", node.outputs[0].type.dtype)
+
+
+#: Instances for direct use.
+dot22 = Dot22()
+dot22_scalar = Dot22Scalar()
+gemm_no_inplace = Gemm(False)
+gemm_inplace = Gemm(True)
+gemv_no_inplace = Gemv(False)
+gemv_inplace = Gemv(True)
+ger = Ger(False)
+ger_destructive = Ger(True)
