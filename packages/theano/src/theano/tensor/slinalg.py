@@ -1,0 +1,39 @@
+"""Linear algebra by SciPy: Cholesky factors, equations, the matrix exponential, generalized eigenvalues."""
+
+from theano_tensor.linalg import (
+    Cholesky as Cholesky,
+    CholeskyGrad as CholeskyGrad,
+    Eigvalsh as Eigvalsh,
+    EigvalshGrad as EigvalshGrad,
+    Expm as Expm,
+    ExpmGrad as ExpmGrad,
+    Solve as Solve,
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    eigvalsh as eigvalsh,
+    expm as expm,
+    kron as kron,
+    solve as solve,
+    solve_lower_triangular as solve_lower_triangular,
+    solve_symmetric as solve_symmetric,
+    solve_upper_triangular as solve_upper_triangular,
+)
+
+__all__ = [
+    "Cholesky",
+    "CholeskyGrad",
+    "Eigvalsh",
+    "EigvalshGrad",
+    "Expm",
+    "ExpmGrad",
+    "Solve",
+    "cholesky",
+    "cholesky_solve",
+    "eigvalsh",
+    "expm",
+    "kron",
+    "solve",
+    "solve_lower_triangular",
+    "solve_symmetric",
+    "solve_upper_triangular",
+]
