@@ -10,14 +10,14 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c.scalar import Pow, ScalarOp
 
 from .._convert import as_tensor_variable
-from .._dtypes import DISCRETE_DTYPES
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
 from .._errors import ShapeError
 from .._operators import call
 from .._type import TensorType, tensor_type
-from .._variable import TensorVariable
+from .._variable import TensorConstant, TensorVariable
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
@@ -277,6 +277,10 @@ def _unbroadcast(value: TensorVariable, like: TensorVariable) -> TensorVariable:
 
 @pullback.register(Elemwise)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], TensorVariable):
+        known = _constant_power(node, cotangents[0])
+        if known is not None:
+            return known
     # An output that the cost does not depend on has no cotangent.
     given = [g if isinstance(g, TensorVariable) else _zero(node.outputs[0].type.ndim) for g in cotangents]
     values: list[TensorVariable] = [*node.inputs, *node.outputs, *given]
@@ -285,6 +289,19 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
     results = rule.apply(values, node.outputs[0].type.ndim, elemwise)
     return [_cotangent(node, i, result) for i, result in enumerate(results)]
+
+
+def _constant_power(node: Apply, g: TensorVariable) -> list[Variable | None] | None:
+    """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
+    x, y = node.inputs
+    source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
+    if not isinstance(source, TensorConstant) or x.type.dtype not in FLOAT_DTYPES or y.type.dtype in COMPLEX_DTYPES:
+        return None
+    if not np.all(source.data):
+        return None
+    by_x = (g * y) * x ** (y - 1)
+    by_y = g * call("switch", call("eq", x, 0), 0, call("log", x) * node.outputs[0])
+    return [_unbroadcast(by_x, x), _unbroadcast(by_y, y)]
 
 
 def _cotangent(node: Apply, i: int, result: TensorVariable | str | None) -> Variable | None:

@@ -21,6 +21,7 @@ from ._errors import (
     NullTypeGradError as NullTypeGradError,
     PullbackError as PullbackError,
 )
+from ._evaluation_point import EvaluationPoint as EvaluationPoint
 from ._forward import derived_pushforward as derived_pushforward
 from ._grad import format_as as format_as, grad as grad
 from ._jacobian import hessian as hessian, jacobian as jacobian
@@ -39,6 +40,7 @@ __all__ = [
     "DisconnectedGrad",
     "DisconnectedInputError",
     "DisconnectedType",
+    "EvaluationPoint",
     "GradClip",
     "GradNotImplementedError",
     "GradScale",

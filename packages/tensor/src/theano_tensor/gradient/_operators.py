@@ -9,6 +9,7 @@ from theano_graph import Variable, compose, describe
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
 from ._errors import DisconnectedInputError, NullTypeGradError
+from ._evaluation_point import EvaluationPoint
 from ._forward import forward
 from ._grad import (
     Disconnected,
@@ -119,7 +120,8 @@ def Rop(
     _check_points(sources, points, "wrt")
     tangents: dict[Variable, Variable] = {}
     for source, point in zip(sources, points, strict=True):
-        tangents[source] = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
+        tangent = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
+        tangents[source] = EvaluationPoint()(tangent, source)
     results: list[Variable | None] = []
     for output, tangent in zip(outputs, forward(outputs, tangents), strict=True):
         if tangent is None:

@@ -146,15 +146,8 @@ def _checked_term(
             _text(node, f"returned a gradient of dtype {dtype_of(term)} for input {position}", "return floating point")
         )
     if is_continuous(source) and dtype_of(term) != dtype_of(source):
-        if lenient:
-            return cast_to(term, cotangent_dtype(source))
-        raise PullbackError(
-            _text(
-                node,
-                f"returned a gradient of dtype {dtype_of(term)} for input {position} of dtype {dtype_of(source)}",
-                "cast the gradient to the dtype of the input",
-            )
-        )
+        # Operands of several precisions: a rule computes in that of its result.
+        return cast_to(term, cotangent_dtype(source))
     return term
 
 

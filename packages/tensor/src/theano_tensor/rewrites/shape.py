@@ -108,4 +108,4 @@ def _length(value: Any) -> Variable:
 @rule(GradientGate, phases=(Phase.CANONICALIZE,), reach=0)
 def gradient_gate_removed(fgraph: FunctionGraph, node: Apply) -> Found:
     """Ops that only change what is propagated back have done their work when a graph is compiled."""
-    return list(node.inputs)
+    return list(node.inputs[:1])
