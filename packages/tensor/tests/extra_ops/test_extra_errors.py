@@ -19,7 +19,6 @@ class TestRefusedWhenBuilt(unittest.TestCase):
     def test_each_with_its_error(self) -> None:
         v, m, t, s, i = T.dvector("v"), T.dmatrix("m"), T.dtensor3("t"), T.dscalar("s"), T.lvector("i")
         wrong: Any = T  # arguments that annotations forbid
-        pair = T.tensor("float64", shape=(2,))
         cases: tuple[tuple[type[Exception], str, Any], ...] = (
             (ShapeError, "axis 2 is out of range", lambda: T.cumsum(m, 2)),
             (TypeError, "no axis", lambda: wrong.cumprod(m, "rows")),

@@ -225,7 +225,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
     --------
     >>> to_one_hot(constant([2, 0]), 3, "int8").eval()
     array([[0, 0, 1],
-           [1, 0, 0]])
+           [1, 0, 0]], dtype=int8)
     """
     numbers = as_tensor_variable(y)
     if numbers.type.ndim != 1:
