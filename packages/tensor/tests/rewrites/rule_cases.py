@@ -74,6 +74,14 @@ def _case(*builds: Build, special: bool = True, alone: bool = False, tags: tuple
     return Case(builds, special, alone, tags)
 
 
+def _softmax(x: Any, use: Callable[[Any, Any, Any], Any]) -> list[Any]:
+    """Return a softmax, and what is made of exponentials, their sum and the softmax."""
+    e = T.exp(x)
+    s = e.sum().dimshuffle("x")
+    p = e / s
+    return [p, use(e, s, p)]
+
+
 #: What is of the language: a product with 0 is 0, ``x / x`` is 1, ``x - x`` is 0.
 LANGUAGE = False
 
@@ -218,8 +226,19 @@ CASES: dict[str, Case] = {
     "logistic_terms_joined": _case(
         lambda v: v.y * T.sigmoid(v.x) - v.y * T.sigmoid(v.x) * T.sigmoid(v.x), special=False
     ),
-    "log_of_sum_of_exp": _case(lambda v: T.log(T.exp(v.A).sum(axis=1))),
-    "exp_over_sum_of_exp": _case(lambda v: T.exp(v.A) / T.exp(v.A).sum(axis=1, keepdims=True)),
+    "log_of_sum_of_exp": _case(
+        lambda v: T.log(T.exp(v.A).sum(axis=1)),
+        lambda v: _softmax(v.x, lambda e, s, p: e + T.log(s)),
+    ),
+    "exp_over_sum_of_exp": _case(
+        lambda v: T.exp(v.A) / T.exp(v.A).sum(axis=1, keepdims=True),
+        lambda v: _softmax(v.x, lambda e, s, p: e + 1),
+    ),
+    "exponentials_shifted": _case(
+        lambda v: _softmax(v.x, lambda e, s, p: T.log(s) + v.y / s * e),
+        lambda v: _softmax(v.x, lambda e, s, p: (v.y / s - (v.y * e).sum() / T.sqr(s)) * e),
+        special=False,
+    ),
     "log_of_added_exps": _case(
         lambda v: T.log(T.exp(v.x) + T.exp(v.y)), lambda v: T.log(T.exp(v.x) + 2 + T.exp(v.y)), special=False
     ),
@@ -228,6 +247,18 @@ CASES: dict[str, Case] = {
         lambda v: T.exp(v.x) / (T.exp(v.x) + T.exp(v.y) + T.exp(v.x * v.y)),
         special=False,
     ),
+    "log_of_product": _case(
+        lambda v: T.log(T.exp(v.A) / T.exp(v.A).sum(axis=1, keepdims=True)),
+        lambda v: T.log(v.y * T.exp(v.x) * 3),
+        lambda v: T.log(0.5 * T.erfc(v.x)),
+        special=False,
+    ),
+    "log_of_part": _case(lambda v: T.log((T.exp(v.x) / T.exp(v.x).sum())[1:3]), special=False),
+    "steep_factors_cancelled": _case(lambda v: _softmax(v.x, lambda e, s, p: v.y / p * e / s), special=False),
+    "exponential_multiplied_out": _case(
+        lambda v: _softmax(v.x, lambda e, s, p: (v.y / p / s + T.tanh(v.y) / s) * e), special=False
+    ),
+    "divisor_out_of_sum": _case(lambda v: (v.B / T.exp(v.A).sum(axis=1, keepdims=True)).sum(axis=1), special=False),
     "complement_of_error_function": _case(
         lambda v: 1 - T.erf(v.x),
         lambda v: T.erf(v.x) + 1,

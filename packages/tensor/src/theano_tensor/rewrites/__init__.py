@@ -13,8 +13,10 @@ from . import (
     error_tails as error_tails,
     exponentials as exponentials,
     fills as fills,
+    homogeneous as homogeneous,
     indexing as indexing,
     joins as joins,
+    log_products as log_products,
     log_sums as log_sums,
     matrix_products as matrix_products,
     reductions as reductions,
@@ -28,9 +30,9 @@ from . import (
 from ._fused_reduce import FusedReduce as FusedReduce
 from ._fusion_database import fusion_database as fusion_database
 from ._registry import RULES as RULES, register_rules as register_rules
-from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
+from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
 
 __all__ = [
@@ -50,8 +52,10 @@ __all__ = [
     "exponentials",
     "fills",
     "fusion_database",
+    "homogeneous",
     "indexing",
     "joins",
+    "log_products",
     "log_sums",
     "matrix_products",
     "reductions",

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
@@ -122,3 +122,27 @@ def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
     if len(clients) == 1 and isinstance(clients[0][0], Apply):
         return clients[0][0]
     return None
+
+
+#: So many users of a variable are looked at to find something that is there already.
+MAX_CLIENTS = 64
+
+
+def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> TensorVariable:
+    """Return the result of an op on some inputs: the one that the graph has, or a new one.
+
+    Two places that are rewritten one after the other then have the same variables, and what they have in common can
+    cancel before equal nodes are merged.
+    """
+    clients = fgraph.clients(inputs[0]) if inputs[0] in fgraph.variables else []
+    for node, _ in clients[:MAX_CLIENTS]:
+        if isinstance(node, Apply) and node.op == op and len(node.inputs) == len(inputs):
+            if all(map(_is_same, node.inputs, inputs)):
+                return cast(TensorVariable, node.outputs[0])
+    return cast(TensorVariable, op.make_node(*inputs).outputs[0])
+
+
+def _is_same(a: Variable, b: Variable) -> bool:
+    if a is b:
+        return True
+    return isinstance(a, Constant) and isinstance(b, Constant) and a.type == b.type and a.signature() == b.signature()

@@ -17,6 +17,8 @@ from ._language import FLOATS, call, number, operands, scalar_constant
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
+#: Nor is one with more occurrences of factors: squares of squares have few factors, and very many occurrences.
+MAX_STEPS = 256
 
 
 @dataclass(slots=True)
@@ -103,6 +105,7 @@ def flatten_product(
     dtype = root.type.dtype
     limits = np.finfo(dtype if dtype in FLOATS else "float64")
     stack: list[tuple[TensorVariable, int]] = [(root, 1)]
+    steps = 0
     while stack:
         variable, power = stack.pop()
         value = number(variable)
@@ -116,7 +119,8 @@ def flatten_product(
             product.multiply(variable, power)
         else:
             stack.extend(reversed(parts))
-        if len(product.factors) + len(stack) > MAX_FACTORS:
+        steps += 1
+        if len(product.factors) + len(stack) > MAX_FACTORS or steps > MAX_STEPS:
             product.complete = False
             break
     return product
@@ -146,6 +150,10 @@ def _parts(product: Product, variable: TensorVariable, power: int) -> list[tuple
     if inputs is not None:
         product.nodes += abs(power)
         return [(inputs[0], power), (inputs[1], -power)]
+    inputs = operands(variable, scalar.reciprocal)
+    if inputs is not None:
+        product.nodes += abs(power)
+        return [(inputs[0], -power)]
     inputs = operands(variable, scalar.neg)
     if inputs is not None:
         product.nodes += abs(power)

@@ -141,8 +141,8 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def is_product(variable: Variable) -> bool:
-    """Tell whether a variable is made by a multiplication, a division or a change of sign."""
-    return operands(variable, scalar.mul, scalar.true_div, scalar.neg) is not None
+    """Tell whether a variable is made by a multiplication, a division, a reciprocal or a change of sign."""
+    return operands(variable, scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal) is not None
 
 
 def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
@@ -152,7 +152,15 @@ def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
     return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
 
 
-@rule(scalar.mul, scalar.true_div, scalar.neg, reach=4, key="local_mul_canonizer", names=("local_neg_to_mul",))
+@rule(
+    scalar.mul,
+    scalar.true_div,
+    scalar.neg,
+    scalar.reciprocal,
+    reach=4,
+    key="local_mul_canonizer",
+    names=("local_neg_to_mul",),
+)
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
 

@@ -83,7 +83,7 @@ def log_of_complement(fgraph: FunctionGraph, node: Apply) -> Found:
     )
 
 
-@stabilizing(scalar.mul, scalar.true_div, scalar.neg, reach=6, key="local_grad_log_erfc_neg")
+@stabilizing(scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, reach=6, key="local_grad_log_erfc_neg")
 def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
     """``exp(-x**2) / erfc(x) -> 1 / erfcx(x)``, in products; the gradient of ``log(erfc(x))`` has it."""
     root = node.outputs[0]

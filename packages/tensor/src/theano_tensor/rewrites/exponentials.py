@@ -12,9 +12,9 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._variable import TensorVariable
-from ..elemwise import DimShuffle, dimshuffle
+from ..elemwise import DimShuffle
 from ..reduce import Max, Sum, Supremum
-from ._language import call, fitted, is_float, operands, scalar_constant
+from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
 from ._products import Product, flatten_product
 from ._registry import stabilizing
 from .algebra import is_inside_product, is_product
@@ -22,7 +22,7 @@ from .algebra import is_inside_product, is_product
 Found = list[Variable] | None
 
 
-def _sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
+def sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
     """Return x and the op if `variable` is a sum of ``exp(x)``."""
     node = variable.owner
     if node is None or not isinstance(node.op, Sum):
@@ -33,7 +33,7 @@ def _sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
     return inner[0], node.op
 
 
-def _behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
+def behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
     """Return what a dimshuffle that drops nothing is a view of, and its op."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or node.op.drop:
@@ -41,16 +41,18 @@ def _behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
     return node.inputs[0], node.op
 
 
-def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable]:
+def shifted(fgraph: FunctionGraph, x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable]:
     """Return the maximum of x along the summed axes (0 where it is infinite), and ``exp(x - maximum)``."""
     ndim = x.type.ndim
     gone = op.axes(ndim)
-    largest = cast(TensorVariable, Supremum(list(gone))(x))
+    largest = remade(fgraph, Supremum(None if len(gone) == ndim else list(gone)), x)
     zero = scalar_constant(0, x.type.dtype, largest.type.ndim)
-    largest = call(scalar.switch, call(scalar.isinf, largest), zero, largest)
+    infinite = remade(fgraph, lift(scalar.isinf), largest)
+    largest = remade(fgraph, lift(scalar.switch), infinite, zero, largest)
     kept = iter(range(ndim - len(gone)))
-    restored = dimshuffle(largest, ["x" if axis in gone else next(kept) for axis in range(ndim)])
-    return largest, call(scalar.exp, call(scalar.sub, x, restored))
+    view = DimShuffle(ndim - len(gone), ["x" if axis in gone else next(kept) for axis in range(ndim)])
+    restored = remade(fgraph, view, largest)
+    return largest, remade(fgraph, lift(scalar.exp), remade(fgraph, lift(scalar.sub), x, restored))
 
 
 @stabilizing(
@@ -60,30 +62,31 @@ def _shifted(x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable
 )
 def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""
-    argument, view = _behind_view(node.inputs[0])
-    found = _sum_of_exp(argument)
-    if found is None or _is_shifted(found[0]):
+    argument, view = behind_view(node.inputs[0])
+    found = sum_of_exp(argument)
+    if found is None or is_shifted(found[0]):
         return None
     x, op = found
-    largest, exponentials = _shifted(x, op)
-    result = call(scalar.add, largest, call(scalar.log, cast(TensorVariable, op(exponentials))))
+    largest, exponentials = shifted(fgraph, x, op)
+    result = call(scalar.add, largest, call(scalar.log, remade(fgraph, op, exponentials)))
     return fitted(node, result if view is None else cast(TensorVariable, view(result)))
 
 
-def _is_shifted(x: TensorVariable) -> bool:
+def is_shifted(x: TensorVariable) -> bool:
     """Tell whether x is a difference from its own maximum already."""
     inner = operands(x, scalar.sub)
     if inner is None:
         return False
-    origin = _behind_view(inner[1])[0]
+    origin = behind_view(inner[1])[0]
     choice = operands(origin, scalar.switch)
-    owner = (_behind_view(choice[2])[0] if choice is not None else origin).owner
+    owner = (behind_view(choice[2])[0] if choice is not None else origin).owner
     return owner is not None and isinstance(owner.op, Max) and owner.inputs[0] is inner[0]
 
 
 @stabilizing(
     scalar.mul,
     scalar.true_div,
+    scalar.reciprocal,
     reach=5,
 )
 def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
@@ -96,10 +99,10 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.exp)
-        if inner is None or power != 1 or _is_shifted(inner[0]):
+        if inner is None or power != 1 or is_shifted(inner[0]):
             continue
         for other in product.factors:
-            rest = _without_sum(other, product.factors[other], inner[0])
+            rest = _without_sum(fgraph, other, product.factors[other], inner[0])
             if rest is not None:
                 product.multiply(factor, -1)
                 product.multiply(other, -product.factors[other])
@@ -117,22 +120,22 @@ def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
     return order == list(range(ndim - len(gone)) if view is None else view.order)
 
 
-def _without_sum(factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
+def _without_sum(fgraph: FunctionGraph, factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
-    below, view = _behind_view(factor)
+    below, view = behind_view(factor)
     inside = flatten_product(cast(TensorVariable, below), is_product)
     for candidate, p in inside.factors.items():
-        found = _sum_of_exp(candidate)
+        found = sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:
             continue
         if not _keeps_places(found[1], x.type.ndim, view):
             return None
-        _, exponentials = _shifted(x, found[1])
-        total = cast(TensorVariable, found[1](exponentials))
+        _, exponentials = shifted(fgraph, x, found[1])
+        total = remade(fgraph, found[1], exponentials)
         inside.multiply(candidate, -p)
         whole = Product()
         whole.multiply(exponentials, 1)
-        whole.multiply(total if view is None else cast(TensorVariable, view(total)), -1)
+        whole.multiply(total if view is None else remade(fgraph, view, total), -1)
         if inside.factors or inside.coefficient != 1.0:
             rest = inside.build(factor.type.dtype, candidate.type.ndim)
             whole.multiply(rest if view is None else cast(TensorVariable, view(rest)), power)

@@ -68,6 +68,7 @@ def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
 @stabilizing(
     scalar.mul,
     scalar.true_div,
+    scalar.reciprocal,
     reach=6,
     key="local_exp_over_added_exps",
     names=("local_exp_over_1_plus_exp",),

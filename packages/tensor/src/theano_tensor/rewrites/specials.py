@@ -65,6 +65,7 @@ def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(
     scalar.mul,
     scalar.true_div,
+    scalar.reciprocal,
     exactness=Exactness.STABILIZING,
     tags=("fast_run",),
     reach=5,

@@ -116,6 +116,7 @@ def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
 @stabilizing(
     scalar.mul,
     scalar.true_div,
+    scalar.reciprocal,
     scalar.neg,
     reach=6,
 )

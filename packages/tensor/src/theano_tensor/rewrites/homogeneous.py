@@ -1,0 +1,168 @@
+"""Exponentials shifted by their maximum wherever they are used, when the shift cancels in all that is made of them.
+
+With e = exp(x), s = sum(e) and a number m for each row, ``e * exp(-m)`` in place of e makes s smaller by the same
+factor. What is made of e and s by products, quotients, sums of equal degree, and sums over axes is smaller by a power
+of it, its degree. Where the degree is 0 nothing changes, and a logarithm changes by a multiple of m. So a softmax, its
+logarithm and their gradients keep their values, and all of them see the same exponentials, none of which overflows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_linker_c.scalar import Cast
+
+from .._variable import TensorVariable
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..reduce import Sum
+from ._language import call, can_replace, is_float, number, operands, scalar_constant
+from ._registry import stabilizing
+from .exponentials import is_shifted, shifted
+
+#: No more nodes than these are looked at for one sum.
+MAX_STEPS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A variable that is smaller by ``exp(-degree * m)``; m varies along the dimensions `places`, in order."""
+
+    degree: float
+    places: tuple[int, ...]
+
+
+@stabilizing(Sum, reach=2, key="local_shift_exponentials", names=("local_softmax_shift",))
+def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+    """``exp(x) -> exp(x - m)`` with m the maximum along summed axes, where it cancels in all that is made of it."""
+    e = node.inputs[0]
+    inner = operands(e, scalar.exp)
+    if inner is None or not is_float(e) or inner[0].type.dtype != cast(TensorVariable, e).type.dtype:
+        return None
+    (x,) = inner
+    if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:
+        return None
+    gone = node.op.axes(x.type.ndim)
+    start = Scaled(1.0, tuple(axis for axis in range(x.type.ndim) if axis not in gone))
+    logs = _logarithms(fgraph, e, start)
+    if logs is None:
+        return None
+    largest, exponentials = shifted(fgraph, x, node.op)
+    if not can_replace(e, exponentials):
+        return None
+    changes: dict[Variable, Variable] = {e: exponentials}
+    for log, scaled in logs:
+        new = _corrected(log, scaled, largest)
+        if not can_replace(log.outputs[0], new):
+            return None
+        changes[log.outputs[0]] = new
+    return changes
+
+
+def _corrected(log: Apply, scaled: Scaled, largest: TensorVariable) -> TensorVariable:
+    """Return the logarithm of something with a degree, made right."""
+    argument = cast(TensorVariable, log.inputs[0])
+    order: list[int | str] = ["x"] * argument.type.ndim
+    for axis, place in enumerate(scaled.places):
+        order[place] = axis
+    shift = dimshuffle(largest, order)
+    if scaled.degree != 1:
+        shift = call(scalar.mul, shift, scalar_constant(scaled.degree, shift.type.dtype, shift.type.ndim))
+    return call(scalar.add, call(scalar.log, argument), shift)
+
+
+def _logarithms(fgraph: FunctionGraph, e: Variable, start: Scaled) -> list[tuple[Apply, Scaled]] | None:
+    """Return the nodes that take a logarithm of something with a degree, or None if something else would change.
+
+    A node may be met before all of its inputs have their degrees; it is looked at again when they have.
+    """
+    known: dict[Variable, Scaled] = {e: start}
+    waiting = deque(_users(fgraph, e))
+    refused: set[Apply] = set()
+    logs: dict[Apply, None] = {}
+    for _ in range(MAX_STEPS):
+        if not waiting:
+            break
+        node = waiting.popleft()
+        if node.op == _LOG:
+            logs[node] = None
+            continue
+        result = _result(node, known)
+        (refused.add if result is None else refused.discard)(node)
+        output = node.outputs[0]
+        before = known.get(output)
+        if result is None or result == before or (before is None and not result.degree):
+            continue
+        if result.degree:
+            known[output] = result
+        else:
+            del known[output]
+        waiting.extend(user for user in _users(fgraph, output) if user not in waiting)
+    if waiting or any(v in known for node in refused for v in node.inputs):
+        return None
+    if any(not isinstance(client, Apply) for v in known for client, _ in fgraph.clients(v)):
+        return None
+    return [(log, known[log.inputs[0]]) for log in logs if log.inputs[0] in known]
+
+
+def _users(fgraph: FunctionGraph, variable: Variable) -> list[Apply]:
+    return list(dict.fromkeys(client for client, _ in fgraph.clients(variable) if isinstance(client, Apply)))
+
+
+_LOG = Elemwise(scalar.log)
+
+
+def _result(node: Apply, known: dict[Variable, Scaled]) -> Scaled | None:
+    """Return the degree of the result of a node, or None if it has none."""
+    op = node.op
+    if not any(v in known for v in node.inputs):
+        return Scaled(0.0, ())
+    if isinstance(op, DimShuffle):
+        return _viewed(op, known[node.inputs[0]])
+    if isinstance(op, Sum):
+        return _summed(node, known[node.inputs[0]])
+    if type(op) is not Elemwise or len(node.outputs) != 1 or not is_float(node.outputs[0]):
+        return None
+    places = {known[v].places for v in node.inputs if v in known}
+    degree = _degree(node, known) if len(places) == 1 else None
+    return None if degree is None else Scaled(degree, places.pop())
+
+
+def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
+    where = {entry: i for i, entry in enumerate(op.order)}
+    if any(place not in where for place in given.places):
+        return None
+    return Scaled(given.degree, tuple(where[place] for place in given.places))
+
+
+def _summed(node: Apply, given: Scaled) -> Scaled | None:
+    ndim = cast(TensorVariable, node.inputs[0]).type.ndim
+    gone = node.op.axes(ndim)
+    if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
+        return None
+    kept = [axis for axis in range(ndim) if axis not in gone]
+    return Scaled(given.degree, tuple(kept.index(place) for place in given.places))
+
+
+def _degree(node: Apply, known: dict[Variable, Scaled]) -> float | None:
+    degrees = [known[v].degree if v in known else 0.0 for v in node.inputs]
+    op = node.op.scalar_op
+    if op == scalar.mul:
+        return sum(degrees)
+    if op == scalar.true_div:
+        return degrees[0] - degrees[1]
+    if op == scalar.reciprocal:
+        return -degrees[0]
+    if op in (scalar.neg, scalar.identity) or isinstance(op, Cast):
+        return degrees[0]
+    if op == scalar.sqr:
+        return 2 * degrees[0]
+    if op == scalar.second:
+        return degrees[1]
+    if op in (scalar.add, scalar.sub):
+        terms = {d for d, v in zip(degrees, node.inputs, strict=True) if number(v) != 0}
+        return terms.pop() if len(terms) == 1 else None
+    return None

@@ -1,0 +1,245 @@
+"""Logarithms of products with exponentials in them, and the products that their gradients make: softmax, and the like.
+
+``log(exp(x) / sum(exp(x)))`` is a difference of logarithms, each of which has a stable form. Its gradient, which the
+user has built before, divides by the quotient and multiplies with the exponential: where that vanished, 0 / 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_optimize import Phase
+
+from .._variable import TensorVariable
+from ..elemwise import dimshuffle
+from ..indexing import AdvancedSubtensor, Subtensor
+from ..reduce import Sum
+from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
+from ._logistic import logistic_atom
+from ._products import Product, flatten_product
+from ._registry import rule, stabilizing
+from .algebra import is_inside_product, is_product
+from .exponentials import behind_view, sum_of_exp
+from .log_sums import exponents
+
+Found = list[Variable] | None
+#: Sums with more terms are not multiplied out.
+MAX_SUMMANDS = 8
+
+
+def is_positive_and_steep(variable: Variable) -> bool:
+    """Tell whether a variable is positive by its form, and may vanish or overflow where its logarithm does not."""
+    if not is_float(variable):
+        return False
+    if operands(variable, scalar.exp, scalar.erfc, scalar.sigmoid) is not None:
+        return True
+    return sum_of_exp(behind_view(variable)[0]) is not None or exponents(variable) is not None
+
+
+def _has_steep_factor(product: Product) -> bool:
+    return product.complete and any(is_positive_and_steep(v) for v in product.factors)
+
+
+@stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
+def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
+    (argument,) = cast("list[TensorVariable]", node.inputs)
+    if not is_float(argument) or not is_product(argument) or logistic_atom(argument) is not None:
+        return None
+    product = flatten_product(argument, is_product)
+    if not _has_steep_factor(product):
+        return None
+    half = _log_of_half_complement(product)
+    if half is not None:
+        return fitted(node, half)
+    total = _sum_of_logs(product, argument)
+    return None if total is None else fitted(node, total)
+
+
+def _sum_of_logs(product: Product, argument: TensorVariable) -> TensorVariable | None:
+    """Return the logarithm of a product with steep factors, None where the others are a negative number."""
+    dtype, ndim = argument.type.dtype, argument.type.ndim
+    rest = Product(product.coefficient)
+    terms: list[tuple[TensorVariable, int]] = []
+    for factor, power in product.factors.items():
+        if not is_positive_and_steep(factor):
+            rest.multiply(factor, power)
+            continue
+        term = _log_of_factor(factor)
+        if abs(power) != 1:
+            term = call(scalar.mul, scalar_constant(abs(power), dtype, ndim), term)
+        terms.append((term, power))
+    if rest.factors:
+        terms.append((call(scalar.log, rest.build(dtype, ndim)), 1))
+    elif rest.coefficient <= 0:
+        return None
+    elif rest.coefficient != 1:
+        terms.append((scalar_constant(math.log(rest.coefficient), dtype, ndim), 1))
+    return _signed_sum(terms)
+
+
+def _signed_sum(terms: list[tuple[TensorVariable, int]]) -> TensorVariable:
+    first, sign = terms[0]
+    result = first if sign > 0 else call(scalar.neg, first)
+    for term, sign in terms[1:]:
+        result = call(scalar.add if sign > 0 else scalar.sub, result, term)
+    return result
+
+
+def _log_of_factor(factor: TensorVariable) -> TensorVariable:
+    inner = operands(factor, scalar.exp)
+    return cast_to(inner[0], factor.type.dtype) if inner is not None else call(scalar.log, factor)
+
+
+def _log_of_half_complement(product: Product) -> TensorVariable | None:
+    """``log(erfc(x) / 2)``, of the normal distribution: ``log1p(-erfc(-x) / 2)`` where it is near 0."""
+    (factor, power), *others = product.factors.items()
+    inner = operands(factor, scalar.erfc)
+    if others or power != 1 or product.coefficient != 0.5 or inner is None:
+        return None
+    (x,) = inner
+    dtype, ndim = x.type.dtype, x.type.ndim
+    half, zero = scalar_constant(0.5, dtype, ndim), scalar_constant(0, dtype, ndim)
+    above, below = call(scalar.maximum, x, zero), call(scalar.minimum, x, zero)
+    scaled = call(scalar.log, call(scalar.mul, half, call(scalar.erfcx, above)))
+    other = call(scalar.neg, call(scalar.mul, half, call(scalar.erfc, call(scalar.neg, below))))
+    tail = call(scalar.sub, scaled, call(scalar.mul, x, x))
+    return call(scalar.switch, call(scalar.gt, x, zero), tail, call(scalar.log1p, other))
+
+
+@stabilizing(scalar.log, reach=5, key="local_log_of_part")
+def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(p[i]) -> log(p)[i]`` where p is a product that has a stable logarithm: the entry of a softmax, say."""
+    (part,) = node.inputs
+    inner = part.owner
+    if inner is None or not isinstance(inner.op, (Subtensor, AdvancedSubtensor)):
+        return None
+    p = inner.inputs[0]
+    if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p, is_product)):
+        return None
+    new: Variable = inner.op.make_node(call(scalar.log, cast(TensorVariable, p)), *inner.inputs[1:]).outputs[0]
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@stabilizing(scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal, reach=6, key="local_steep_quotients")
+def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``g / (e / s) * e -> g * s`` for exponentials and what they sum to, also where something else uses ``e / s``."""
+    root = node.outputs[0]
+    if not is_float(root) or is_inside_product(fgraph, node):
+        return None
+    deep = flatten_product(root, is_product)
+    leaves = _leaves(root) if deep.complete else []
+    above = {v for v, power in leaves if power > 0}
+    below = {v for v, power in leaves if power < 0}
+    if not any(is_positive_and_steep(v) for v in above & below):
+        return None
+    return fitted(node, deep.build(root.type.dtype, root.type.ndim), [v for v, _ in leaves])
+
+
+def _leaves(root: Variable) -> list[tuple[TensorVariable, int]]:
+    """Return what a product is made of in the end, with the sign of its power, before anything cancels."""
+    found: list[tuple[TensorVariable, int]] = []
+    stack = [(cast(TensorVariable, root), 1)]
+    dtype = stack[0][0].type.dtype
+    while stack:
+        variable, sign = stack.pop()
+        inputs = cast("list[TensorVariable]", [] if variable.owner is None else variable.owner.inputs)
+        if variable.type.dtype != dtype or not is_product(variable):
+            found.append((variable, sign))
+        elif operands(variable, scalar.true_div) is not None:
+            stack.extend([(inputs[1], -sign), (inputs[0], sign)])
+        elif operands(variable, scalar.reciprocal) is not None:
+            stack.append((inputs[0], -sign))
+        else:
+            stack.extend((v, sign) for v in reversed(inputs))
+    return found
+
+
+@stabilizing(scalar.mul, scalar.true_div, scalar.neg, reach=6, key="local_exp_multiplied_out")
+def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
+    root = node.outputs[0]
+    if not is_float(root) or is_inside_product(fgraph, node):
+        return None
+    product = flatten_product(root, is_product)
+    if not product.complete:
+        return None
+    for factor, power in product.factors.items():
+        terms = _signed_terms(factor) if power == 1 else None
+        if terms is None:
+            continue
+        parts = [flatten_product(v, is_product) for v, _ in terms]
+        above = [v for v, p in product.factors.items() if p > 0 and operands(v, scalar.exp) is not None]
+        if not any(part.factors.get(v, 0) < 0 for part in parts for v in above) or not all(p.complete for p in parts):
+            continue
+        rest = {v: p for v, p in product.factors.items() if v is not factor}
+        return fitted(node, _distributed(Product(product.coefficient, rest), parts, terms, root))
+    return None
+
+
+def _signed_terms(variable: TensorVariable) -> list[tuple[TensorVariable, int]] | None:
+    found: list[tuple[TensorVariable, int]] = []
+    stack = [(variable, 1)]
+    while stack:
+        term, sign = stack.pop()
+        added, subtracted = operands(term, scalar.add), operands(term, scalar.sub)
+        if added is not None:
+            stack.extend((v, sign) for v in reversed(added))
+        elif subtracted is not None:
+            stack.extend([(subtracted[1], -sign), (subtracted[0], sign)])
+        elif term.type.dtype != variable.type.dtype or len(found) + len(stack) >= MAX_SUMMANDS:
+            return None
+        else:
+            found.append((term, sign))
+    return found if len(found) > 1 else None
+
+
+def _distributed(
+    rest: Product, parts: list[Product], terms: list[tuple[TensorVariable, int]], root: Variable
+) -> TensorVariable:
+    tensor = cast(TensorVariable, root)
+    found = []
+    for part, (_, sign) in zip(parts, terms, strict=True):
+        whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
+        for variable, power in rest.factors.items():
+            whole.multiply(variable, power)
+        found.append((whole.build(tensor.type.dtype, tensor.type.ndim), sign))
+    return _signed_sum(found)
+
+
+@rule(
+    Sum,
+    phases=(Phase.STABILIZE,),
+    tags=("fast_run", "fast_compile", "stabilize"),
+    reach=4,
+    key="local_sum_div_sum_of_exp",
+    names=("local_sum_div_dimshuffle",),
+)
+def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(a / sum(exp(x)), axis) -> sum(a, axis) / sum(exp(x))``: the divisor meets the exponential outside.
+
+    Not where an exponential is in a itself: it belongs to the divisor.
+    """
+    (x,) = cast("list[TensorVariable]", node.inputs)
+    axes = node.op.axes(x.type.ndim)
+    if not axes or not is_float(x) or not is_float(node.outputs[0]) or not is_product(x):
+        return None
+    product = flatten_product(x, is_product)
+    if not product.complete or any(operands(v, scalar.exp) is not None for v in product.factors):
+        return None
+    for factor, power in product.factors.items():
+        if power != -1 or sum_of_exp(behind_view(factor)[0]) is None or len(product.factors) < 2:
+            continue
+        if factor.type.dtype != x.type.dtype or not all(factor.type.broadcastable[axis] for axis in axes):
+            continue
+        product.multiply(factor, 1)
+        inner = product.build(x.type.dtype, x.type.ndim)
+        if inner.type.broadcastable != x.type.broadcastable:
+            return None
+        kept = [axis for axis in range(x.type.ndim) if axis not in axes]
+        new = call(scalar.true_div, cast(TensorVariable, node.op(inner)), dimshuffle(factor, kept))
+        return [new] if can_replace(node.outputs[0], new) else None
+    return None
