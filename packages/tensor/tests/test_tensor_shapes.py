@@ -11,16 +11,30 @@ from tensor_cases import MODES, check_gradient, node_of, run
 
 import theano_tensor as T
 from theano_graph import shape_rule
+from theano_linker_c import function
 from theano_tensor import TensorConstant
 
 RNG = np.random.default_rng(11)
 
 
 class TestShape(unittest.TestCase):
-    def test_known_shape_is_a_constant(self) -> None:
+    def test_known_shape_becomes_a_constant(self) -> None:
         x = T.tensor(shape=(2, 3))
-        self.assertIsInstance(x.shape, TensorConstant)
+        f: Any = function([x], [x.shape, (x**2).shape])  # the shape mentions x, which may be an input
+        self.assertEqual([v.tolist() for v in f(np.ones((2, 3)))], [[2, 3], [2, 3]])
+        self.assertEqual({type(n.op).__name__ for n in f.maker.fgraph.apply_nodes}, {"DeepCopyOp"})
+        self.assertIsInstance(T.constant(np.ones((2, 3))).shape, TensorConstant)
         self.assertIsInstance(T.shape_i(x, 0), TensorConstant)
+        self.assertEqual(int(T.get_scalar_constant_value(x.shape[1])), 3)
+        self.assertEqual(T.zeros(x.shape).type.shape, (2, 3))
+
+    def test_one_number_of_a_constant_is_known(self) -> None:
+        lengths = T.constant([4, 6])
+        for i, expected in ((0, 4), (1, 6), (-1, 6), (-2, 4)):
+            self.assertEqual(int(T.get_scalar_constant_value(lengths[i])), expected)
+        for unknown in (lengths, T.lvector()[0]):
+            with self.assertRaises(T.NotScalarConstantError):
+                T.get_scalar_constant_value(unknown)
 
     def test_values(self) -> None:
         x = T.dmatrix("x")

@@ -63,6 +63,9 @@ def _step(variable: Any) -> Any:
             owner.inputs[0].owner.op, MakeVector
         ):
             return owner.inputs[0].owner.inputs[i]
+        case Subtensor(entries=(int() as i,)) if isinstance(owner.inputs[0], Constant):
+            row = np.asarray(owner.inputs[0].data)[i : i + 1 or None]
+            return row[0] if row.shape == (1,) else None
         case _:
             return None
 

@@ -7,10 +7,11 @@ import numpy as np
 
 import theano_tensor as tt
 from theano_graph import Apply, Op
-from theano_linker_c import function
+from theano_linker_c import Mode, function
 from theano_tensor.gradient import (
     DisconnectedInputError,
     DisconnectedType,
+    EvaluationPoint,
     GradUndefinedError,
     Lop,
     NullTypeGradError,
@@ -46,6 +47,16 @@ class TestProductsWithJacobians(unittest.TestCase):
         u = tt.dvector("u")
         left = run([u, x, w], Lop(y, w, u), [2.0, 2.0], point, weights)
         assert_allclose(left, [[0.0, 0.0], [2.0, 2.0]])
+
+    def test_a_source_that_the_product_does_not_depend_on_may_be_an_input(self) -> None:
+        w, v, x, t = tt.dmatrix("W"), tt.dmatrix("V"), tt.dvector("x"), tt.dvector("t")
+        for mode in ("FAST_COMPILE", "FAST_RUN"):
+            f: Any = function([w, v, x], Rop(tt.dot(x, w), w, v), mode=mode)
+            assert_allclose(f(np.ones((2, 3)), np.full((2, 3), 2.0), [0.5, 1.0]), [3.0, 3.0, 3.0])
+            g: Any = function([w, v, x, t], Rop([tt.dot(x, w), x * 3], [w, x], [v, t]), mode=mode)
+            moved, tripled = g(np.ones((2, 3)), np.full((2, 3), 2.0), [0.5, 1.0], [1.0, -2.0])
+            assert_allclose(moved, [2.0, 2.0, 2.0])
+            assert_allclose(tripled, [3.0, -6.0])
 
     def test_right_product_is_the_transpose_of_the_left_one(self) -> None:
         x, u, v = tt.dvector("x"), tt.dvector("u"), tt.dvector("v")
@@ -233,6 +244,14 @@ class TestSeveralResults(unittest.TestCase):
     def test_gradient_that_cannot_be_computed_stops_a_right_product(self) -> None:
         with self.assertRaises(NullTypeGradError):
             Rop(tt.exp(undefined_grad(self.x) * 2), self.x, self.u)
+
+    def test_shape_of_the_point(self) -> None:
+        product = Rop(self.y, self.x, self.u)
+        with self.assertRaisesRegex(ValueError, r"`u` has shape \(3,\), its variable \(2,\)"):
+            function([self.x, self.u], product, mode=Mode("py", None))([1.0, 2.0], [1.0, 2.0, 3.0])
+        for wrong in ([self.x], [self.x, 2.0]):
+            with self.assertRaisesRegex(TypeError, "takes two variables"):
+                EvaluationPoint()(*wrong)
 
     def test_unknown_options(self) -> None:
         with self.assertRaisesRegex(ValueError, "disconnected_outputs"):

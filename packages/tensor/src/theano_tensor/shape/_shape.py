@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._convert import as_tensor_variable, constant
@@ -255,7 +255,7 @@ def shape(x: Any) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        A constant where the whole shape is known.
+        A constant for a constant; otherwise an expression of `x`, also where its type tells the whole shape.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def shape(x: Any) -> TensorVariable:
         other: TensorVariable = ShapeOf()(x)
         return other
     variable = as_tensor_variable(x)
-    if None not in variable.type.shape:
+    if isinstance(variable, Constant):
         return constant(np.asarray(variable.type.shape, dtype="int64"))
     result: TensorVariable = ShapeOf()(variable)
     return result
