@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as tt
-from theano_graph import Apply, Op, as_string, pullback
+from theano_graph import Apply, Op, as_string, pprint, pullback
 from theano_linker_c import DeepCopyOp, ViewOp, function
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import (
     DisconnectedInputError,
     DisconnectedType,
     GradNotImplementedError,
+    GradUndefinedError,
     NullType,
     NullTypeGradError,
     PullbackError,
@@ -321,8 +322,15 @@ class TestUserOps(unittest.TestCase):
     def test_variable_of_null_type_does_not_compile(self) -> None:
         x = tt.dscalar("x")
         null = grad(Opaque()(x), x, null_gradients="return")
-        with self.assertRaises(Exception):  # noqa: B017 - which error is the compiler's affair
-            function([x], null, mode=MODE)
+        disconnected = DisconnectedType()()
+        undefined = grad_undefined(Opaque(), 0, x, "there is none")
+        for output, error, text in (
+            (null, GradNotImplementedError, "no gradient rule"),
+            (undefined, GradUndefinedError, "there is none"),
+            (disconnected, TypeError, "disconnected gradient has no value"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                function([x], output, mode=MODE)
 
 
 class TestOverriding(unittest.TestCase):
@@ -372,6 +380,44 @@ class TestOverriding(unittest.TestCase):
         for op in (ViewOp(), DeepCopyOp()):
             np.testing.assert_array_equal(self.value(Rop(op(self.x) ** 2, self.x, self.v)), [6.0, 16.0])
             np.testing.assert_array_equal(self.value(op(self.x).shape), [2])
+
+
+class TestPowers(unittest.TestCase):
+    def test_documented_form(self) -> None:
+        x = tt.dscalar("x")
+        text = pprint(grad(x**2, x))
+        self.assertEqual(
+            text,
+            "((fill((x ** TensorConstant{2}), TensorConstant{1.0}) * TensorConstant{2}) * "
+            "(x ** (TensorConstant{2} - TensorConstant{1})))",
+        )
+
+    def test_constant_exponents(self) -> None:
+        for exponent in (2, -1, 0, 0.5, 3.0, np.array([1.0, 2.0, 0.0]), np.float32(2)):
+            point = np.array([0.5, 1.5, 2.0])
+            verify_grad(lambda v, e=exponent: v**e, [point], n_tests=1, mode=MODE)
+        x = tt.dvector("x")
+        found = value(grad((x**0).sum() + (x**1).sum(), x), {x: np.array([0.0, 2.0])})
+        np.testing.assert_array_equal(found, [1.0, 1.0])
+
+    def test_gradient_by_the_constant_itself(self) -> None:
+        exponent, x = tt.constant(2.5), tt.dvector("x")
+        found = value(grad((x**exponent).sum(), exponent), {x: np.array([2.0, 0.0, 3.0])})
+        assert_allclose(found, np.log(2.0) * 2**2.5 + np.log(3.0) * 3**2.5)
+
+    def test_two_precisions(self) -> None:
+        x, W = tt.fvector("x"), tt.dmatrix("W")
+        gx, gW = grad(tt.dot(x, W).sum(), [x, W])
+        self.assertEqual((gx.type.dtype, gW.type.dtype), ("float32", "float64"))
+        found = value(gx, {x: np.ones(2, dtype="float32"), W: np.array([[1.0, 2.0], [3.0, 4.0]])})
+        np.testing.assert_array_equal(found, [3.0, 7.0])
+
+    def test_constants_that_are_no_numbers_stay(self) -> None:
+        x = tt.dvector("x")
+        for factor in (np.nan, np.inf):
+            found = value(grad((x * factor).sum(), x), {x: np.zeros(2)})
+            np.testing.assert_array_equal(found, [factor, factor])
+            self.assertTrue(np.isnan(value(grad((x * factor * 0).sum(), x), {x: np.zeros(2)})).all())
 
 
 class TestEveryOp(unittest.TestCase):

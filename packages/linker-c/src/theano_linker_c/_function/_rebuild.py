@@ -145,7 +145,9 @@ class Rebuilder:
             copy = self._plain.get(variable) or variable.clone()
             self._plain[variable] = copy
         else:
-            raise MissingInputError(_missing(variable, user, self._where))
+            # Some types have no values at all, and say why.
+            no_value = getattr(variable.type, "no_value", None)
+            raise MissingInputError(_missing(variable, user, self._where)) if no_value is None else no_value()
         memo[variable] = copy
         return copy
 

@@ -29,7 +29,11 @@ class DisconnectedType(SingletonType):
         TypeError
             Always.
         """
-        raise TypeError(
+        raise self.no_value()
+
+    def no_value(self) -> TypeError:
+        """Return the error for whoever needs a value of this type, for instance to compile a function."""
+        return TypeError(
             compose(
                 "a disconnected gradient has no value",
                 mend="ask `grad` for zeros instead: return_disconnected='zero', disconnected_inputs='ignore'",
@@ -70,7 +74,11 @@ class NullType(Type):
         NullTypeGradError
             Always; the class is the one given at construction.
         """
-        raise self.error(compose(self.reason, mend="leave this gradient out of the expression"))
+        raise self.no_value()
+
+    def no_value(self) -> NullTypeGradError:
+        """Return the error for whoever needs a value of this type, for instance to compile a function."""
+        return self.error(compose(self.reason, mend="leave this gradient out of the expression"))
 
     def is_valid_value(self, value: Any) -> bool:
         """Tell whether `value` has this type: none has."""
