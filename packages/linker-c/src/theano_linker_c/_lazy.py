@@ -31,16 +31,24 @@ def cython_special() -> Any:
 
 @cache
 def scipy_blas() -> Any:
-    """Return the extension module of SciPy that exports its BLAS routines as C function pointers.
+    """Return the extension module of SciPy that exports its BLAS routines as C function pointers."""
+    return _linear_algebra("cython_blas")
 
-    The module is loaded by itself: importing all of `scipy.linalg` for it takes ten times as long.
-    """
-    name = "scipy.linalg.cython_blas"
+
+@cache
+def scipy_lapack() -> Any:
+    """Return the extension module of SciPy that exports its LAPACK routines as C function pointers."""
+    return _linear_algebra("cython_lapack")
+
+
+def _linear_algebra(short: str) -> Any:
+    """Load a module by itself: importing all of `scipy.linalg` for it takes ten times as long."""
+    name = f"scipy.linalg.{short}"
     if name in sys.modules:
         return sys.modules[name]
     package = importlib.util.find_spec("scipy")
     folders = [os.path.join(path, "linalg") for path in (package.submodule_search_locations or ())] if package else []
-    spec = importlib.machinery.PathFinder.find_spec("cython_blas", folders)
+    spec = importlib.machinery.PathFinder.find_spec(short, folders)
     if spec is None or spec.origin is None or sys.platform == "win32":
         return importlib.import_module(name)
     loader = importlib.machinery.ExtensionFileLoader(name, spec.origin)

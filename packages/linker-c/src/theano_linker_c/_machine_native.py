@@ -22,21 +22,24 @@ from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from .kernels import (
+    ROUTINES,
     ElementwiseKernel,
     ExtremumPosition,
+    Filled,
+    Gather,
     IndexRead,
     IndexView,
     IndexWrite,
-    LoadedKernel,
-    MatrixProduct,
-    ReductionKernel,
-    Filled,
-    Gather,
     Joined,
     Length,
+    LoadedKernel,
+    MatrixProduct,
+    MatrixRoutine,
     OtherShape,
+    ReductionKernel,
     Reorder,
     Shaping,
+    lapack_addresses,
 )
 from .ops import DeepCopyOp
 
@@ -79,6 +82,7 @@ class Code(IntEnum):
     FILL = 17
     JOIN = 18
     STACKS = 19
+    LAPACK = 20
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -305,6 +309,10 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             folded = (tuple(d in axes for d in range(ndim)),)
             addresses = loaded.address, loaded.outer_address
             return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
+        case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
+            number = list(ROUTINES).index(task)
+            addresses = lapack_addresses(task, dtype)
+            return Code.LAPACK, (number, _number(dtype), flag, addresses, perform_runner(instruction.node))
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):

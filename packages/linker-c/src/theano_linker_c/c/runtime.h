@@ -46,7 +46,8 @@ enum {
     CODE_FILL = 17,
     CODE_JOIN = 18,
     CODE_STACKS = 19,
-    CODE_COUNT = 20
+    CODE_LAPACK = 20,
+    CODE_COUNT = 21
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -171,6 +172,7 @@ int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
 int fill_prepare(Machine *m, Instruction *in, PyObject *payload);
 int join_prepare(Machine *m, Instruction *in, PyObject *payload);
 int stacks_prepare(Machine *m, Instruction *in, PyObject *payload);
+int lapack_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
@@ -247,6 +249,12 @@ int threads_started(void);
 extern int fork_era; /* how many forks lie between the first process and this one */
 int run_long(range_fn fn, void *context, int64_t count, int64_t grain, double work, double threshold);
 int threads_init(void);
+void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t grain);
+
+/* blas_threads.c */
+void blas_find_threads(uintptr_t address);
+int blas_share(range_fn fn, void *context, int64_t count, int64_t grain);
+void blas_after_fork(void);
 
 /* Rough cycles of work from which the GIL is let go, and from which the thread pool is used. */
 #define WORK_FOR_GIL 200000.0

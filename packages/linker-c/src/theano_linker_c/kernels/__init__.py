@@ -45,6 +45,7 @@ from ._indexing import (
     IndexView as IndexView,
     IndexWrite as IndexWrite,
 )
+from ._lapack import ROUTINES as ROUTINES, MatrixRoutine as MatrixRoutine, lapack_addresses as lapack_addresses
 from ._source import KernelSource as KernelSource, file_text as file_text
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "CompilerOptions",
     "CompilerWarning",
     "EXPENSIVE",
+    "ROUTINES",
     "ElementwiseKernel",
     "ExtremumPosition",
     "Filled",
@@ -73,6 +75,7 @@ __all__ = [
     "Length",
     "LoadedKernel",
     "MatrixProduct",
+    "MatrixRoutine",
     "OtherShape",
     "ReductionKernel",
     "Reorder",
@@ -82,6 +85,7 @@ __all__ = [
     "file_text",
     "is_expensive",
     "kernel_source",
+    "lapack_addresses",
     "library",
     "native_kernel",
     "reduction_seed",

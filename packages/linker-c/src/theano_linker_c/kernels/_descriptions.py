@@ -12,6 +12,7 @@ from theano_graph import Apply, RuleTable, compose
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
+from ._lapack import MatrixRoutine
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
 EXPENSIVE = 8
@@ -231,10 +232,19 @@ class Joined:
 
 Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined
 
-Kernel: TypeAlias = ElementwiseKernel | ReductionKernel | ExtremumPosition | MatrixProduct | Reorder | Indexing | Shaping
+Kernel: TypeAlias = (
+    ElementwiseKernel
+    | ReductionKernel
+    | ExtremumPosition
+    | MatrixProduct
+    | MatrixRoutine
+    | Reorder
+    | Indexing
+    | Shaping
+)
 
 #: Kernels that the runtime runs itself, without machine code of their own.
-BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite, Length, Gather, OtherShape, Filled, Joined)
+BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite, Length, Gather, OtherShape, Filled, Joined, MatrixRoutine)
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.
 native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")

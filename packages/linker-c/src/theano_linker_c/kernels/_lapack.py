@@ -1,0 +1,66 @@
+"""Linear algebra that the runtime computes with LAPACK's routines, which are taken from SciPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from .._lazy import scipy_blas, scipy_lapack
+from ._blas import blas_address
+from ._capsules import capsule_pointer
+
+MatrixTask: TypeAlias = Literal[
+    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd"
+]
+#: The routines of each task, in the order of their numbers in c/lapack.c.
+ROUTINES = MappingProxyType(
+    {
+        "cholesky": ("potrf",),
+        "triangular": ("trsv", "trsm"),
+        "solve": ("getrf", "getrs"),
+        "symmetric": ("sysv",),
+        "inverse": ("getrf", "getri"),
+        "det": ("getrf",),
+        "slogdet": ("getrf",),
+        "eigh": ("syevd",),
+        "svd": ("gesdd",),
+    }
+)
+_PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRoutine:
+    """Linear algebra on single matrices; stacks, and what fails, are left to the op's `perform`.
+
+    Parameters
+    ----------
+    task : str
+        See `ROUTINES`.
+    dtype : {"float32", "float64"}
+        Of all operands and results.
+    flag : int
+        Whether the lower triangle matters; for "svd" 0 (singular values only), 1 (reduced) or 2 (full).
+    """
+
+    task: MatrixTask
+    dtype: str
+    flag: int = 0
+
+
+@cache
+def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:
+    """Give the addresses of the routines of a task; an empty tuple if SciPy does not have them.
+
+    Examples
+    --------
+    >>> len(lapack_addresses("cholesky", "float64"))
+    1
+    """
+    # BLAS first: it chooses the routines for this processor when it is loaded.
+    blas_address("gemm", dtype)
+    module = scipy_blas() if task == "triangular" else scipy_lapack()
+    capsules = [module.__pyx_capi__.get(_PREFIX.get(dtype, "") + name) for name in ROUTINES[task]]
+    return () if None in capsules else tuple(capsule_pointer(capsule) for capsule in capsules)

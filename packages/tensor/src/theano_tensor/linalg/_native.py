@@ -1,0 +1,74 @@
+"""Which operations on matrices the runtime computes itself: those on single matrices of real numbers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply
+from theano_linker_c.kernels import Kernel, MatrixRoutine, native_kernel
+
+from .._variable import TensorVariable
+from ._cholesky import Cholesky
+from ._eigen import Eigh
+from ._inverse import Det, MatrixInverse, SLogDet
+from ._orthogonal import SVD
+from ._solve import Solve
+
+_NATIVE_DTYPES = frozenset({"float32", "float64"})
+
+
+def _dtype_of(node: Apply) -> str | None:
+    """Return the dtype of the matrices, or None where the runtime does not take them."""
+    x = cast(TensorVariable, node.inputs[0])
+    return x.type.dtype if x.type.ndim == 2 and x.type.dtype in _NATIVE_DTYPES else None
+
+
+@native_kernel.register(Cholesky)
+def _cholesky(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    return None if dtype is None else MatrixRoutine("cholesky", dtype, node.op.lower)
+
+
+@native_kernel.register(Solve)
+def _solve(node: Apply) -> Kernel | None:
+    dtype, op = _dtype_of(node), node.op
+    if dtype is None or op.destroy_map:
+        return None
+    match op.A_structure:
+        case "general":
+            return MatrixRoutine("solve", dtype)
+        case "symmetric":
+            return MatrixRoutine("symmetric", dtype, op.lower)
+        case _:
+            return MatrixRoutine("triangular", dtype, op.A_structure == "lower_triangular")
+
+
+@native_kernel.register(MatrixInverse)
+def _inverse(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    return None if dtype is None else MatrixRoutine("inverse", dtype)
+
+
+@native_kernel.register(Det)
+def _det(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    return None if dtype is None else MatrixRoutine("det", dtype)
+
+
+@native_kernel.register(SLogDet)
+def _slogdet(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    return None if dtype is None else MatrixRoutine("slogdet", dtype)
+
+
+@native_kernel.register(Eigh)
+def _eigh(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    return None if dtype is None else MatrixRoutine("eigh", dtype, node.op.UPLO == "L")
+
+
+@native_kernel.register(SVD)
+def _svd(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    flag = 0 if not node.op.compute_uv else 2 if node.op.full_matrices else 1
+    return None if dtype is None else MatrixRoutine("svd", dtype, flag)
