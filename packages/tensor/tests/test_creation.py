@@ -179,6 +179,45 @@ class TestGrids(unittest.TestCase):
             T.ogrid[0:3:0]
 
 
+class TestRanges(unittest.TestCase):
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.sampled_from(("int8", "uint8", "int64", "float64")),
+        st.integers(0, 120),
+        st.integers(0, 120),
+        st.integers(-9, 9).filter(bool),
+    )
+    def test_any_bounds_of_any_dtype(self, dtype: str, start: int, stop: int, step: int) -> None:
+        a, b, c = (T.scalar(name, dtype=kind) for name, kind in (("a", dtype), ("b", dtype), ("c", "int8")))
+        numbers = T.arange(a, b, c)
+        compiled: Any = function([a, b, c], [numbers, numbers.shape], mode="FAST_RUN")
+        found, shape = compiled(start, stop, step)
+        expected = np.arange(start, stop, step)
+        np.testing.assert_array_equal(found, expected)
+        self.assertEqual(shape.tolist(), [len(expected)])
+        self.assertEqual(found.dtype, dtype if dtype == "float64" else "int64")
+
+    def test_dtypes(self) -> None:
+        i, f = T.iscalar("i"), T.fscalar("f")
+        for made, dtype in (
+            (T.arange(5), "int64"),
+            (T.arange(i), "int64"),
+            (T.arange(f), "float32"),
+            (T.arange(i, f), "float64"),
+            (T.arange(0, 1, 0.1), "float64"),
+            (T.arange(T.scalar(dtype="uint64")), "uint64"),
+            (T.arange(i, dtype="int8"), "int8"),
+        ):
+            self.assertEqual(made.dtype, dtype)
+
+    def test_a_step_of_zero_is_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "steps of zero"):
+            T.arange(0, 5, 0)
+        n = T.lscalar("n")
+        with self.assertRaisesRegex(ValueError, "steps of zero"):
+            T.arange(0, 5, n).eval({n: 0})
+
+
 class TestEmpty(unittest.TestCase):
     def test_shape_and_dtype(self) -> None:
         n = T.lscalar("n")

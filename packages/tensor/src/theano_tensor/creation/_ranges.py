@@ -42,14 +42,14 @@ class ARange(Op):
                 raise ShapeError(compose("arange: bounds and step are scalars", where=[describe(v)]))
         length: int | None = None
         if all(isinstance(v, Constant) for v in bounds):
-            length = len(np.arange(*(v.data[()] for v in bounds)))  # type: ignore[attr-defined]  # constants, see above
+            length = len(_numbers([v.data for v in bounds], self.dtype))  # type: ignore[attr-defined]  # constants, see above
         return Apply(self, bounds, [TensorType(self.dtype, (length,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Compute with NumPy."""
-        output_storage[0][0] = np.arange(*(v[()] for v in inputs), dtype=self.dtype)
+        """Compute with NumPy; ValueError for a step of zero."""
+        output_storage[0][0] = _numbers(inputs, self.dtype)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """How many numbers there are is not differentiable; integers are not either."""
@@ -58,6 +58,16 @@ class ARange(Op):
 
     def __str__(self) -> str:
         return f"ARange{{dtype={self.dtype!r}}}"
+
+
+def _numbers(bounds: Sequence[Any], dtype: str) -> Any:
+    # Python numbers, since the difference of small unsigned integers would wrap around.
+    start, stop, step = (v.item() for v in bounds)
+    if step == 0:
+        raise ValueError(
+            compose(f"arange: from {start} to {stop} in steps of zero there is no end", mend="use another step")
+        )
+    return np.arange(start, stop, step, dtype=dtype)
 
 
 class Eye(Op):
@@ -111,7 +121,8 @@ def _shape_range(node: Apply, input_shapes: list[Any]) -> list[Any]:
     known = node.outputs[0].type.shape[0]
     if known is not None:
         return [(known,)]
-    return [(maximum(cast(ceil(cast(stop - start, "float64") / step), "int64"), 0),)]
+    span = cast(stop, "float64") - cast(start, "float64")
+    return [(maximum(cast(ceil(span / cast(step, "float64")), "int64"), 0),)]
 
 
 @shape_rule.register(Eye)
@@ -119,26 +130,36 @@ def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[:2])]
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> TensorVariable:
     """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
 
     Parameters
     ----------
     start, stop, step : number or scalar
-        With one bound only, it is `stop`, and `start` is 0.
+        With one bound only, it is `stop`, and `start` is 0. The step is 1 by default.
     dtype : str, optional
         By default the common dtype of the three, int64 for integers.
+
+    Raises
+    ------
+    ShapeError
+        If a bound or the step is no scalar.
+    ValueError
+        For a step of zero.
 
     Examples
     --------
     >>> arange(3).type
     TensorType(int64, (3,))
     """
+    # What is not given has no say in the dtype.
+    given = [as_tensor_variable(v) for v in (start, stop) if v is not None]
+    given += [as_tensor_variable(step)] if step is not None else []
     if stop is None:
         start, stop = 0, start
-    bounds = [as_tensor_variable(v) for v in (start, stop, step)]
+    bounds = [as_tensor_variable(v) for v in (start, stop, 1 if step is None else step)]
     if dtype is None:
-        chosen = upcast(*(v.type.dtype for v in bounds))
+        chosen = upcast(*(v.type.dtype for v in given))
         if chosen in INTEGER_DTYPES:
             chosen = "uint64" if chosen == "uint64" else "int64"
         elif config.cast_policy == "numpy+floatX" and chosen == "float64" and config.floatX == "float32":
