@@ -17,6 +17,7 @@ from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import ifelse
 from theano_tensor.creation import AllocEmpty, Eye
 from theano_tensor.gradient import (
+    EvaluationPoint,
     MapRows,
     disconnected_grad,
     grad_clip,
@@ -26,7 +27,7 @@ from theano_tensor.gradient import (
     undefined_grad,
     zero_grad,
 )
-from theano_tensor.linear import BatchedDot
+from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace, ger
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
 from theano_tensor.rewrites._fused_reduce import FusedReduce
@@ -38,7 +39,7 @@ del OpTestCase  # a base class without a record is no test
 
 RNG = np.random.RandomState(fetch_seed())
 HERE = os.path.dirname(os.path.abspath(__file__))
-MATRIX, CUBE = RNG.randn(3, 4), RNG.randn(2, 3, 4)
+MATRIX, CUBE, SQUARE = RNG.randn(3, 4), RNG.randn(2, 3, 4), RNG.randn(3, 3)
 LENGTHS = [np.array(n) for n in (3, 5, -1)]
 THROUGH = (grad_clip, grad_scale, zero_grad, disconnected_grad, undefined_grad)
 
@@ -143,6 +144,41 @@ _RECORDS = [
         np.matmul,
         [[CUBE, CUBE.transpose(0, 2, 1).copy()], [CUBE[:0], CUBE[:0].transpose(0, 2, 1)]],
         [[CUBE, CUBE.transpose(0, 2, 1).copy()]],
+    ),
+    OpRecord(
+        "products_with_factors",
+        lambda x, y, a: [dot22(x, y), dot22_scalar(x, y, a)],
+        lambda x, y, a: [x @ y, a * (x @ y)],
+        [[MATRIX, MATRIX.T.copy(), np.array(2.5)], [MATRIX[:0], MATRIX.T.copy(), np.array(2.5)]],
+        [[MATRIX, MATRIX.T.copy(), np.array(2.5)]],
+    ),
+    OpRecord(
+        "added_product",
+        gemm_no_inplace,
+        lambda z, a, x, y, b: b * z + a * (x @ y),
+        [[SQUARE, np.array(2.5), MATRIX, MATRIX.T.copy(), np.array(-0.5)]],
+        [[SQUARE, np.array(2.5), MATRIX, MATRIX.T.copy(), np.array(-0.5)]],
+    ),
+    OpRecord(
+        "added_product_with_a_vector",
+        gemv_no_inplace,
+        lambda y, a, A, x, b: b * y + a * (A @ x),
+        [[SQUARE[0], np.array(2.5), MATRIX, MATRIX[0], np.array(-0.5)]],
+        [[SQUARE[0], np.array(2.5), MATRIX, MATRIX[0], np.array(-0.5)]],
+    ),
+    OpRecord(
+        "added_outer_product",
+        ger,
+        lambda A, a, x, y: A + a * np.outer(x, y),
+        [[MATRIX, np.array(2.5), SQUARE[0], MATRIX[0]]],
+        [[MATRIX, np.array(2.5), SQUARE[0], MATRIX[0]]],
+    ),
+    OpRecord(
+        "evaluation_point",
+        lambda x, y: EvaluationPoint()(x, y) * 2,
+        lambda x, y: 2 * x,
+        [[MATRIX, MATRIX.astype("float32")]],
+        [[MATRIX, MATRIX]],
     ),
     OpRecord(
         "arguments_of_extrema",

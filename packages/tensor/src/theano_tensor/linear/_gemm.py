@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, shape_rule
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 
 from .._convert import as_tensor_variable
@@ -18,6 +18,7 @@ from .._errors import ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import dimshuffle
+from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over
 from ._dot import BLAS_DTYPES, check_inner, matrix_product
 
@@ -318,6 +319,9 @@ def _ger_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | No
     _, alpha, x, y = node.inputs
     g = cotangents[0]
     return [g, _dot(x, _dot(g, y)), alpha * _dot(g, y), alpha * _dot(x, g)]
+
+
+pushforward.register(Dot22, Dot22Scalar, Gemm, Gemv, Ger)(derived_pushforward)
 
 
 @shape_rule.register(Dot22)
