@@ -19,6 +19,7 @@ typedef struct {
     int kind, type_num;
     uintptr_t address;
     int takes, deferred; /* z dies here; the product may wait */
+    int shared;          /* threads may share it */
 } Product;
 
 typedef struct {
@@ -152,11 +153,57 @@ static void call_gemv(const Product *p, Operands *o, Scalar alpha, Scalar beta, 
                           from_left ? o->vector_x : o->vector_y, from_left ? &o->step_x : &o->step_y, &beta, z, &one);
 }
 
+static double work_of(const Operands *o) {
+    return (double)o->rows * o->cols * o->inner;
+}
+
+/* A product of matrices in parts: blocks of rows, or of columns, of the result. */
+typedef struct {
+    const Product *product;
+    const Operands *operands;
+    Scalar alpha, beta;
+    char *z;
+    int by_rows;
+} Parts;
+
+enum { BLOCK = 16 };
+
 /* Row-major z = a b is column-major z' = b' a'. */
+static void gemm_blocks(void *context, int64_t begin, int64_t end) {
+    Parts *parts = context;
+    const Product *p = parts->product;
+    const Operands *o = parts->operands;
+    const Matrix *x = &o->x, *y = &o->y;
+    int rows = o->rows, cols = o->cols, inner = o->inner, all = parts->by_rows ? rows : cols;
+    npy_intp item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float), first = begin * BLOCK;
+    int count = end * BLOCK < all ? (int)(end * BLOCK - first) : (int)(all - first), step = cols;
+    char trans_x = x->transposed ? 'T' : 'N', trans_y = y->transposed ? 'T' : 'N';
+    char *dx = PyArray_BYTES(x->array), *dy = PyArray_BYTES(y->array), *z = parts->z;
+    if (parts->by_rows) {
+        dx += first * item * (x->transposed ? 1 : x->step);
+        z += first * item * cols;
+        rows = count;
+    } else {
+        dy += first * item * (y->transposed ? y->step : 1);
+        z += first * item;
+        cols = count;
+    }
+    int step_x = x->step, step_y = y->step;
+    ((gemm_fn)p->address)(&trans_y, &trans_x, &cols, &rows, &inner, &parts->alpha, dy, &step_y, dx, &step_x,
+                          &parts->beta, z, &step);
+}
+
+/* Multiplications from which OpenBLAS would use its own threads, and from which ours are worth waking up. */
+#define WORK_TO_CONTROL 2e5
+#define WORK_TO_SHARE 1e6
+
 static void call_gemm(const Product *p, Operands *o, Scalar alpha, Scalar beta, char *z) {
-    char trans_x = o->x.transposed ? 'T' : 'N', trans_y = o->y.transposed ? 'T' : 'N';
-    ((gemm_fn)p->address)(&trans_y, &trans_x, &o->cols, &o->rows, &o->inner, &alpha, PyArray_DATA(o->y.array),
-                          &o->y.step, PyArray_DATA(o->x.array), &o->x.step, &beta, z, &o->cols);
+    Parts parts = {.product = p, .operands = o, .alpha = alpha, .beta = beta, .z = z, .by_rows = o->rows >= o->cols};
+    int64_t blocks = ((parts.by_rows ? o->rows : o->cols) + BLOCK - 1) / BLOCK, pieces = 2 * threads_get();
+    int64_t grain = work_of(o) < WORK_TO_SHARE ? blocks : (blocks + pieces - 1) / pieces;
+    if (p->shared && work_of(o) >= WORK_TO_CONTROL && blas_share(gemm_blocks, &parts, blocks, grain < 4 ? 4 : grain))
+        return;
+    gemm_blocks(&parts, 0, blocks);
 }
 
 /* z = beta z + alpha a b, for a z of contiguous rows and an alpha that is not 0. Cannot fail, needs no GIL. */
@@ -188,10 +235,6 @@ static void multiply(const Product *p, Operands *o, double alpha, double beta, c
     default:
         ((ger_fn)p->address)(&o->cols, &o->rows, &factor, o->vector_y, &o->step_y, o->vector_x, &o->step_x, z, &o->cols);
     }
-}
-
-static double work_of(const Operands *o) {
-    return (double)o->rows * o->cols * o->inner;
 }
 
 static void multiply_at_length(const Product *p, Operands *o, double alpha, double beta, char *z) {
@@ -366,7 +409,6 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
 /* Payload: (kind, type, address of the routine, z dies here, the product may wait). */
 int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
-    (void)m;
     Product *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
         return -1;
@@ -375,6 +417,8 @@ int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiKpp", &p->kind, &p->type_num, &address, &p->takes, &p->deferred))
         return -1;
     p->address = (uintptr_t)address;
+    p->shared = m->thread_scale < 1e300;
+    blas_find_threads(p->address);
     if (p->kind < DOT || p->kind > GER || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs < 2 || in->n_inputs > 5 || (p->kind == DOT && in->n_inputs != 2) || in->n_outputs != 1) {
         PyErr_SetString(PyExc_ValueError, "product payload: unknown kind or type");

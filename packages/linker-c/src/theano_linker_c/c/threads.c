@@ -116,7 +116,7 @@ static void start_workers(int count) {
 }
 
 /* Run `fn` over begin..end in chunks of `grain`, on as many threads as are wanted and useful. */
-static void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t grain) {
+void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t grain) {
     int helpers = threads_get() - 1;
     int64_t chunks = (end - begin + grain - 1) / grain;
     if (helpers > chunks - 1)
@@ -186,6 +186,7 @@ static void after_fork_child(void) {
     pthread_cond_init(&job_posted, NULL);
     pthread_cond_init(&job_left, NULL);
     started = seats = working = 0;
+    blas_after_fork();
     fork_era++; /* whoever held something in the parent does not exist here */
 }
 
