@@ -18,7 +18,7 @@ from .._variable import TensorVariable
 from ..elemwise import conj, dimshuffle
 
 #: Dtypes whose products run natively.
-_BLAS_DTYPES = frozenset({"float32", "float64"})
+BLAS_DTYPES = frozenset({"float32", "float64"})
 
 
 class Dot(Op):
@@ -119,7 +119,7 @@ def _native(node: Apply) -> Kernel | None:
     """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
     x, y = (v.type for v in node.inputs)
     dtype = node.outputs[0].type.dtype
-    if x.dtype != dtype or y.dtype != dtype or dtype not in _BLAS_DTYPES:
+    if x.dtype != dtype or y.dtype != dtype or dtype not in BLAS_DTYPES:
         return None
     match x.ndim, y.ndim:
         case 1, 1:
