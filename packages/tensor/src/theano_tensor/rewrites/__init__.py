@@ -34,6 +34,13 @@ from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
+from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
+from .shape_feature import (
+    ShapeFeature as ShapeFeature,
+    ShapeOptimizer as ShapeOptimizer,
+    UnShapeOptimizer as UnShapeOptimizer,
+)
+from .slices import merge_two_slices as merge_two_slices
 
 __all__ = [
     "RULES",
@@ -41,6 +48,10 @@ __all__ = [
     "FuseElementwise",
     "FuseReductions",
     "FusedReduce",
+    "InplaceElemwiseOptimizer",
+    "ShapeFeature",
+    "ShapeOptimizer",
+    "UnShapeOptimizer",
     "GemmOptimizer",
     "algebra",
     "allocs",
@@ -58,6 +69,7 @@ __all__ = [
     "log_products",
     "log_sums",
     "matrix_products",
+    "merge_two_slices",
     "reductions",
     "register_blas",
     "register_rules",
@@ -81,4 +93,16 @@ optdb.register(
     "o4",
     "unsafe",
     position=Phase.FUSE,
+)
+_ALL_TAGS = ("fast_run", "fast_compile", "o2", "o3", "o4", "unsafe")
+optdb.register("ShapeOpt", ShapeOptimizer(), *_ALL_TAGS, position=0.1)
+optdb.register("UnShapeOpt", UnShapeOptimizer(), *_ALL_TAGS, position=10)
+optdb.register(
+    "inplace_elemwise_optimizer",
+    InplaceElemwiseOptimizer(native_too=False),
+    "fast_run",
+    "o4",
+    "inplace",
+    position=Phase.INPLACE,
+    aliases=("inplace_opt", "inplace_elemwise", "insert_inplace_optimizer"),
 )

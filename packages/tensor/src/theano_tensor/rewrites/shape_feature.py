@@ -1,0 +1,265 @@
+"""Shapes of the variables of a graph, for rewrites that ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import (
+    AlreadyThere,
+    Apply,
+    Feature,
+    FunctionGraph,
+    Variable,
+    compose,
+    describe,
+    shape_rule as shape_rules,
+    toposort,
+)
+from theano_optimize import GraphRewriter, RewriteProfile
+
+from .._convert import constant
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..shape import shape_i
+
+Shape = tuple[Any, ...]
+
+
+class ShapeTable(dict[Variable, Any]):
+    """Variables and their shapes, each worked out when it is first asked for; None for what has no shape."""
+
+    def __init__(self, feature: ShapeFeature) -> None:
+        super().__init__()
+        self._feature = feature
+
+    def __missing__(self, variable: Variable) -> Shape | None:
+        self._feature.init_r(variable)
+        return cast("Shape | None", self[variable])
+
+    def __contains__(self, variable: object) -> bool:
+        return super().__contains__(variable) or isinstance(variable, Variable)
+
+
+class ShapeFeature(Feature):
+    """The shapes of the variables of a graph, as scalar variables, in terms of the shapes of its inputs.
+
+    While it is attached, the graph has it as the attribute ``shape_feature``. Shapes come from the shape rules of ops;
+    where an op has none, the length is read off the value.
+
+    Attributes
+    ----------
+    shape_of : dict
+        Variable -> tuple with one scalar variable of dtype int64 for each dimension; None for what has no shape.
+        Entries are made when they are asked for.
+
+    Examples
+    --------
+    >>> from theano_graph import FunctionGraph
+    >>> from theano_tensor import dmatrix, tanh
+    >>> x = dmatrix("x")
+    >>> graph = FunctionGraph([x], [tanh(x).T], features=[ShapeFeature()], clone=False)
+    >>> graph.shape_feature.get_shape(graph.outputs[0], 0)
+    Shape_i{1}.0
+    """
+
+    def __init__(self) -> None:
+        self.shape_of: dict[Variable, Any] = ShapeTable(self)
+        self.fgraph: FunctionGraph | None = None
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Refuse a second graph, and a second feature."""
+        if self.fgraph is not None or any(isinstance(f, ShapeFeature) and f is not self for f in fgraph.features):
+            raise AlreadyThere("shapes of this graph are known already, or these belong to another graph")
+        self.fgraph = fgraph
+        cast(Any, fgraph).shape_feature = self
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Forget the shapes."""
+        self.fgraph = None
+        self.shape_of.clear()
+        if getattr(fgraph, "shape_feature", None) is self:
+            del cast(Any, fgraph).shape_feature
+
+    def on_change_input(
+        self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: object
+    ) -> None:
+        """Let a replacement have the shape of what it replaces, where its own is not known."""
+        if dict.__contains__(self.shape_of, old) and not dict.__contains__(self.shape_of, new):
+            known = self.shape_of[old]
+            if known is None or len(known) == getattr(new.type, "ndim", -1):
+                self.shape_of[new] = known
+
+    # ---- asking
+
+    def get_shape(self, var: Variable, idx: int) -> Variable:
+        """Return the length of dimension `idx` of `var`."""
+        return cast(Variable, self.shape_of[var][idx])
+
+    def same_shape(self, x: Variable, y: Variable, dim_x: int | None = None, dim_y: int | None = None) -> bool:
+        """Tell whether two variables are known to have the same shape, or the same length of one dimension each."""
+        a, b = self.shape_of[x], self.shape_of[y]
+        if a is None or b is None:
+            return False
+        if dim_x is not None or dim_y is not None:
+            a, b = [a[dim_x or 0]], [b[dim_y or 0]]
+        return len(a) == len(b) and all(map(_equal, a, b))
+
+    def shape_ir(self, i: int, r: Variable) -> Variable:
+        """Return the length of dimension `i` of `r`, read off its value or its type."""
+        known = cast(Any, r.type).shape[i]
+        return constant(np.asarray(known, dtype="int64")) if known is not None else shape_i(r, i)
+
+    def shape_tuple(self, r: Variable) -> Shape | None:
+        """Return the lengths of the dimensions of `r`, read off its value or its type; None if it has none."""
+        ndim = getattr(r.type, "ndim", None)
+        return None if ndim is None or not hasattr(r.type, "shape") else tuple(self.shape_ir(i, r) for i in range(ndim))
+
+    def default_infer_shape(self, node: Apply, i_shapes: Sequence[Any]) -> list[Shape | None]:
+        """Return the shapes of the outputs of a node whose op has no rule."""
+        return [self.shape_tuple(output) for output in node.outputs]
+
+    # ---- changing
+
+    def init_r(self, r: Variable) -> None:
+        """Put the shape of `r`, and of what it is made of, in the table."""
+        if dict.__contains__(self.shape_of, r):
+            return
+        blockers = [v for v in self.shape_of if dict.__contains__(self.shape_of, v)]
+        for node in toposort(blockers, [r]):
+            for variable in node.inputs:
+                if variable.owner is None:
+                    self._note_leaf(variable)
+            if not all(dict.__contains__(self.shape_of, v) for v in node.outputs):
+                self._infer(node)
+        self._note_leaf(r)
+
+    def _note_leaf(self, variable: Variable) -> None:
+        if not dict.__contains__(self.shape_of, variable):
+            self.shape_of[variable] = self.shape_tuple(variable)
+
+    def _infer(self, node: Apply) -> None:
+        rule: Any = shape_rules.get(node.op) or getattr(node.op, "infer_shape", None)
+        shapes: Sequence[Any] | None = None
+        if rule is not None:
+            try:
+                shapes = rule(node, [self.shape_of[v] for v in node.inputs])
+            except ShapeError:
+                shapes = None
+        for output, shape in zip(node.outputs, shapes or self.default_infer_shape(node, []), strict=True):
+            self.set_shape(output, shape)
+
+    def set_shape(self, r: Variable, s: Sequence[Any] | None, override: bool = False) -> None:
+        """Note the shape of a variable.
+
+        Parameters
+        ----------
+        r : Variable
+        s : sequence of int or scalar variable, or None
+        override : bool
+            Whether `r` may have one already.
+
+        Raises
+        ------
+        ShapeError
+            If the number of lengths is not that of the dimensions, or `r` has a shape and `override` is False.
+        """
+        if dict.__contains__(self.shape_of, r) and not override:
+            raise ShapeError(
+                compose("a variable has a shape already", where=[describe(r)], mend="pass override=True to change it")
+            )
+        if s is None:
+            self.shape_of[r] = None
+            return
+        ndim = cast(Any, r.type).ndim
+        if len(s) != ndim:
+            raise ShapeError(
+                compose(
+                    f"{len(s)} lengths are no shape of {ndim} dimensions", where=[describe(r)], mend="give one each"
+                )
+            )
+        static = cast(Any, r.type).shape
+        self.shape_of[r] = tuple(
+            self.unpack(n if known is None else known, r) for n, known in zip(s, static, strict=True)
+        )
+
+    def set_shape_i(self, r: Variable, i: int, s_i: Any) -> None:
+        """Replace the length of dimension `i` of `r`."""
+        shape = list(self.shape_of[r])
+        shape[i] = self.unpack(s_i, r)
+        self.shape_of[r] = tuple(shape)
+
+    def update_shape(self, r: Variable, other_r: Variable) -> None:
+        """Give `r` the shape of `other_r`, except for lengths that are only read off the value of `other_r`."""
+        own, other = self.shape_of[r], self.shape_of[other_r]
+        if other is None:
+            return
+        if own is None:
+            self.shape_of[r] = other
+            return
+        self.shape_of[r] = tuple(
+            a if b.owner is not None and b.owner.inputs[0] is other_r else b for a, b in zip(own, other, strict=True)
+        )
+
+    def unpack(self, s_i: Any, var: Variable) -> Variable:
+        """Return a length as a scalar variable of dtype int64.
+
+        Raises
+        ------
+        ShapeError
+            If it is no integer, or negative; the message tells of `var`.
+        """
+        if isinstance(s_i, Variable):
+            length = cast(TensorVariable, s_i)
+            if length.type.ndim == 0 and ("int" in length.type.dtype or length.type.dtype == "bool"):
+                return length if length.type.dtype == "int64" else cast(Variable, cast(Any, length).astype("int64"))
+        elif isinstance(s_i, (int, np.integer)) or (isinstance(s_i, np.ndarray) and s_i.ndim == 0):
+            if int(s_i) == s_i and s_i >= 0:
+                return constant(np.asarray(int(s_i), dtype="int64"))
+        raise ShapeError(
+            compose(
+                f"{s_i!r} is no length of a dimension", where=[describe(var)], mend="lengths are integers from 0 up"
+            )
+        )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    first, second = getattr(a, "data", None), getattr(b, "data", None)
+    if first is not None and second is not None:
+        return bool(first == second)
+    if a.owner is None or b.owner is None:
+        return False
+    return bool(a.owner.op == b.owner.op and all(x is y for x, y in zip(a.owner.inputs, b.owner.inputs, strict=False)))
+
+
+class ShapeOptimizer(GraphRewriter):
+    """Attach a :class:`ShapeFeature` to the graph."""
+
+    def __init__(self) -> None:
+        super().__init__("ShapeOpt")
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach the feature unless there is one."""
+        if not any(isinstance(f, ShapeFeature) for f in fgraph.features):
+            fgraph.attach_feature(ShapeFeature())
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Change nothing."""
+        return RewriteProfile(self.name)
+
+
+class UnShapeOptimizer(GraphRewriter):
+    """Take the :class:`ShapeFeature` off the graph."""
+
+    def __init__(self) -> None:
+        super().__init__("UnShapeOpt")
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Remove the feature if there is one."""
+        for feature in [f for f in fgraph.features if isinstance(f, ShapeFeature)]:
+            fgraph.remove_feature(feature)
+        return RewriteProfile(self.name)
