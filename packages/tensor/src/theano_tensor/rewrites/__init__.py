@@ -28,12 +28,12 @@ from . import (
     views as views,
 )
 from ._fused_reduce import FusedReduce as FusedReduce
-from ._fusion_database import fusion_database as fusion_database
 from ._registry import RULES as RULES, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
+from .fusion_rules import fusion_database as fusion_database
 from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
 from .shape_feature import (
     ShapeFeature as ShapeFeature,

@@ -3,12 +3,92 @@
 from collections.abc import Callable
 from typing import Any
 
+from theano_graph import Apply
 from theano_linker_c import optdb
-from theano_optimize import constant_folding as constant_folding
+from theano_optimize import NodeRewriter, constant_folding as constant_folding
 from theano_tensor import (
+    Assert as Assert,
     NotScalarConstantError as NotScalarConstantError,
+    ShapeError as ShapeError,
+    assert_op as assert_op,
     get_scalar_constant_value as get_scalar_constant_value,
 )
+from theano_tensor.rewrites import (
+    RULES,
+    AlgebraicCanonizer as AlgebraicCanonizer,
+    InplaceElemwiseOptimizer as InplaceElemwiseOptimizer,
+    ShapeFeature as ShapeFeature,
+    ShapeOptimizer as ShapeOptimizer,
+    UnShapeOptimizer as UnShapeOptimizer,
+    merge_two_slices as merge_two_slices,
+)
+from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_x_over_absX
+from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
+from theano_tensor.rewrites.useless import is_inverse_pair as is_inverse_pair
+from theano_tensor.rewrites.views import rebroadcast_simplified as apply_rebroadcast_opt
+from theano_tensor.shape import MakeVector as MakeVector
+
+from ._opt_tools import (
+    FusionOptimizer as FusionOptimizer,
+    broadcast_like as broadcast_like,
+    encompasses_broadcastable as encompasses_broadcastable,
+    get_clients as get_clients,
+    get_clients2 as get_clients2,
+    is_an_upcast as is_an_upcast,
+    local_elemwise_fusion as local_elemwise_fusion,
+    local_elemwise_fusion_op as local_elemwise_fusion_op,
+    scalarconsts_rest as scalarconsts_rest,
+)
+
+__all__ = [
+    "AlgebraicCanonizer",
+    "Assert",
+    "Canonizer",
+    "FusionOptimizer",
+    "InplaceElemwiseOptimizer",
+    "MakeVector",
+    "NotScalarConstantError",
+    "ShapeError",
+    "ShapeFeature",
+    "ShapeOptimizer",
+    "UnShapeOptimizer",
+    "apply_rebroadcast_opt",
+    "assert_op",
+    "broadcast_like",
+    "check_for_x_over_absX",
+    "constant_folding",
+    "encompasses_broadcastable",
+    "get_clients",
+    "get_clients2",
+    "get_scalar_constant_value",
+    "is_an_upcast",
+    "is_inverse_pair",
+    "local_add_mul_fusion",
+    "local_elemwise_fusion",
+    "local_elemwise_fusion_op",
+    "merge_two_slices",
+    "register_canonicalize",
+    "register_specialize",
+    "register_stabilize",
+    "register_uncanonicalize",
+    "scalarconsts_rest",
+]
+
+#: The name that the manual has.
+Canonizer = AlgebraicCanonizer
+
+
+def local_add_mul_fusion(node: Apply) -> Any:
+    """Join consecutive additions, or multiplications, into one node with more inputs; False where there are none."""
+    return sums_and_products_joined.transform(node.fgraph, node) or False
+
+
+def __getattr__(name: str) -> NodeRewriter:
+    """Return the rewrite that is registered under a documented name, the first if several make it up."""
+    for entry in RULES:
+        if name == entry.key or name in entry.names:
+            return entry.rewriter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:
