@@ -192,3 +192,21 @@ class TestDocumentedMethods(unittest.TestCase):
         op = Elemwise(scalar.exp, None, "mine", ("exp", 1, 1), True)
         self.assertEqual((op.name, op.nfunc_spec, op.openmp, str(op)), ("mine", ("exp", 1, 1), True, "mine"))
         self.assertEqual(op, tt.exp)
+
+
+class TestCodeWithSeveralResults(unittest.TestCase):
+    def test_runs_natively(self) -> None:
+        class Parts(UnaryScalarOp):
+            nout = 2
+
+            def impl(self, x: Any) -> Any:
+                return np.floor(x), x - np.floor(x)
+
+            def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+                return f"{outputs[0]} = floor({inputs[0]}); {outputs[1]} = {inputs[0]} - {outputs[0]};"
+
+        x = tt.dmatrix("x")
+        whole, fraction = Elemwise(Parts(scalar.transfer_type(0, 0)))(x, return_list=True)
+        found = run([x], [whole, fraction + whole], X)
+        np.testing.assert_array_equal(found[0], np.floor(X))
+        np.testing.assert_allclose(found[1], X)

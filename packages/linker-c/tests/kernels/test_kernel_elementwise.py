@@ -10,7 +10,16 @@ from scalar.samples import largest_error, samples
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ElementwiseKernel, build, is_expensive, kernel_source
-from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, program_of, records
+from theano_linker_c.scalar import (
+    BinaryScalarOp,
+    Composite,
+    ScalarOp,
+    ScalarRecord,
+    ScalarType,
+    program_of,
+    records,
+    transfer_type,
+)
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, empty_like_layout, layouts, load
 
@@ -166,6 +175,27 @@ class TestStrides(unittest.TestCase):
         call(load(kernel).address, 1000, [x, y, x, y])
         np.testing.assert_allclose(x, np.exp(self.y), rtol=1e-13)
         np.testing.assert_array_equal(y, self.x)
+
+
+class Polar(BinaryScalarOp):
+    """An op of a user with two results."""
+
+    nout = 2
+
+    def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
+        (x, y), (r, theta) = inputs, outputs
+        return f"{r} = sqrt({x} * {x} + {y} * {y}); {theta} = atan2({y}, {x});"
+
+
+class TestSeveralResults(unittest.TestCase):
+    def test_code_of_a_user(self) -> None:
+        op = Polar(transfer_type(0, 1))
+        x, y = np.linspace(-1, 1, 40), np.linspace(2, 3, 40).astype("float32")
+        for inputs in ([x, y], [x[::-2], y[::2].copy()]):
+            r, theta = np.empty(len(inputs[0])), np.empty(len(inputs[0]), "float32")
+            call(load(flat_kernel(op, ("float64", "float32"))).address, len(r), [*inputs, r, theta])
+            np.testing.assert_allclose(r, np.hypot(*inputs), rtol=1e-6)
+            np.testing.assert_allclose(theta, np.arctan2(inputs[1], inputs[0]), rtol=1e-6)
 
 
 class TestDescriptions(unittest.TestCase):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..scalar import CValue, ScalarProgram, program_of
+from ..scalar import Composite, CValue, OneOp, ScalarProgram, program_of
 from ._descriptions import EXPENSIVE, ElementwiseKernel
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
@@ -22,7 +22,7 @@ BLOCK = 256
 class Nest:
     """A scalar program over operands: what it reads comes first, results go to the operands that are written."""
 
-    program: ScalarProgram
+    program: ScalarProgram | OneOp
     operands: tuple[Operand, ...]
     #: For each vectorised loop, which operands are the same for all elements.
     layouts: tuple[tuple[bool, ...], ...]
@@ -51,7 +51,9 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     outputs = [Operand(count + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.output_dtypes)]
     written = (False,) * len(outputs)
     layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast)) if kernel.ndim else ()
-    program = program_of(kernel.scalar_op, kernel.input_dtypes)
+    op = kernel.scalar_op
+    alone = op.nout > 1 and not isinstance(op, Composite)
+    program = OneOp(op, kernel.input_dtypes) if alone else program_of(op, kernel.input_dtypes)
     return KernelSource(nest_functions(Nest(program, (*inputs, *outputs), layouts), ""), program.preamble)
 
 

@@ -194,6 +194,7 @@ from ._power import (
     sqrt as sqrt,
 )
 from ._program import (
+    OneOp as OneOp,
     ProgramBuilder as ProgramBuilder,
     ScalarProgram as ScalarProgram,
     ScalarStep as ScalarStep,
@@ -407,6 +408,7 @@ __all__ = [
     "Neg",
     "NoDerivative",
     "NoNativeForm",
+    "OneOp",
     "Or",
     "Pow",
     "ProgramBuilder",

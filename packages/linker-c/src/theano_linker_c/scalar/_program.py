@@ -234,6 +234,37 @@ def program_of(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram:
     return builder.finish(builder.step(op, range(len(dtypes)), dtypes))
 
 
+@dataclass(frozen=True, slots=True)
+class OneOp:
+    """An op with several results as what a kernel computes: it stands alone, since programs hold ops with one.
+
+    Parameters
+    ----------
+    op : ScalarOp
+    input_dtypes : tuple of str
+    """
+
+    op: ScalarOp
+    input_dtypes: tuple[str, ...]
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return self.op.cost
+
+    @property
+    def preamble(self) -> tuple[str, ...]:
+        """C text that the statements need at the beginning of the file."""
+        return self.op.c_preamble(self.input_dtypes)
+
+    def emit(self, args: Sequence[CValue], prefix: str) -> tuple[list[str], list[CValue]]:
+        """Write the op's statements, and the values of its results."""
+        dtypes = self.op.result_dtypes(*self.input_dtypes)
+        names = [f"{prefix}{i}" for i in range(len(dtypes))]
+        values = [CValue(name, dtype) for name, dtype in zip(names, dtypes, strict=True)]
+        return self.op.c_statements(args, names), values
+
+
 def reverse_accumulate(
     nodes: Sequence[Apply], seeds: dict[Variable, Any], rule_of: Callable[[Any], Callable[[Apply, list[Any]], Any]]
 ) -> dict[Variable, Any]:
