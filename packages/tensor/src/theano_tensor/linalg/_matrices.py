@@ -10,7 +10,7 @@ from typing import Any, cast as typed
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
@@ -18,7 +18,7 @@ from .._errors import DTypeError, ShapeError
 from .._variable import TensorVariable
 from ..creation import arange, eye
 from ..elemwise import cast, conj, dimshuffle, eq, gt, lt, switch
-from ..gradient import DisconnectedType, Lop, grad_undefined
+from ..gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
 from ..shape import shape_i
 
 _WORKING_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
@@ -47,6 +47,9 @@ class MatrixOp(Op):
         """Return the gradients by the inputs, given those by the outputs of an application to `inputs`."""
         node = self.make_node(*inputs)
         return self.L_op(node.inputs, node.outputs, g_outputs)
+
+
+pushforward.register(MatrixOp)(derived_pushforward)
 
 
 def as_matrices(name: str, x: Any, *, square: bool = False, least: int = 2) -> TensorVariable:
