@@ -317,7 +317,15 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
             takes = kernel.accumulates(len(instruction.inputs)) and _dies_first(instruction)
-            return Code.PRODUCT, (_PRODUCTS.index(kind), _number(dtype), loaded.address, takes, deferred)
+            overwrites = 0 in instruction.node.op.destroy_map.get(0, ())
+            return Code.PRODUCT, (
+                _PRODUCTS.index(kind),
+                _number(dtype),
+                loaded.address,
+                takes,
+                overwrites,
+                deferred,
+            )
     return _python_payload(instruction)
 
 

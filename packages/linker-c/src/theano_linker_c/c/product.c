@@ -18,7 +18,7 @@ typedef float (*sdot_fn)(int *, void *, int *, void *, int *);
 typedef struct {
     int kind, type_num;
     uintptr_t address;
-    int takes, deferred; /* z dies here; the product may wait */
+    int takes, overwrites, deferred; /* z dies here; the op overwrites it; the product may wait */
     int shared;          /* threads may share it */
 } Product;
 
@@ -320,11 +320,16 @@ static int defer(const Machine *m, Frame *f, const Instruction *in, Operands *o,
     return RUN_DONE;
 }
 
-/* The array that the product is added to: z itself where it dies and is ours, else a copy. */
+/* The array that the product is added to: z itself where it dies and is ours, or where the op says that it overwrites z
+ * and no write that waits may still have to read it; else a copy. */
 static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArrayObject *z, double beta) {
     const Product *p = in->plan;
     if (p->takes && PyArray_IS_C_CONTIGUOUS(z) && buffer_take_over(m, f, in->inputs[0], in->outputs[0]))
         return z;
+    if (p->overwrites && f->commits == NULL && PyArray_IS_C_CONTIGUOUS(z) && PyArray_ISBEHAVED(z)) {
+        frame_set(f, in->outputs[0], Py_NewRef((PyObject *)z));
+        return z;
+    }
     PyArrayObject *copy =
         buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(z), PyArray_DIMS(z), 0);
     return copy == NULL || (beta != 0 && PyArray_CopyInto(copy, z) < 0) ? NULL : copy;
@@ -406,7 +411,8 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     return status;
 }
 
-/* Payload: (kind, type, address of the routine, z dies here, the product may wait). */
+/* Payload: (kind, type, address of the routine, z dies here, the op overwrites z, the product may
+ * wait). */
 int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
     Product *p = PyMem_Calloc(1, sizeof *p);
@@ -414,7 +420,8 @@ int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     in->plan = p;
     in->run = product_run;
-    if (!PyArg_ParseTuple(payload, "iiKpp", &p->kind, &p->type_num, &address, &p->takes, &p->deferred))
+    if (!PyArg_ParseTuple(payload, "iiKppp", &p->kind, &p->type_num, &address, &p->takes, &p->overwrites,
+                          &p->deferred))
         return -1;
     p->address = (uintptr_t)address;
     p->shared = m->thread_scale < 1e300;

@@ -135,7 +135,6 @@ def terms_of(fgraph: FunctionGraph, root: TensorVariable) -> Sum:
         may_enter = v is root or (_same_kind(v, root) and sole_client(fgraph, v) is not None)
         parts = _split(term, root) if may_enter else None
         if parts is None:
-            term.array = cast_to(v, root.type.dtype)
             found.terms.append(term)
             continue
         found.nodes.add(cast(Apply, v.owner))
@@ -287,11 +286,17 @@ class GemmOptimizer(GraphRewriter):
     def _rewrite(self, fgraph: FunctionGraph, node: Apply, found: Sum) -> bool:
         root = cast(TensorVariable, node.outputs[0])
         products = [term for term in found.terms if _product_of(fgraph, term, root) is not None]
-        rest = _gathered([term for term in found.terms if not any(term is p for p in products)])
         goes_on = is_read_elementwise(fgraph, root)
         if not products or (goes_on and len(products) == 1):
             return False
         with origin_from(node):
+            rest = _gathered(
+                [
+                    Term(cast_to(term.array, root.type.dtype), term.coefficient, term.scalars)
+                    for term in found.terms
+                    if not any(term is product for product in products)
+                ]
+            )
             new = self._compute(root, products, rest, goes_on)
         if new is None or not can_replace(root, new):
             return False
