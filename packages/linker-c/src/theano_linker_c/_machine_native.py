@@ -23,6 +23,7 @@ from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from .kernels import (
     ROUTINES,
+    Checked,
     ElementwiseKernel,
     ExtremumPosition,
     Filled,
@@ -36,6 +37,7 @@ from .kernels import (
     MatrixProduct,
     MatrixRoutine,
     OtherShape,
+    Parts,
     ReductionKernel,
     Reorder,
     Shaping,
@@ -83,6 +85,8 @@ class Code(IntEnum):
     JOIN = 18
     STACKS = 19
     LAPACK = 20
+    CHECKED = 21
+    SPLIT = 22
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -299,7 +303,7 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
         case IndexView() | IndexRead() | IndexWrite() as kernel:
             return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction, deferred)
-        case Length() | Gather() | OtherShape() | Filled() | Joined() as kernel:
+        case Length() | Gather() | OtherShape() | Filled() | Joined() | Checked() | Parts() as kernel:
             return _shaping(kernel)
         case ElementwiseKernel() as kernel if loaded is not None:
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
@@ -341,6 +345,10 @@ def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
             return Code.FILL, (_number(dtype), len(stretches), (stretches,))
         case Joined(dtype, ndim, axis):
             return Code.JOIN, (_number(dtype), ndim, axis)
+        case Checked(checked):
+            return Code.CHECKED, ((checked,),)
+        case Parts(dtype, ndim, axis):
+            return Code.SPLIT, (_number(dtype), ndim, axis)
 
 
 def _python_payload(instruction: Instruction) -> tuple[Code, Any]:

@@ -10,7 +10,18 @@ import numpy as np
 from support import ArrayType, Elementwise, array, machines
 
 from theano_graph import Apply, Op
-from theano_linker_c.kernels import Filled, Gather, Joined, Kernel, Length, MatrixProduct, OtherShape, native_kernel
+from theano_linker_c.kernels import (
+    Checked,
+    Filled,
+    Gather,
+    Joined,
+    Kernel,
+    Length,
+    MatrixProduct,
+    OtherShape,
+    Parts,
+    native_kernel,
+)
 from theano_linker_c.scalar import add, mul
 
 DTYPES = ("float64", "float32", "float16", "int8", "int64", "uint16", "complex128", "bool")
@@ -63,6 +74,45 @@ def join(axis: int, where: Any, *parts: Any) -> Any:
     out = ArrayType(first.dtype, [None] * len(first.shape))
     kernel = Joined(first.dtype, len(first.shape), axis)
     return Shaping(kernel, lambda a, *p: np.concatenate(p, axis=int(a)), out)(where, *parts)
+
+
+def same(x: Any, *lengths: Any) -> Any:
+    wanted = [int(n) for n in lengths] or [1]
+    if any(n not in x.shape for n in wanted):
+        raise ValueError(f"shape {x.shape} is not the wanted one")
+    return x
+
+
+class Split(Op):
+    """Three views of an array along an axis."""
+
+    view_map = {0: [0], 1: [0], 2: [0]}
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def make_node(self, *inputs: Any) -> Apply:
+        x = inputs[0].type
+        outputs = [ArrayType(x.dtype, [None] * len(x.shape)).make_variable() for _ in range(3)]
+        return Apply(self, list(inputs), outputs)
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        x, axis, lengths = inputs
+        if len(lengths) != 3 or lengths.sum() != x.shape[int(axis)] or (lengths < 0).any():
+            raise ValueError(f"lengths {lengths} do not fit {x.shape}")
+        for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], int(axis)), strict=True):
+            storage[0] = part
+
+
+@native_kernel.register(Split)
+def _parts(node: Apply) -> Kernel:
+    op: Any = node.op
+    x = node.inputs[0].type
+    return Parts(x.dtype, len(x.shape), op.axis)
+
+
+def split(axis: int, *inputs: Any) -> list[Any]:
+    return list(Split(axis).make_node(*inputs).outputs)
 
 
 def layouts(value: Any) -> Sequence[Any]:
@@ -135,6 +185,29 @@ class TestValues(unittest.TestCase):
         x, axis = array("float64", None), array("int64")
         self.both([axis, x], join(0, axis, x, x), np.zeros(0), np.array(0), np.zeros(0))
 
+    def test_checked(self) -> None:
+        x, n = array("int8", None, None), array("int64")
+        out = ArrayType("int8", [None, None])
+        for variables, kernel, values in (
+            ([x], Checked((False, False)), (np.ones((2, 1), "int8"),)),
+            ([x], Checked((False, True)), (np.ones((2, 1), "int8"),)),
+            ([x, n], Checked((True, False)), (np.ones((2, 1), "int8"), np.array(2))),
+        ):
+            inputs: Any = variables
+            self.both(inputs, Shaping(kernel, same, out, view=True)(*inputs), values[0], *values)
+
+    def test_parts(self) -> None:
+        for dtype in DTYPES:
+            x, axis, lengths = array(dtype, None, None), array("int64"), array("int64", None)
+            value = (np.arange(12) % 3).astype(dtype).reshape(3, 4)
+            for d, sizes in ((0, [1, 0, 2]), (1, [2, 1, 1])):
+                parts = split(d, x, axis, lengths)
+                for layout in layouts(value):
+                    for machine in machines([x, axis, lengths], parts):
+                        found = machine(layout, np.array(d), np.array(sizes))
+                        for part, expected in zip(found, np.split(value, np.cumsum(sizes)[:-1], d), strict=True):
+                            np.testing.assert_array_equal(part, expected)
+
     def test_stacks_of_matrices(self) -> None:
         for dtype in ("float64", "float32"):
             x, y = array(dtype, None, None, None), array(dtype, None, None, None)
@@ -181,6 +254,10 @@ class TestErrors(unittest.TestCase):
             ([x, n], fill(x, n, n), (ones, np.array(-1))),
             ([axis, x, y], join(0, axis, x, y), (np.array(0), ones, ones.T)),
             ([t, u], product, (np.ones((2, 3, 4)), np.ones((2, 3, 4)))),
+            ([x], Shaping(Checked((True, False)), same, ArrayType("float64", [None, None]), view=True)(x), (ones,)),
+            ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([1, 1, 1]))),
+            ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([3, -1, 0]))),
+            ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([1, 1]))),
             ([t, u], product, (np.ones((2, 3, 4)), np.ones((3, 4, 2)))),
         ):
             texts = []

@@ -47,7 +47,9 @@ enum {
     CODE_JOIN = 18,
     CODE_STACKS = 19,
     CODE_LAPACK = 20,
-    CODE_COUNT = 21
+    CODE_CHECKED = 21,
+    CODE_SPLIT = 22,
+    CODE_COUNT = 23
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -171,6 +173,8 @@ int gather_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
 int fill_prepare(Machine *m, Instruction *in, PyObject *payload);
 int join_prepare(Machine *m, Instruction *in, PyObject *payload);
+int checked_prepare(Machine *m, Instruction *in, PyObject *payload);
+int split_prepare(Machine *m, Instruction *in, PyObject *payload);
 int stacks_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);

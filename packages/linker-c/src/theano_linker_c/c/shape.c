@@ -1,4 +1,5 @@
-/* Instructions on shapes: lengths, vectors of scalars, other shapes, filled arrays, arrays put together. */
+/* Instructions on shapes: lengths, vectors of scalars, other shapes, filled arrays, arrays put together and taken
+ * apart, checks of lengths. */
 #include "runtime.h"
 
 typedef struct {
@@ -264,5 +265,105 @@ int join_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     return p->axis < 0 || p->axis >= p->ndim || p->ndim > NPY_MAXDIMS || in->n_inputs < 2 || in->n_outputs != 1
                ? refuse("join payload: no such axis")
+               : 0;
+}
+
+/* ---- the array itself, with a check of some of its lengths */
+
+static int checked_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    PyObject *value = f->registers[in->inputs[0]];
+    (void)m;
+    if (value == NULL || !PyArray_Check(value) || PyArray_NDIM((PyArrayObject *)value) != p->ndim) {
+        PyErr_Format(PyExc_TypeError, "an array with %d dimensions is expected here", p->ndim);
+        return RUN_RAISED;
+    }
+    const npy_intp *dims = PyArray_DIMS((PyArrayObject *)value);
+    for (int d = 0, k = 1; d < p->ndim; d++) {
+        if (!p->stretches[d])
+            continue;
+        npy_int64 wanted = 1;
+        if (in->n_inputs > 1) {
+            PyArrayObject *length = operand(f, in->inputs[k++], NPY_INT64, 0);
+            if (length == NULL)
+                return RUN_RAISED;
+            wanted = *(const npy_int64 *)PyArray_DATA(length);
+        }
+        if (dims[d] != wanted)
+            return RUN_MISFIT;
+    }
+    frame_set(f, in->outputs[0], Py_NewRef(value));
+    return RUN_DONE;
+}
+
+/* Payload: (dimensions that are checked,). Further inputs are the lengths, in order; without any, the lengths are 1. */
+int checked_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    PyObject *checked;
+    (void)m;
+    ShapePlan *p = shape_plan(in, checked_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "O!", &PyTuple_Type, &checked))
+        return -1;
+    if (PyTuple_GET_SIZE(checked) != 1 || !PyTuple_Check(PyTuple_GET_ITEM(checked, 0)) || in->n_outputs != 1)
+        return refuse("check payload: flags are expected");
+    p->ndim = (int)PyTuple_GET_SIZE(PyTuple_GET_ITEM(checked, 0));
+    p->stretches = parse_flags(checked, p->ndim);
+    if (p->stretches == NULL)
+        return -1;
+    int count = 0;
+    for (int d = 0; d < p->ndim; d++)
+        count += p->stretches[d];
+    return in->n_inputs != 1 && in->n_inputs != 1 + count ? refuse("check payload: one length for each flag") : 0;
+}
+
+/* ---- parts of an array along an axis, as views */
+
+static int split_run(Machine *m, Frame *f, const Instruction *in) {
+    const ShapePlan *p = in->plan;
+    npy_intp shape[NPY_MAXDIMS], total = 0;
+    (void)m;
+    PyArrayObject *array = operand(f, in->inputs[0], p->type_num, p->ndim);
+    PyArrayObject *lengths = array == NULL ? NULL : operand(f, in->inputs[2], NPY_INT64, 1);
+    if (lengths == NULL)
+        return RUN_RAISED;
+    if (PyArray_DIMS(lengths)[0] != in->n_outputs)
+        return RUN_MISFIT;
+    const char *at = PyArray_BYTES(lengths);
+    npy_intp step = PyArray_STRIDES(lengths)[0], long_axis = PyArray_DIMS(array)[p->axis];
+    for (int k = 0; k < in->n_outputs; k++) {
+        npy_int64 length = *(const npy_int64 *)(at + k * step);
+        if (length < 0 || length > long_axis - total)
+            return RUN_MISFIT;
+        total += length;
+    }
+    if (total != long_axis)
+        return RUN_MISFIT;
+    memcpy(shape, PyArray_DIMS(array), p->ndim * sizeof *shape);
+    char *data = PyArray_BYTES(array);
+    for (int k = 0; k < in->n_outputs; k++) {
+        shape[p->axis] = (npy_intp) * (const npy_int64 *)(at + k * step);
+        PyArray_Descr *descr = PyArray_DESCR(array);
+        Py_INCREF(descr);
+        PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, p->ndim, shape, PyArray_STRIDES(array), data,
+                                              PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+        if (view == NULL)
+            return RUN_RAISED;
+        if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
+            Py_DECREF(view);
+            return RUN_RAISED;
+        }
+        frame_set(f, in->outputs[k], view);
+        data += shape[p->axis] * PyArray_STRIDES(array)[p->axis];
+    }
+    return RUN_DONE;
+}
+
+/* Payload: (type, ndim, axis); inputs are the array, the axis again, and the vector of lengths. */
+int split_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    (void)m;
+    ShapePlan *p = shape_plan(in, split_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "iii", &p->type_num, &p->ndim, &p->axis))
+        return -1;
+    return p->axis < 0 || p->axis >= p->ndim || p->ndim > NPY_MAXDIMS || in->n_inputs != 3
+               ? refuse("split payload: no such axis")
                : 0;
 }

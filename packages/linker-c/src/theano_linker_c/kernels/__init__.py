@@ -17,6 +17,7 @@ from ._build import (
 from ._descriptions import (
     BUILT_IN as BUILT_IN,
     EXPENSIVE as EXPENSIVE,
+    Checked as Checked,
     ElementwiseKernel as ElementwiseKernel,
     ExtremumPosition as ExtremumPosition,
     Filled as Filled,
@@ -26,6 +27,7 @@ from ._descriptions import (
     Length as Length,
     MatrixProduct as MatrixProduct,
     OtherShape as OtherShape,
+    Parts as Parts,
     ReductionKernel as ReductionKernel,
     Reorder as Reorder,
     Shaping as Shaping,
@@ -50,11 +52,12 @@ from ._source import KernelSource as KernelSource, file_text as file_text
 
 __all__ = [
     "BUILT_IN",
+    "EXPENSIVE",
+    "ROUTINES",
+    "Checked",
     "CompileError",
     "CompilerOptions",
     "CompilerWarning",
-    "EXPENSIVE",
-    "ROUTINES",
     "ElementwiseKernel",
     "ExtremumPosition",
     "Filled",
@@ -77,6 +80,7 @@ __all__ = [
     "MatrixProduct",
     "MatrixRoutine",
     "OtherShape",
+    "Parts",
     "ReductionKernel",
     "Reorder",
     "Shaping",

@@ -9,7 +9,9 @@ from .._lazy import scipy_blas
 from ._capsules import capsule_pointer
 
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"})
-_ROUTINE = MappingProxyType({"dot": "dot", "gemv": "gemv", "vecmat": "gemv", "gemm": "gemm", "ger": "ger", "batched": "gemm"})
+_ROUTINE = MappingProxyType(
+    {"dot": "dot", "gemv": "gemv", "vecmat": "gemv", "gemm": "gemm", "ger": "ger", "batched": "gemm"}
+)
 
 
 @cache

@@ -230,7 +230,29 @@ class Joined:
     axis: int
 
 
-Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The array itself, if some of its dimensions have the lengths that further inputs (int64) say; 1 without inputs.
+
+    Parameters
+    ----------
+    checked : tuple of bool
+        Which dimensions are looked at.
+    """
+
+    checked: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Views of parts of an array of `dtype` along `axis`; further inputs are the axis again and the lengths, int64."""
+
+    dtype: str
+    ndim: int
+    axis: int
+
+
+Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined | Checked | Parts
 
 Kernel: TypeAlias = (
     ElementwiseKernel
@@ -244,7 +266,20 @@ Kernel: TypeAlias = (
 )
 
 #: Kernels that the runtime runs itself, without machine code of their own.
-BUILT_IN = (Reorder, IndexView, IndexRead, IndexWrite, Length, Gather, OtherShape, Filled, Joined, MatrixRoutine)
+BUILT_IN = (
+    Reorder,
+    IndexView,
+    IndexRead,
+    IndexWrite,
+    Length,
+    Gather,
+    OtherShape,
+    Filled,
+    Joined,
+    Checked,
+    Parts,
+    MatrixRoutine,
+)
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.
 native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")

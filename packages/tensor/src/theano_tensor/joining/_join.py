@@ -114,6 +114,8 @@ class Split(Op):
 
     def __init__(self, len_splits: int) -> None:
         self.len_splits = int(len_splits)
+        #: Parts are views.
+        self.view_map = {i: [0] for i in range(self.len_splits)}
 
     def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
         """Apply to a tensor, an axis and a vector of lengths."""
@@ -146,7 +148,7 @@ class Split(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Copy the parts; ValueError if the lengths do not add up."""
+        """Return views of the parts; ValueError if the lengths do not add up."""
         x, axis, lengths = inputs
         if len(lengths) != self.len_splits or int(lengths.sum()) != x.shape[int(axis)] or (lengths < 0).any():
             raise ValueError(
@@ -157,7 +159,7 @@ class Split(Op):
                 )
             )
         for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], axis=int(axis)), strict=True):
-            storage[0] = part.copy()
+            storage[0] = part
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The parts do not depend differentiably on axis and lengths."""

@@ -1,15 +1,24 @@
-"""Native form of joins."""
+"""Native forms of joins and of taking apart."""
 
 from __future__ import annotations
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Joined, Kernel, native_kernel
+from theano_linker_c.kernels import Joined, Kernel, Parts, native_kernel
 
 from ..shape import static_int
-from ._join import Join
+from ._join import Join, Split
 
 
 @native_kernel.register(Join)
 def _joined(node: Apply) -> Kernel | None:
     axis, result = static_int(node.inputs[0]), node.outputs[0].type
     return None if axis is None else Joined(result.dtype, result.ndim, axis % result.ndim)
+
+
+@native_kernel.register(Split)
+def _parts(node: Apply) -> Kernel | None:
+    x, axis, lengths = node.inputs
+    where = static_int(axis)
+    if where is None or lengths.type.dtype != "int64":
+        return None
+    return Parts(x.type.dtype, x.type.ndim, where % x.type.ndim)

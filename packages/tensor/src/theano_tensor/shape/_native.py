@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Gather, Kernel, Length, OtherShape, native_kernel
+from theano_linker_c.kernels import Checked, Gather, Kernel, Length, OtherShape, native_kernel
 
 from .._type import TensorType
+from ._rebroadcast import Rebroadcast
 from ._reshape import Reshape
-from ._shape import MakeVector, ShapeI
+from ._shape import MakeVector, ShapeI, SpecifyShape
 
 
 @native_kernel.register(ShapeI)
@@ -25,3 +26,23 @@ def _gather(node: Apply) -> Kernel | None:
 def _other_shape(node: Apply) -> Kernel | None:
     x, shape = (v.type for v in node.inputs)
     return OtherShape(x.dtype, x.ndim, node.op.ndim) if shape.dtype == "int64" else None
+
+
+@native_kernel.register(SpecifyShape)
+def _specified(node: Apply) -> Kernel | None:
+    x, *lengths = (v.type for v in node.inputs)
+    if not isinstance(x, TensorType) or any(n.dtype != "int64" for n in lengths):
+        return None
+    # Lengths come in the order of the axes of the op.
+    return (
+        Checked(tuple(i in node.op.axes for i in range(x.ndim))) if list(node.op.axes) == sorted(node.op.axes) else None
+    )
+
+
+@native_kernel.register(Rebroadcast)
+def _rebroadcast(node: Apply) -> Kernel | None:
+    x = node.inputs[0].type
+    if not isinstance(x, TensorType):
+        return None
+    claimed = {axis for axis, flag in node.op.pattern if flag}
+    return Checked(tuple(i in claimed for i in range(x.ndim)))
