@@ -80,8 +80,8 @@ def op_classes(packages: Iterable[str]) -> list[type[Op]]:
 
     Examples
     --------
-    >>> [c.__name__ for c in op_classes(["theano_tensor.linear"])][:1]
-    ['Dot']
+    >>> "Dot" in [c.__name__ for c in op_classes(["theano_tensor.linear"])]
+    True
     """
     roots = tuple(packages)
     for root in roots:
