@@ -88,7 +88,8 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
     """Register all rules with the databases of their phases in `database`.
 
     Rules that make expressions stable also run where only canonicalisation does (FAST_COMPILE): there a wrong number
-    would surprise as much.
+    would surprise as much. They go by their keys alone there: what the manual lists for other levels only is not
+    among the names of this one.
     """
     for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
         _register(database, phase, constant_folding.name, constant_folding, (*_RUN_TAGS, "fast_compile"))
@@ -97,7 +98,7 @@ def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
             _register(database, phase, entry.key, entry.rewriter, tags, entry.names)
         if Phase.CANONICALIZE not in entry.phases and Phase.STABILIZE in entry.phases:
-            _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",), entry.names)
+            _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
 
 
 def _register(

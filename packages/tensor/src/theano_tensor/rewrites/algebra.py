@@ -19,6 +19,8 @@ from ._products import flatten_product
 from ._registry import rule
 
 Found = list[Variable] | None
+#: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
+ONLY_RUN = ("fast_run",)
 _ABS, _POW = scalar.Abs(), scalar.Pow()
 BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
 
@@ -27,7 +29,7 @@ def _inputs(node: Apply) -> list[TensorVariable]:
     return cast("list[TensorVariable]", node.inputs)
 
 
-@rule(scalar.add, reach=0, key="local_add_specialize")
+@rule(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
 def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x + 0 -> x``."""
     kept = [x for x in _inputs(node) if number(x) != 0]
@@ -36,7 +38,7 @@ def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, kept[0] if kept else _inputs(node)[0])
 
 
-@rule(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",))
+@rule(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",), tags=ONLY_RUN)
 def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x - 0 -> x`` and ``0 - x -> -x``."""
     a, b = _inputs(node)
@@ -47,7 +49,7 @@ def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.mul, reach=0, key="local_mul_specialize")
+@rule(scalar.mul, reach=0, key="local_mul_specialize", tags=ONLY_RUN)
 def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * 1 -> x``."""
     kept = [x for x in _inputs(node) if number(x) != 1]
@@ -56,7 +58,7 @@ def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, kept[0] if kept else _inputs(node)[0])
 
 
-@rule(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",))
+@rule(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",), tags=ONLY_RUN)
 def zero_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * 0 -> 0``, whatever x is."""
     if any(number(x) == 0 for x in node.inputs):
@@ -81,7 +83,7 @@ def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
 
 
-@rule(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"))
+@rule(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"), tags=ONLY_RUN)
 def sign_of_sign(fgraph: FunctionGraph, node: Apply) -> Found:
     """``-(-x) -> x`` and ``-(a - b) -> b - a`` (the latter where nothing else uses the difference)."""
     (x,) = _inputs(node)
@@ -125,7 +127,7 @@ def signs_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.mul, scalar.true_div, phases=BOTH, key="local_neg_div_neg", names=("neg_div_neg",))
+@rule(scalar.mul, scalar.true_div, phases=BOTH, key="local_neg_div_neg", names=("neg_div_neg",), tags=ONLY_RUN)
 def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``-a * b -> -(a * b)``: the sign meets others further up. Not where a constant can take it."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
@@ -160,6 +162,7 @@ def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
     reach=4,
     key="local_mul_canonizer",
     names=("local_neg_to_mul",),
+    tags=ONLY_RUN,
 )
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
@@ -211,7 +214,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",))
+@rule(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",), tags=ONLY_RUN)
 def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x ** 2 -> sqr(x)``, and likewise for 0, 1, 1/2, -1/2, -1 and -2."""
     x, exponent = _inputs(node)
@@ -238,7 +241,7 @@ def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, call(scalar.true_div, scalar_constant(1, dtype, ndim), below))
 
 
-@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr")
+@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)
 def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * x -> sqr(x)``."""
     if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.outputs[0].type.dtype != "bool":

@@ -19,6 +19,8 @@ from ._language import call, fitted, lift, number, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
+#: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
+ONLY_RUN = ("fast_run",)
 #: No expression with more terms is taken apart: the work for one node stays bounded.
 MAX_TERMS = 64
 
@@ -289,13 +291,7 @@ mul_canonizer = AlgebraicCanonizer(
 mul_canonizer.add_simplifier(quotients_by_own_size)
 
 
-@rule(
-    scalar.add,
-    scalar.sub,
-    reach=4,
-    exactness=Exactness.STABILIZING,
-    key="local_add_canonizer",
-)
+@rule(scalar.add, scalar.sub, reach=4, exactness=Exactness.STABILIZING, key="local_add_canonizer", tags=ONLY_RUN)
 def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x + y - x -> y``, and constants of a sum in one; terms are otherwise left as they are."""
     output = node.outputs[0]
@@ -325,7 +321,12 @@ def _signed_sum(num: Sequence[TensorVariable], denum: Sequence[TensorVariable]) 
 
 
 @rule(
-    scalar.true_div, reach=2, exactness=Exactness.STABILIZING, key="local_x_over_abs_x", names=("local_mul_canonizer",)
+    scalar.true_div,
+    reach=2,
+    exactness=Exactness.STABILIZING,
+    key="local_x_over_abs_x",
+    names=("local_mul_canonizer",),
+    tags=ONLY_RUN,
 )
 def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x / abs(x) -> sgn(x)``, which is 0 at 0."""

@@ -13,6 +13,8 @@ from ._language import call, can_replace, lift, number, operands, scalar_constan
 from ._registry import rule
 
 Found = list[Variable] | None
+#: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
+ONLY_RUN = ("fast_run",)
 
 
 @rule(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",))
@@ -33,7 +35,7 @@ def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Elemwise, key="local_fill_cut")
+@rule(Elemwise, key="local_fill_cut", tags=ONLY_RUN)
 def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(second(like, value), y) -> f(value, y)`` where y has the shape of the result anyway."""
     op = node.op
@@ -54,7 +56,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     return cast("list[Variable]", op.make_node(*inputs).outputs) if changed else None
 
 
-@rule(Elemwise, key="local_fill_sink")
+@rule(Elemwise, key="local_fill_sink", tags=ONLY_RUN)
 def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(second(a, b), second(c, d), e) -> second(a, second(c, f(b, d, e)))``, where f is then computed less often."""
     op = node.op

@@ -18,6 +18,8 @@ from ._language import call, can_replace, cast_to, is_float, is_stretched, numbe
 from ._registry import rule
 
 Found = list[Variable] | None
+#: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
+ONLY_RUN = ("fast_run",)
 
 
 def _reduced(node: Apply, x: TensorVariable) -> TensorVariable:
@@ -30,7 +32,7 @@ def _as_type(node: Apply, new: TensorVariable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Sum, key="local_sum_neg", names=("local_sum_mul_by_scalar",))
+@rule(Sum, key="local_sum_neg", names=("local_sum_mul_by_scalar",), tags=ONLY_RUN)
 def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(-x) -> -sum(x)``."""
     (x,) = node.inputs
@@ -40,7 +42,7 @@ def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, call(scalar.neg, _reduced(node, inner[0])))
 
 
-@rule(Sum, key="local_sum_mul_by_scalar", names=("sum_scalar_mul", "local_sum_prod_mul_by_scalar"))
+@rule(Sum, key="local_sum_mul_by_scalar", names=("sum_scalar_mul", "local_sum_prod_mul_by_scalar"), tags=ONLY_RUN)
 def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sum(c * x) -> c * sum(x)`` and ``sum(x / c) -> sum(x) / c`` where c is a single number."""
     (x,) = node.inputs
