@@ -1,0 +1,313 @@
+"""Draws from given states: values as NumPy gives them, shapes, states afterwards, gradients, wrong arguments."""
+
+from __future__ import annotations
+
+import pickle
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as T
+from theano_graph import FunctionGraph
+from theano_linker_c import Mode, function, shared
+from theano_tensor import DTypeError, ShapeError, TensorType, random as R
+from theano_tensor.gradient import DisconnectedInputError, GradUndefinedError, grad
+from theano_tensor.random import RandomFunction, copy_state, generator_type, random_state_type
+from theano_tensor.shape import ShapeI
+
+MODES: tuple[Any, ...] = (None, Mode("vm", "fast_compile"))
+P = np.array([0.2, 0.3, 0.5])
+LOW = np.array([[0.0], [10.0]])
+
+#: Draw from a state `r`, and what NumPy draws from the same.
+DRAWS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
+    ("uniform", lambda r: R.uniform(r, (2, 3)), lambda r: r.uniform(0, 1, (2, 3))),
+    ("uniform of one", lambda r: R.uniform(r), lambda r: r.uniform()),
+    ("uniform of a length", lambda r: R.uniform(r, 4, -1.0, 2.0), lambda r: r.uniform(-1, 2, 4)),
+    ("uniform by bounds", lambda r: R.uniform(r, None, LOW, [20.0, 30.0]), lambda r: r.uniform(LOW, [20, 30])),
+    ("uniform of empty size", lambda r: R.uniform(r, (), LOW, 20.0), lambda r: r.uniform(LOW, 20)),
+    ("uniform of nothing", lambda r: R.uniform(r, (0, 3)), lambda r: r.uniform(size=(0, 3))),
+    ("normal", lambda r: R.normal(r, (5,), 1.0, 0.5), lambda r: r.normal(1, 0.5, 5)),
+    ("normal float32", lambda r: R.normal(r, (5,), dtype="float32"), lambda r: r.normal(size=5).astype("float32")),
+    ("binomial", lambda r: R.binomial(r, (6,), 10, 0.3), lambda r: r.binomial(10, 0.3, 6)),
+    ("binomial by rows", lambda r: R.binomial(r, None, [5, 500], P[:2]), lambda r: r.binomial([5, 500], P[:2])),
+    ("poisson", lambda r: R.poisson(r, (6,), 3.5), lambda r: r.poisson(3.5, 6)),
+    ("poisson of 1", lambda r: R.poisson(r, (6,)), lambda r: r.poisson(1.0, 6)),
+    ("choice", lambda r: R.choice(r, (6,), 9), lambda r: r.choice(9, 6)),
+    ("choice with p", lambda r: R.choice(r, (2, 3), 3, True, P), lambda r: r.choice(3, (2, 3), p=P)),
+    ("choice once", lambda r: R.choice(r, (3,), [4, 5, 6], False), lambda r: r.choice([4, 5, 6], 3, replace=False)),
+    ("choice of floats", lambda r: R.choice(r, (3,), P), lambda r: r.choice(P, 3)),
+    ("choice of one", lambda r: R.choice(r, a=5), lambda r: r.choice(5)),
+    ("permutation", lambda r: R.permutation(r, n=5), lambda r: r.permutation(5)),
+    (
+        "permutations",
+        lambda r: R.permutation(r, (2, 2), 4),
+        lambda r: np.array([r.permutation(4) for _ in range(4)]).reshape(2, 2, 4),
+    ),
+    ("multinomial", lambda r: R.multinomial(r, (4,), P, n=7), lambda r: r.multinomial(7, P, 4)),
+    ("multinomial of one", lambda r: R.multinomial(r, p_vals=P), lambda r: r.multinomial(1, P)),
+    (
+        "multinomial by rows",
+        lambda r: R.multinomial(r, None, [P, P[::-1]], n=[3, 40]),
+        lambda r: np.array([r.multinomial(3, P), r.multinomial(40, P[::-1])]),
+    ),
+)
+
+
+class TestValues(unittest.TestCase):
+    def test_draws_and_states_are_those_of_numpy(self) -> None:
+        for mode in MODES:
+            for kind, make in ((random_state_type, np.random.RandomState), (generator_type, np.random.default_rng)):
+                for name, draw, expected in DRAWS:
+                    with self.subTest(name, kind=str(kind), mode=str(mode)):
+                        variable, state, other = kind("r"), make(8), make(8)
+                        sample, after = draw(variable)
+                        found, moved = function([variable], [sample, after], mode=mode)(state)
+                        wanted = np.asarray(expected(other))
+                        np.testing.assert_array_equal(found, wanted)
+                        self.assertEqual(found.dtype, sample.type.dtype)
+                        self.assertEqual(found.shape, wanted.shape)
+                        self.assertTrue(kind.values_eq(moved, other))
+                        self.assertTrue(kind.values_eq(state, make(8)))
+
+    def test_random_integers_include_both_bounds(self) -> None:
+        r = random_state_type("r")
+        for make in (np.random.RandomState, np.random.default_rng):
+            variable = r if make is np.random.RandomState else generator_type("g")
+            f = function([variable], R.random_integers(variable, (400,), [-1], [2])[0])
+            self.assertEqual(sorted(set(f(make(1)).tolist())), [-1, 0, 1, 2])
+        found = function([r], R.random_integers(r, (9,), 1, 6)[0])(np.random.RandomState(4))
+        np.testing.assert_array_equal(found, np.random.RandomState(4).randint(1, 7, 9))
+        most = 2**63 - 1
+        g = function([r], R.random_integers(r, (3,), np.int64(most - 1), np.int64(most))[0])
+        self.assertTrue((g(np.random.RandomState(1)) >= most - 1).all())
+
+    def test_rounding_does_not_reach_the_upper_bound(self) -> None:
+        class Near(np.random.RandomState):
+            """Draws the largest double below the upper bound."""
+
+            def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+                return np.full(size, np.nextafter(high, low))
+
+        for dtype in ("float32", "float16"):
+            op = RandomFunction("uniform", TensorType(dtype, (3,)), inplace=True)
+            cells: list[list[Any]] = [[None], [None]]
+            node = op.make_node(random_state_type("r"), [3], 0.0, 1.0)
+            op.perform(node, [Near(1), np.array([3]), np.float64(0), np.float64(1)], cells)
+            self.assertTrue((cells[1][0] < 1).all())
+            self.assertEqual(cells[1][0].dtype, dtype)
+
+    def test_probabilities_rounded_to_float32_are_accepted(self) -> None:
+        r, p = random_state_type("r"), T.fvector("p")
+        chances = np.full(7, 1 / 7, "float32") + np.float32(1e-7)
+        counts, _ = R.multinomial(r, (5,), p, n=4)
+        picks, _ = R.choice(r, (5,), 7, True, p)
+        found, picked = function([r, p], [counts, picks])(np.random.RandomState(1), chances)
+        self.assertEqual(found.sum(), 20)
+        self.assertTrue(((picked >= 0) & (picked < 7)).all())
+
+
+class TestShapes(unittest.TestCase):
+    def test_symbolic_sizes(self) -> None:
+        r, x, n, v = random_state_type("r"), T.matrix("x"), T.lscalar("n"), T.lvector("v")
+        sizes: list[tuple[Any, int | None, tuple[int | None, ...]]] = [
+            (x.shape, None, (None, None)),
+            ((n, 2), None, (None, 2)),
+            ([x.shape[1], n], None, (None, None)),
+            (n, None, (None,)),
+            (v, 2, (None, None)),
+            (np.array([3, 1]), None, (3, 1)),
+            (T.constant([4, 5]), 2, (4, 5)),
+        ]
+        values = [(3, 4), (2, 2), (4, 2), (2,), (5, 1), (3, 1), (4, 5)]
+        for (size, ndim, static), shape in zip(sizes, values, strict=True):
+            with self.subTest(size=str(size)):
+                sample, _ = R.uniform(r, size, ndim=ndim)
+                self.assertEqual(sample.type.shape, static)
+                f = function([r, x, n, v], [sample, sample.shape], on_unused_input="ignore")
+                found, lengths = f(np.random.RandomState(1), np.zeros((3, 4)), 2, [5, 1])
+                self.assertEqual((found.shape, tuple(lengths)), (shape, shape))
+
+    def test_shapes_are_known_without_drawing(self) -> None:
+        r, x, n, p = random_state_type("r"), T.matrix("x"), T.lscalar("n"), T.vector("p")
+        samples = {
+            "uniform": R.uniform(r, (n, 3))[0],
+            "by bounds": R.uniform(r, None, x, x[0])[0],
+            "permutation": R.permutation(r, (n,), n)[0],
+            "multinomial": R.multinomial(r, (n, 2), p)[0],
+            "choice": R.choice(r, x.shape, 5)[0],
+        }
+        values = np.random.RandomState(1), np.zeros((4, 5)), 3, np.full(4, 0.25)
+        for name, sample in samples.items():
+            with self.subTest(name):
+                inputs = [r, x, n, p]
+                f = function(inputs, sample.shape, on_unused_input="ignore")
+                self.assertFalse([node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, RandomFunction)])
+                drawn = function(inputs, sample, on_unused_input="ignore")(*values)
+                self.assertEqual(tuple(f(*values)), drawn.shape)
+
+    def test_lengths_that_only_the_draw_knows_are_taken_from_it(self) -> None:
+        r = random_state_type("r")
+        odd = RandomFunction(lambda state, size: state.uniform(size=(3, 2)), T.dmatrix, ndim_added=2)
+        sample = odd.make_node(r, None).outputs[1]
+        f = function([r], T.shape(sample)[0])
+        self.assertTrue([node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, (ShapeI, RandomFunction))])
+        self.assertEqual(f(np.random.RandomState(1)), 3)
+
+
+class TestOp(unittest.TestCase):
+    def test_names_equality_and_pickles(self) -> None:
+        op = RandomFunction("uniform", T.dvector)
+        self.assertEqual(str(op), "RandomFunction{uniform}")
+        self.assertEqual(str(RandomFunction(R.permutation_helper, T.lmatrix)), "RandomFunction{permutation_helper}")
+        self.assertEqual(op, RandomFunction("uniform", T.dvector))
+        self.assertNotEqual(op, RandomFunction("normal", T.dvector))
+        self.assertNotEqual(op, RandomFunction("uniform", T.dvector, inplace=True))
+        again = pickle.loads(pickle.dumps(RandomFunction("uniform", T.dvector, inplace=True)))
+        self.assertEqual((again, again.destroy_map), (RandomFunction("uniform", T.dvector, True), {0: [0]}))
+
+    def test_the_outputs_are_the_new_state_and_the_draw(self) -> None:
+        state, draw = RandomFunction("normal", T.dvector)(random_state_type("r"), [3], 0.0, 1.0)
+        self.assertEqual((state.type, draw.type), (random_state_type, T.dvector))
+
+    def test_a_state_that_is_moved_in_place(self) -> None:
+        for mode in MODES:
+            r = random_state_type("r")
+            new, draw = RandomFunction("uniform", T.dvector, inplace=True)(r, [2], 0.0, 1.0)
+            state = np.random.RandomState(3)
+            found, moved = function([r], [draw, new], accept_inplace=True, mode=mode)(state)
+            np.testing.assert_array_equal(found, np.random.RandomState(3).uniform(size=2))
+            self.assertTrue(random_state_type.values_eq(state, np.random.RandomState(3)))  # the caller's is not moved
+            self.assertFalse(random_state_type.may_share_memory(state, moved))
+
+    def test_rewriting_moves_states_in_place_that_nobody_else_sees(self) -> None:
+        r = random_state_type("r")
+        first, middle = R.uniform(r, (2,))
+        second, after = R.normal(middle, (2,))
+        f = function([r], [first, second, after])
+        ops = {node.op.name: node.op.inplace for node in f.maker.fgraph.apply_nodes if hasattr(node.op, "inplace")}
+        self.assertEqual(ops, {"uniform": False, "normal": True})
+        state, other = np.random.RandomState(3), np.random.RandomState(3)
+        for found, wanted in zip(f(state)[:2], (other.uniform(size=2), other.normal(size=2)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+    def test_a_state_that_is_read_twice_is_not_moved(self) -> None:
+        r = random_state_type("r")
+        _, middle = R.uniform(r, (2,))
+        second, third = R.normal(middle, (2,))[0], R.uniform(middle, (2,))[0]
+        found = function([r], [second, third])(np.random.RandomState(3))
+        other = np.random.RandomState(3)
+        other.uniform(size=2)
+        np.testing.assert_array_equal(found[0], copy_state(other).normal(size=2))
+        np.testing.assert_array_equal(found[1], other.uniform(size=2))
+
+    def test_updates_of_a_shared_state(self) -> None:
+        rng = shared(np.random.RandomState(6))
+        draw, new = R.uniform(rng, ())
+        f = function([], draw, updates=[(rng, new)])
+        other = np.random.RandomState(6)
+        self.assertEqual([float(f()) for _ in range(3)], [other.uniform() for _ in range(3)])
+
+    def test_a_call_that_fails_leaves_the_shared_state(self) -> None:
+        rng, n = shared(np.random.RandomState(6)), T.lscalar("n")
+        draw, new = R.uniform(rng, (2,))
+        f = function([n], R.permutation(new, n=n)[0].sum() + draw.sum(), updates=[(rng, new)])
+        with self.assertRaises(ValueError):
+            f(-1)
+        self.assertTrue(random_state_type.values_eq(rng.get_value(), np.random.RandomState(6)))
+
+    def test_functions_of_ones_own_draw(self) -> None:
+        r = random_state_type("r")
+        op = RandomFunction(_triangular, T.dvector)
+        draw = op.make_node(r, [4], 0.0, 0.5, 1.0).outputs[1]
+        expected = np.random.RandomState(2).triangular(0, 0.5, 1, 4)
+        np.testing.assert_array_equal(function([r], draw)(np.random.RandomState(2)), expected)
+
+
+def _triangular(state: Any, left: Any, mode: Any, right: Any, size: Any) -> Any:
+    return state.triangular(left, mode, right, size)
+
+
+class TestGradients(unittest.TestCase):
+    def test_parameters_have_no_gradient(self) -> None:
+        low = T.dscalar("low")
+        draw, _ = R.uniform(shared(np.random.RandomState(1)), (3,), low, 1.0)
+        with self.assertRaises(GradUndefinedError) as caught:
+            grad(draw.sum(), low)
+        self.assertIn("not defined", str(caught.exception))
+
+    def test_size_is_disconnected(self) -> None:
+        n = T.dscalar("n")
+        draw, _ = R.normal(shared(np.random.RandomState(1)), (T.cast(n, "int64"),))
+        with self.assertRaises(DisconnectedInputError):
+            grad(draw.sum(), n)
+
+    def test_draws_are_constants_for_what_they_are_multiplied_by(self) -> None:
+        x = T.dvector("x")
+        draw, _ = R.binomial(shared(np.random.RandomState(1)), x.shape, 1, 0.5)
+        f = function([x], [grad((x * draw).sum(), x), draw])
+        slope, mask = f(np.arange(5.0))
+        np.testing.assert_array_equal(slope, mask)
+
+
+class TestBadInput(unittest.TestCase):
+    def check(self, error: type[Exception], words: str, call: Callable[[], Any]) -> None:
+        with self.assertRaises(error) as caught:
+            call()
+        text = str(caught.exception)
+        self.assertIn(words, text)
+
+    def test_sizes(self) -> None:
+        r, v = random_state_type("r"), T.lvector("v")
+        self.check(ShapeError, "ndim=2", lambda: R.uniform(r, v))
+        self.check(ShapeError, "negative", lambda: R.uniform(r, (2, -1)))
+        self.check(ShapeError, "negative", lambda: R.uniform(r, T.constant([-1])))
+        self.check(ShapeError, "ndim=3, but size has 2 dimensions", lambda: R.uniform(r, (2, 3), ndim=3))
+        self.check(ShapeError, "ndim=1, but the parameters have 0", lambda: R.uniform(r, ndim=1))
+        self.check(ShapeError, "no number of dimensions", lambda: R.uniform(r, v, ndim=-1))
+        self.check(ShapeError, "a parameter has 2 dimensions", lambda: R.uniform(r, (2,), LOW))
+        self.check(ShapeError, "do not fit together", lambda: R.uniform(r, None, [1.0, 2.0], [1.0, 2.0, 3.0]))
+        self.check(DTypeError, "is no size", lambda: R.uniform(r, "ab"))
+        self.check(DTypeError, "integer", lambda: R.uniform(r, (1.5,)))
+        self.check(DTypeError, "no integers", lambda: R.uniform(r, T.dvector("w"), ndim=1))
+
+    def test_states(self) -> None:
+        self.check(TypeError, "random state", lambda: R.uniform(np.random.RandomState(1), (2,)))
+        self.check(TypeError, "random state", lambda: R.uniform(T.vector("x"), (2,)))
+
+    def test_ops(self) -> None:
+        r = random_state_type("r")
+        self.check(TypeError, "neither a function", lambda: RandomFunction("no_such", T.dvector))
+        self.check(TypeError, "no TensorType", lambda: RandomFunction("uniform", random_state_type))  # type: ignore[arg-type]  # on purpose
+        self.check(ShapeError, "2 lengths", lambda: RandomFunction("uniform", T.dvector)(r, [1, 2], 0.0, 1.0))
+        self.check(ShapeError, "vector", lambda: RandomFunction("uniform", T.dvector)(r, 3, 0.0, 1.0))
+        self.check(DTypeError, "integers", lambda: RandomFunction("uniform", T.dvector)(r, [1.5], 0.0, 1.0))
+
+    def test_parameters(self) -> None:
+        r = random_state_type("r")
+        self.check(DTypeError, "integer", lambda: R.binomial(r, (2,), 1.5))
+        self.check(DTypeError, "integer", lambda: R.random_integers(r, (2,), 0.5))
+        self.check(DTypeError, "integer", lambda: R.choice(r, (2,), 1.5))
+        self.check(DTypeError, "integer", lambda: R.permutation(r, (2,), 1.5))
+        self.check(ShapeError, "scalar or a vector", lambda: R.choice(r, (2,), LOW))
+        self.check(ShapeError, "vector", lambda: R.choice(r, (2,), 2, True, LOW))
+        self.check(ShapeError, "scalar", lambda: R.permutation(r, (2,), [1, 2]))
+        self.check(ShapeError, "scalar", lambda: R.multinomial(r, (2,), 0.5))
+
+    def test_what_only_the_values_tell(self) -> None:
+        r, x = random_state_type("r"), T.vector("x")
+        f = function([r, x], RandomFunction("uniform", T.dmatrix).make_node(r, None, x, 1.0).outputs[1])
+        self.check(ShapeError, "1 dimensions, 2 were announced", lambda: f(np.random.RandomState(1), [0.5]))
+        n = T.lscalar("n")
+        g = function([r, n], R.random_integers(r, (2,), n, 3)[0])
+        self.check(ValueError, "lower bound is above", lambda: g(np.random.RandomState(1), 4))
+        h = function([r, n], R.uniform(r, (n,))[0])
+        with self.assertRaises(ValueError):
+            h(np.random.RandomState(1), -3)
+
+    def test_a_graph_of_draws_can_be_copied(self) -> None:
+        r = random_state_type("r")
+        fgraph = FunctionGraph([r], [R.uniform(r, (2,))[0]])
+        self.assertEqual(str(fgraph.outputs[0].owner.op), "RandomFunction{uniform}")
