@@ -17,7 +17,22 @@ from .kernel_calls import LIBRARY, OPTIONS, Array, call, load
 COMPLEX = ("complex64", "complex128")
 UNARY: tuple[ScalarOp, ...] = (
     *(sc.neg, sc.abs, sc.sgn, sc.sqr, sc.reciprocal, sc.sqrt, sc.exp, sc.log, sc.sin, sc.cos, sc.tan, sc.sinh),
-    *(sc.cosh, sc.tanh, sc.arcsinh, sc.arctan, sc.identity, sc.real, sc.imag, sc.conj, sc.angle, sc.isnan, sc.isinf),
+    *(
+        sc.cosh,
+        sc.tanh,
+        sc.exp2,
+        sc.log2,
+        sc.log10,
+        sc.arcsinh,
+        sc.arctan,
+        sc.identity,
+        sc.real,
+        sc.imag,
+        sc.conj,
+        sc.angle,
+        sc.isnan,
+        sc.isinf,
+    ),
 )
 BINARY: tuple[ScalarOp, ...] = (sc.add, sc.sub, sc.mul, sc.true_div, sc.pow, sc.eq, sc.neq, sc.second)
 

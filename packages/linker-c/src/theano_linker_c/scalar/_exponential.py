@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ._cvalue import CValue, c_call, c_cast, c_literal
 from ._derivative import differentiable, real_operands
+from ._dtypes import is_complex, part_dtype
 from ._op import FloatFunction
 from ._record import REALS, ScalarRecord
 
@@ -20,11 +22,33 @@ class Exp(FloatFunction):
     ufunc = np.exp
 
 
-class Exp2(FloatFunction):
+class _OtherBase(FloatFunction):
+    """A function to base 2 or 10; of complex numbers it is the natural one, scaled, as in NumPy."""
+
+    base: ClassVar[float] = 2.0
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the C library's function, or its natural form."""
+        if not is_complex(result):
+            return super().c_expression(args, result)
+        return f"{c_call('log', result, c_cast(args[0], result))} * {self.factor(1 / math.log(self.base), result)}"
+
+    def factor(self, value: float, dtype: str) -> str:
+        """Write a real factor in the precision of the parts."""
+        return c_literal(np.float32(value) if dtype == "complex64" else value, part_dtype(dtype))
+
+
+class Exp2(_OtherBase):
     """2 to the power of x."""
 
     name = "exp2"
     ufunc = np.exp2
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the C library's function, or its natural form."""
+        if not is_complex(result):
+            return super().c_expression(args, result)
+        return c_call("exp", result, f"{c_cast(args[0], result)} * {self.factor(math.log(2.0), result)}")
 
 
 class Expm1(FloatFunction):
@@ -42,16 +66,17 @@ class Log(FloatFunction):
     ufunc = np.log
 
 
-class Log2(FloatFunction):
+class Log2(_OtherBase):
     """Logarithm to base 2."""
 
     name = "log2"
     ufunc = np.log2
 
 
-class Log10(FloatFunction):
+class Log10(_OtherBase):
     """Logarithm to base 10."""
 
+    base = 10.0
     name = "log10"
     ufunc = np.log10
 
