@@ -165,10 +165,12 @@ class MRG_RandomStreams:
         count = guess_n_streams(static) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
         states = TensorSharedVariable(TensorType("int32", (None, 6)), rows)
-        draw, new_states = draw_uniform(states, size, TensorType(dtype, tuple(shape)))
+        # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
+        total, length = transforms.flat_length(size, shape)
+        draw, new_states = draw_uniform(states, length, TensorType(dtype, (total,)))
         self.state_updates.append((states, new_states))
         states.default_update = new_states
-        return _marked(draw, (states, new_states))
+        return _marked(transforms.reshaped(draw, size, shape), (states, new_states))
 
     def uniform(
         self,

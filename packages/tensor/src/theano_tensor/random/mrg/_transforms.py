@@ -84,6 +84,14 @@ def static_product(shape: StaticShape) -> int | None:
     return math.prod(lengths) if len(lengths) == len(shape) else None
 
 
+def flat_length(vector: TensorVariable, shape: StaticShape) -> tuple[int | None, TensorVariable]:
+    """Return the number of elements of a shape, where that is known, and as a vector of length 1."""
+    if len(shape) == 1:
+        return shape[0], vector
+    known = static_product(shape)
+    return known, as_vector(product(vector)) if known is None else constant(np.array([known], "int64"))
+
+
 def as_vector(length: Any) -> TensorVariable:
     """Return an integer scalar as a vector of one int64."""
     return cast(make_vector(as_length(length)), "int64")
