@@ -7,27 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from nose2.tools import params
 
 import theano_tensor as tt
-from theano_graph import Apply, Variable
+from theano_graph import Variable
 from theano_linker_c import Function, Mode, function
 from theano_tensor.linear import Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 
-RNG = np.random.default_rng(5)
-A, B, Z = RNG.normal(size=(4, 5)), RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
-C, D = RNG.normal(size=(4, 2)), RNG.normal(size=(2, 3))
-V, U, S = RNG.normal(size=3), RNG.normal(size=5), 1.7
-VALUES = {"a": A, "b": B, "z": Z, "c": C, "d": D, "v": V, "u": U, "s": S}
+from .blas_cases import RNG, VALUES, A, B, C, D, U, V, Z, each, of_blas, variables
+
 MODES: tuple[Any, ...] = ("FAST_RUN", "FAST_COMPILE", "DebugMode", Mode("py", "fast_run"), Mode("cvm", "o3"))
 
 Names = dict[str, Any]
 Form = Callable[[Any, Names], Any]
-
-
-def variables(dtype: str) -> Names:
-    made = {name: tt.tensor(dtype, (None,) * np.ndim(value), name=name) for name, value in VALUES.items()}
-    return made
 
 
 def compiled(form: Form, dtype: str, mode: Any = "FAST_RUN") -> tuple[Function, list[Any]]:
@@ -35,14 +26,6 @@ def compiled(form: Form, dtype: str, mode: Any = "FAST_RUN") -> tuple[Function, 
     output = form(tt.dot, names)
     f = function(list(names.values()), output, mode=mode, on_unused_input="ignore")
     return f, [np.asarray(VALUES[name], dtype=dtype) for name in names]
-
-
-def ops(f: Function) -> list[type]:
-    return [type(node.op) for node in f.maker.fgraph.toposort()]
-
-
-def of_blas(f: Function) -> list[type]:
-    return [op for op in ops(f) if op in (Dot, Dot22, Dot22Scalar, Gemm, Gemv, Ger)]
 
 
 #: What is written, and the ops that compute it.
@@ -69,7 +52,7 @@ FORMS: tuple[tuple[str, Form, list[type]], ...] = (
 
 
 class TestForms(unittest.TestCase):
-    @params(*FORMS)
+    @each(*FORMS)
     def test_values_in_every_mode(self, name: str, form: Form, wanted: list[type]) -> None:
         truth = form(np.dot, VALUES)
         for dtype, tolerance in (("float64", 1e-11), ("float32", 3e-4)):
@@ -80,12 +63,12 @@ class TestForms(unittest.TestCase):
                     self.assertEqual(found.dtype.name, dtype)
                     np.testing.assert_allclose(found, truth, rtol=tolerance, atol=tolerance)
 
-    @params(*FORMS)
+    @each(*FORMS)
     def test_fires_in_the_full_pipeline(self, name: str, form: Form, wanted: list[type]) -> None:
         f, _ = compiled(form, "float64")
         self.assertEqual(sorted(t.__name__ for t in of_blas(f)), sorted(t.__name__ for t in wanted))
 
-    @params(*FORMS)
+    @each(*FORMS)
     def test_gradients(self, name: str, form: Form, wanted: list[type]) -> None:
         names = variables("float64")
         weights = RNG.normal(size=form(np.dot, VALUES).shape)
@@ -98,7 +81,7 @@ class TestForms(unittest.TestCase):
         for a, b in zip(plain, fast, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
-    @params(*FORMS)
+    @each(*FORMS)
     def test_operands_that_are_not_contiguous(self, name: str, form: Form, wanted: list[type]) -> None:
         f, values = compiled(form, "float64")
         truth = form(np.dot, VALUES)
@@ -155,7 +138,7 @@ class TestGuards(unittest.TestCase):
         self.assertEqual(of_blas(f), [Dot22])
         self.assertEqual(f(A.astype("f"), B.astype("f"), 2.0).dtype, np.float64)
 
-    @params("int64", "complex128")
+    @each(("int64",), ("complex128",))
     def test_dtypes_without_blas(self, dtype: str) -> None:
         x, y, z = (tt.matrix(name, dtype=dtype) for name in "xyz")
         f = function([x, y, z], z + tt.dot(x, y))
@@ -178,11 +161,11 @@ class TestGuards(unittest.TestCase):
         self.assertEqual(of_blas(g), [])
         np.testing.assert_allclose(g(U, V), np.outer(U, V))
 
-    @params(("z", (None, 1), (5, 1)), ("y", (1, None), (1, 5)))
+    @each(("z", (None, 1), (5, 1)), ("y", (1, None), (1, 5)))
     def test_one_column_or_one_row(self, name: str, static: tuple[int | None, ...], shape: tuple[int, ...]) -> None:
-        thin, small = tt.tensor("float64", static, name="thin"), RNG.normal(size=shape)
+        thin, small = tt.tensor("float64", shape=static, name="thin"), RNG.normal(size=shape)
         column = shape[1] == 1
-        wide, total = tt.dmatrix("wide"), tt.tensor("float64", static, name="total")
+        wide, total = tt.dmatrix("wide"), tt.tensor("float64", shape=static, name="total")
         product = tt.dot(wide, thin) if column else tt.dot(thin, wide)
         values = A if column else B
         truth = A @ small if column else small @ B
@@ -216,11 +199,6 @@ class TestGuards(unittest.TestCase):
         np.testing.assert_array_equal(Z, before)
 
 
-def only(nodes: list[Apply], kind: type) -> Apply:
-    (found,) = (node for node in nodes if isinstance(node.op, kind))
-    return found
-
-
 class TestEdges(unittest.TestCase):
     def test_not_a_number_in_the_product_survives_a_factor_of_zero(self) -> None:
         n = variables("float64")
@@ -241,7 +219,7 @@ class TestEdges(unittest.TestCase):
         self.assertTrue(np.isnan(found[0, 0]))
         np.testing.assert_allclose(found.ravel()[1:], (A @ B).ravel()[1:])
 
-    @params((0, 5, 3), (4, 0, 3), (4, 5, 0), (0, 0, 0))
+    @each((0, 5, 3), (4, 0, 3), (4, 5, 0), (0, 0, 0))
     def test_empty(self, rows: int, inner: int, columns: int) -> None:
         n = variables("float64")
         a, b, z = np.ones((rows, inner)), np.ones((inner, columns)), np.ones((rows, columns))
@@ -261,7 +239,7 @@ class TestEdges(unittest.TestCase):
             np.testing.assert_allclose(first, c - 0.5 * a @ b, rtol=1e-3, atol=1e-3)
             np.testing.assert_allclose(second, (a @ b).T, rtol=1e-3, atol=1e-3)
 
-    @params(((4, 5), (6, 3), (4, 3)), ((4, 5), (5, 3), (4, 2)), ((4, 5), (5, 3), (1, 3)))
+    @each(((4, 5), (6, 3), (4, 3)), ((4, 5), (5, 3), (4, 2)), ((4, 5), (5, 3), (1, 3)))
     def test_wrong_shapes_are_told(self, *shapes: tuple[int, int]) -> None:
         n = variables("float64")
         a, b, z = (np.ones(shape) for shape in shapes)

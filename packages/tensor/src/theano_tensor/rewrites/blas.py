@@ -150,8 +150,8 @@ def blas_database() -> SequenceDatabase:
         ("local_gemm_to_gemv", _walk(gemm_to_gemv), ()),
         ("local_dot22_to_ger_or_gemv", _walk(dot22_with_vectors), ()),
     ]
-    for position, (name, rewriter, tags) in enumerate(steps):
-        database.register(name, rewriter, *_TAGS, *tags, position=position)
+    for position, (name, rewriter, aliases) in enumerate(steps):
+        database.register(name, rewriter, *_TAGS, position=position, aliases=aliases)
     return database
 
 
@@ -159,4 +159,5 @@ def register_blas(database: SequenceDatabase) -> None:
     """Register what this module holds with the database of all rewrites."""
     database.register("BlasOpt", blas_database(), *_TAGS, position=Phase.BLAS)
     inplace = InplaceRewriter(_inplace_forms, [Gemm, Gemv, Ger], name="InplaceBlasOpt")
-    database.register("InplaceBlasOpt", inplace, "fast_run", "inplace", "local_inplace_gemm", position=70.0)
+    aliases = ("local_inplace_gemm", "local_inplace_gemv", "local_inplace_ger")
+    database.register("InplaceBlasOpt", inplace, "fast_run", "inplace", position=70.0, aliases=aliases)

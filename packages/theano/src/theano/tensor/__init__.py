@@ -529,6 +529,7 @@ from theano_tensor import (
 from .._lazy import from_testing
 from . import (
     basic as basic,
+    blas as blas,
     elemwise as elemwise,
     extra_ops as extra_ops,
     nnet as nnet,
