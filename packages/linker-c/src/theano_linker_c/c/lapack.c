@@ -7,13 +7,25 @@
 #include <limits.h>
 #include <math.h>
 
-enum { CHOLESKY = 0, TRIANGULAR = 1, SOLVE = 2, SYMMETRIC = 3, INVERSE = 4, DET = 5, SLOGDET = 6, EIGH = 7, SVD = 8 };
-enum { MOST_ROUTINES = 2 };
+enum {
+    CHOLESKY = 0,
+    TRIANGULAR = 1,
+    SOLVE = 2,
+    SYMMETRIC = 3,
+    INVERSE = 4,
+    DET = 5,
+    SLOGDET = 6,
+    EIGH = 7,
+    SVD = 8,
+    FACTOR_BACK = 9
+};
+enum { MOST_ROUTINES = 2, BLOCK = 32 };
 
 /* How the routines of each kind are called; `void *` stands for double or float. */
 typedef void (*potrf_fn)(char *, int *, void *, int *, int *);
 typedef void (*trsv_fn)(char *, char *, char *, int *, void *, int *, void *, int *);
 typedef void (*trsm_fn)(char *, char *, char *, char *, int *, int *, void *, void *, int *, void *, int *);
+typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
 typedef void (*getrf_fn)(int *, int *, void *, int *, int *, int *);
 typedef void (*getrs_fn)(char *, int *, int *, void *, int *, int *, void *, int *, int *);
 typedef void (*sysv_fn)(char *, int *, int *, void *, int *, int *, void *, int *, void *, int *, int *);
@@ -29,8 +41,8 @@ typedef struct {
     PyObject *fallback; /* borrowed from the payload: input values -> output values */
 } Lapack;
 
-static double one_d = 1.0;
-static float one_s = 1.0f;
+static double one_d = 1.0, minus_d = -1.0;
+static float one_s = 1.0f, minus_s = -1.0f;
 
 /* Copy a matrix into contiguous rows; part < 0: zeros above the diagonal, > 0: below, 0: all of it. */
 #define DEFINE_COPY(NAME, TYPE)                                                                                        \
@@ -232,6 +244,70 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
     return info;
 }
 
+/* The gradient by a block on the diagonal, given those by its lower factor (Smith 1995); then the sum of it and its
+ * transpose, and zeros above the diagonal. */
+#define DEFINE_BLOCK_BACK(NAME, TYPE)                                                                                  \
+    static void NAME(TYPE *f, const TYPE *l, int n, int step, TYPE *both) {                                            \
+        for (int k = n - 1; k >= 0; k--) {                                                                             \
+            TYPE pivot = l[k * step + k], rest = f[k * step + k];                                                      \
+            for (int i = k + 1; i < n; i++)                                                                            \
+                for (int j = k + 1; j <= i; j++) {                                                                     \
+                    f[i * step + k] -= f[i * step + j] * l[j * step + k];                                              \
+                    f[j * step + k] -= f[i * step + j] * l[i * step + k];                                              \
+                }                                                                                                      \
+            for (int j = k + 1; j < n; j++) {                                                                          \
+                f[j * step + k] /= pivot;                                                                              \
+                rest -= l[j * step + k] * f[j * step + k];                                                             \
+            }                                                                                                          \
+            f[k * step + k] = rest / (2 * pivot);                                                                      \
+        }                                                                                                              \
+        for (int i = 0; i < n; i++)                                                                                    \
+            for (int j = 0; j <= i; j++) {                                                                             \
+                both[i * n + j] = both[j * n + i] = f[i * step + j] * (i == j ? 2 : 1);                                \
+                if (j < i)                                                                                             \
+                    f[j * step + i] = 0;                                                                               \
+            }                                                                                                          \
+    }
+DEFINE_BLOCK_BACK(block_back_doubles, double)
+DEFINE_BLOCK_BACK(block_back_floats, float)
+
+/* c -= op(a) b for matrices with contiguous rows, `step` apart in b and c. */
+static void subtract_product(const Lapack *p, int turned, int rows, int cols, int inner, void *a, int step_a, void *b,
+                             void *c, int step) {
+    char plain = 'N', trans = turned ? 'T' : 'N';
+    int d = p->type_num == NPY_DOUBLE;
+    if (rows > 0 && cols > 0 && inner > 0)
+        ((gemm_fn)p->routines[1])(&plain, &trans, &cols, &rows, &inner, d ? (void *)&minus_d : &minus_s, b, &step, a,
+                                  &step_a, d ? (void *)&one_d : &one_s, c, &step);
+}
+
+/* Murray (2016), "Differentiation of the Cholesky decomposition", section 4: blocks of columns from the last to the
+ * first. The gradient by the factor becomes the one by the matrix in its place. */
+static int factor_back(const Lapack *p, PyArrayObject *factor, PyArrayObject *g, PyArrayObject *out, char *work) {
+    int n = (int)PyArray_DIMS(factor)[0], d = p->type_num == NPY_DOUBLE;
+    char *l = work, *both = work + (size_t)n * n * p->item, *f = PyArray_DATA(out);
+    copy_matrix(p, l, factor, -1);
+    copy_matrix(p, f, g, -1);
+    for (int k = n; k > 0; k -= BLOCK) {
+        int j = k > BLOCK ? k - BLOCK : 0, width = k - j, below = n - k;
+        size_t left = (size_t)j * n * p->item, corner = left + j * p->item, low = (size_t)k * n * p->item;
+        char side = 'L', triangle = 'U', trans = 'N', diagonal = 'N';
+        char *column = f + low + j * p->item;
+        if (below > 0)
+            ((trsm_fn)p->routines[0])(&side, &triangle, &trans, &diagonal, &width, &below,
+                                      d ? (void *)&one_d : &one_s, l + corner, &n, column, &n);
+        subtract_product(p, 0, below, j, width, column, n, l + left, f + low, n);
+        subtract_product(p, 1, width, width, below, column, n, l + low + j * p->item, f + corner, n);
+        if (d)
+            block_back_doubles((double *)(f + corner), (double *)(l + corner), width, n, (double *)both);
+        else
+            block_back_floats((float *)(f + corner), (float *)(l + corner), width, n, (float *)both);
+        subtract_product(p, 1, width, j, below, column, n, l + low, f + left, n);
+        subtract_product(p, 0, width, j, width, both, width, l + left, f + left, n);
+    }
+    return 0;
+}
+
 static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
     switch (p->kind) {
     case TRIANGULAR:
@@ -246,6 +322,8 @@ static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
         return n * n * p->item + n * sizeof(int);
     case EIGH:
         return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
+    case FACTOR_BACK:
+        return (n * n + BLOCK * BLOCK) * p->item;
     default:
         return 0;
     }
@@ -315,6 +393,8 @@ static int compute(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayO
         return inverse(p, a, out[0], work);
     case EIGH:
         return eigh(p, a, out[0], out[1], work);
+    case FACTOR_BACK:
+        return factor_back(p, a, b, out[0], work);
     case SVD:
         return p->flag == 0 ? svd(p, a, NULL, out[0], NULL) : svd(p, a, out[0], out[1], out[2]);
     default:
@@ -331,12 +411,15 @@ static void set_number(const Lapack *p, PyArrayObject *to, double value) {
 
 static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     const Lapack *p = in->plan;
-    PyArrayObject *a = plain(p, f, in->inputs[0], 2, 2), *b = NULL, *out[3];
+    /* Of a matrix, its factor and the gradient by it, the last two count. */
+    int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
+    PyArrayObject *a = plain(p, f, in->inputs[first], 2, 2), *b = NULL, *out[3];
     if (a == NULL || (p->kind != SVD && PyArray_DIMS(a)[0] != PyArray_DIMS(a)[1]))
         return by_python(f, in, p);
-    if (in->n_inputs == 2) {
-        b = plain(p, f, in->inputs[1], 1, 2);
-        if (b == NULL || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0])
+    if (in->n_inputs > 1) {
+        b = plain(p, f, in->inputs[first + 1], 1, 2);
+        if (b == NULL || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0] ||
+            (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != 2 || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[1])))
             return by_python(f, in, p);
     }
     size_t n = (size_t)PyArray_DIMS(a)[0];
@@ -367,7 +450,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1};
+    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3};
     PyObject *addresses;
     (void)m;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
@@ -378,7 +461,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiiO!O", &p->kind, &p->type_num, &p->flag, &PyTuple_Type, &addresses, &p->fallback))
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
-    if (p->kind < CHOLESKY || p->kind > SVD || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
+    if (p->kind < CHOLESKY || p->kind > FACTOR_BACK || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");
         return -1;

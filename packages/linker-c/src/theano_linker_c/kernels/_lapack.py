@@ -12,7 +12,7 @@ from ._blas import blas_address
 from ._capsules import capsule_pointer
 
 MatrixTask: TypeAlias = Literal[
-    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd"
+    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd", "factor_back"
 ]
 #: The routines of each task, in the order of their numbers in c/lapack.c.
 ROUTINES = MappingProxyType(
@@ -26,6 +26,7 @@ ROUTINES = MappingProxyType(
         "slogdet": ("getrf",),
         "eigh": ("syevd",),
         "svd": ("gesdd",),
+        "factor_back": ("trsm", "gemm"),
     }
 )
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
@@ -61,6 +62,6 @@ def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:
     """
     # BLAS first: it chooses the routines for this processor when it is loaded.
     blas_address("gemm", dtype)
-    module = scipy_blas() if task == "triangular" else scipy_lapack()
+    module = scipy_blas() if task in ("triangular", "factor_back") else scipy_lapack()
     capsules = [module.__pyx_capi__.get(_PREFIX.get(dtype, "") + name) for name in ROUTINES[task]]
     return () if None in capsules else tuple(capsule_pointer(capsule) for capsule in capsules)

@@ -33,8 +33,9 @@ _NOT_DEFINITE = "add a small multiple of the identity to it, or use Cholesky(on_
 class Cholesky(MatrixOp):
     """Triangular factor of a positive definite matrix, or of each one of a stack.
 
-    Only the triangle that the factor fills is read. The gradient lies in that triangle, too; it is the symbolic form
-    of Murray (2016), "Differentiation of the Cholesky decomposition", arXiv:1602.07527, equations 8 to 10.
+    Only the triangle that the factor fills is read. The gradient lies in that triangle, too: Murray (2016),
+    "Differentiation of the Cholesky decomposition", arXiv:1602.07527; the symbolic form of its equations 8 to 10 gives
+    the derivatives of the gradient.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def _pullback_cholesky(node: Apply, cotangents: list[Variable]) -> list[Variable
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
-    return [cholesky_gradient(node.outputs[0], cotangents[0], node.op.lower)]
+    return [CholeskyGrad(node.op.lower)(node.inputs[0], node.outputs[0], cotangents[0])]
 
 
 @pushforward.register(Cholesky)
@@ -131,7 +132,7 @@ class CholeskyGrad(MatrixOp):
     """Gradient by a positive definite matrix, given the matrix, its factor, and the gradient by the factor.
 
     Computed by the algorithm of Smith (1995), "Differentiation of the Cholesky algorithm", Journal of Computational
-    and Graphical Statistics 4(2), column by column.
+    and Graphical Statistics 4(2), column by column; natively by its form in blocks of Murray (2016), section 4.
 
     Parameters
     ----------

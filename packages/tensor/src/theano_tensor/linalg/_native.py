@@ -8,7 +8,7 @@ from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, MatrixRoutine, native_kernel
 
 from .._variable import TensorVariable
-from ._cholesky import Cholesky
+from ._cholesky import Cholesky, CholeskyGrad
 from ._eigen import Eigh
 from ._inverse import Det, MatrixInverse, SLogDet
 from ._orthogonal import SVD
@@ -27,6 +27,13 @@ def _dtype_of(node: Apply) -> str | None:
 def _cholesky(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else MatrixRoutine("cholesky", dtype, node.op.lower)
+
+
+@native_kernel.register(CholeskyGrad)
+def _cholesky_gradient(node: Apply) -> Kernel | None:
+    dtype = _dtype_of(node)
+    same = all(v.type.dtype == dtype for v in cast("list[TensorVariable]", node.inputs))
+    return MatrixRoutine("factor_back", dtype) if dtype is not None and same and node.op.lower else None
 
 
 @native_kernel.register(Solve)
