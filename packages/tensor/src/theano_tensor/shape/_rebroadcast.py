@@ -7,6 +7,7 @@ from typing import Any
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
+from .._axis import one_axis
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
@@ -88,21 +89,34 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(shape)]
 
 
-def _rebroadcast(x: Any, flags: Iterable[tuple[int, bool]]) -> TensorVariable:
-    variable = as_tensor_variable(x)
-    changed = [(axis, flag) for axis, flag in flags if not _has(variable, axis, flag)]
+def _rebroadcast(x: TensorVariable, flags: Iterable[tuple[int, bool]]) -> TensorVariable:
+    changed = [(axis, flag) for axis, flag in flags if x.type.broadcastable[axis] != flag]
     if not changed:
-        return variable
-    result: TensorVariable = Rebroadcast(*changed)(variable)
+        return x
+    result: TensorVariable = Rebroadcast(*changed)(x)
     return result
 
 
-def _has(x: TensorVariable, axis: int, flag: bool) -> bool:
-    return 0 <= axis < x.type.ndim and x.type.broadcastable[axis] == flag
+def _axes(name: str, x: TensorVariable, axes: Sequence[Any]) -> list[int]:
+    """Return axes, given one by one or as sequences of them, as numbers from 0 up."""
+    listed = [a for entry in axes for a in (entry if isinstance(entry, (list, tuple)) else (entry,))]
+    return [one_axis(name, a, x) for a in listed]
 
 
-def addbroadcast(x: Any, *axes: int) -> TensorVariable:
-    """Return `x` with dimensions that broadcast; ValueError when run if one of them is longer than 1.
+def addbroadcast(x: Any, *axes: Any) -> TensorVariable:
+    """Return `x` with dimensions that broadcast.
+
+    Parameters
+    ----------
+    x : tensor_like
+    *axes : int, or sequence of int
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or its length is known and not 1.
+    ValueError
+        When it runs, if one of them is longer than 1.
 
     Examples
     --------
@@ -110,14 +124,33 @@ def addbroadcast(x: Any, *axes: int) -> TensorVariable:
     >>> addbroadcast(dmatrix("x"), 0).broadcastable
     (True, False)
     """
-    return _rebroadcast(x, [(axis, True) for axis in axes])
+    variable = as_tensor_variable(x)
+    return _rebroadcast(variable, [(axis, True) for axis in _axes("addbroadcast", variable, axes)])
 
 
-def unbroadcast(x: Any, *axes: int) -> TensorVariable:
-    """Return `x` with dimensions that do not broadcast."""
-    return _rebroadcast(x, [(axis, False) for axis in axes])
+def unbroadcast(x: Any, *axes: Any) -> TensorVariable:
+    """Return `x` with dimensions that do not broadcast; `axes` as in :func:`addbroadcast`."""
+    variable = as_tensor_variable(x)
+    return _rebroadcast(variable, [(axis, False) for axis in _axes("unbroadcast", variable, axes)])
 
 
 def patternbroadcast(x: Any, broadcastable: Iterable[bool]) -> TensorVariable:
-    """Return `x` with the broadcastable pattern given; ValueError when run if a length does not fit it."""
-    return _rebroadcast(x, enumerate(broadcastable))
+    """Return `x` with the broadcastable pattern given.
+
+    Raises
+    ------
+    ShapeError
+        If the pattern is for another number of dimensions, or contradicts a known length.
+    ValueError
+        When it runs, if a length does not fit it.
+    """
+    variable, pattern = as_tensor_variable(x), [bool(flag) for flag in broadcastable]
+    if len(pattern) != variable.type.ndim:
+        raise ShapeError(
+            compose(
+                f"patternbroadcast: a pattern of {len(pattern)} flags for {variable.type.ndim} dimensions",
+                where=[describe(variable)],
+                mend="give one flag for each dimension",
+            )
+        )
+    return _rebroadcast(variable, enumerate(pattern))
