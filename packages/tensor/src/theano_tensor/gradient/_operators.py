@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, ancestors, compose, describe
+from theano_graph import Variable, compose, describe
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
 from ._errors import DisconnectedInputError, NullTypeGradError
@@ -123,7 +123,7 @@ def Rop(
         direction = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
         tangents[source] = EvaluationPoint()(direction, source)
     results: list[Variable | None] = []
-    for output, tangent in zip(outputs, _moved(outputs, tangents), strict=True):
+    for output, tangent in zip(outputs, forward(outputs, tangents), strict=True):
         if tangent is None:
             _report_output(output, sources, disconnected_outputs)
             results.append(_stand_in(output, return_disconnected))
@@ -132,22 +132,6 @@ def Rop(
         else:
             results.append(tangent)
     return _as_given(f, results)
-
-
-def _moved(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
-    """Return the tangents of `outputs`, which mention each source.
-
-    The product does not depend on a source that `outputs` are linear in; a function of the product has it as an input
-    all the same. Its point then stands in an array of the shape of the source; rewriting takes that away.
-    """
-    found = forward(outputs, tangents)
-    mentioned = set(ancestors([t for t in found if t is not None]))
-    filled = {
-        source: source.fill(point)
-        for source, point in tangents.items()
-        if source not in mentioned and hasattr(source, "fill") and static_shape(source) == static_shape(point)
-    }
-    return forward(outputs, {**tangents, **filled}) if filled else found
 
 
 def _report_output(output: Variable, sources: Sequence[Variable], policy: OnDisconnected) -> None:
