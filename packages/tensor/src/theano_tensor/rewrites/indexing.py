@@ -232,7 +232,7 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, chosen.astype(dtype))
 
 
-@rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_of_dot")
+@rule(Subtensor, phases=BOTH, tags=ONLY_RUN, key="local_subtensor_of_dot")
 @unless_out_of_range
 def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
