@@ -110,13 +110,14 @@ class TestPatterns(unittest.TestCase):
 
     def test_what_contradicts_is_refused(self) -> None:
         x = T.tensor("float64", shape=(2, None))
-        for call in (
+        calls: tuple[Any, ...] = (
             lambda: T.addbroadcast(x, 0),
             lambda: T.addbroadcast(x, 2),
             lambda: T.unbroadcast(x, -3),
             lambda: T.patternbroadcast(x, (True, False)),
             lambda: T.patternbroadcast(x, (False,)),
-        ):
+        )
+        for call in calls:
             with self.assertRaises(ShapeError):
                 call()
 
