@@ -13,7 +13,6 @@ from . import (
     gradient as gradient,
     indexing,
     joining,
-    linear,
     nnet as nnet,
     random as random,
     rewrites as rewrites,
@@ -466,6 +465,18 @@ from ._constructors_typed import ztensor7 as ztensor7, ztensor7s as ztensor7s, z
 register_library(__file__)
 
 __all__ = [
+    "BatchedDot",
+    "Dot",
+    "batched_dot",
+    "batched_tensordot",
+    "dot",
+    "einsum",
+    "inner",
+    "matmul",
+    "matrix_product",
+    "outer",
+    "tensordot",
+    "vdot",
     "AccumulatingReduce",
     "All",
     "CAReduce",
@@ -567,7 +578,6 @@ __all__ += creation.__all__
 __all__ += elemwise.__all__
 __all__ += indexing.__all__
 __all__ += joining.__all__
-__all__ += linear.__all__
 __all__ += extra_ops.__all__
 __all__ += sorting.__all__
 __all__ += _shape.__all__
