@@ -46,6 +46,15 @@ class TestValues(unittest.TestCase):
                     np.testing.assert_allclose(result, value, rtol=1e-10)
                     self.assertEqual(result.shape, np.shape(value))
 
+    def test_a_native_sum_beyond_the_dtype_is_infinite_in_silence(self) -> None:
+        x = T.fmatrix("x")
+        values = np.full((2, 3), 3e38, "float32")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for axis in (0, 1, None):
+                (found,) = run([x], [T.sum(x, axis=axis)], values, mode="FAST_RUN")
+                self.assertTrue(np.isinf(found).all())
+
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.data())
     def test_sums_of_any_shape(self, shape: list[int], data: Any) -> None:

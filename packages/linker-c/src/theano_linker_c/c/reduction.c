@@ -249,6 +249,18 @@ static int fold_arrays(const Machine *m, const Reduction *r, PyArrayObject **arr
     return fold_nest(m, r, &ordered, n_kept, folded[inner], acc);
 }
 
+/* Store accumulators in the dtype of the result. What is too large for a float becomes infinite in silence, as
+ * everywhere else in compiled code; NumPy's cast would warn. */
+static int store_result(PyArrayObject *out, PyArrayObject *acc) {
+    if (PyArray_TYPE(acc) != NPY_DOUBLE || PyArray_TYPE(out) != NPY_FLOAT)
+        return PyArray_CopyInto(out, acc) < 0 ? RUN_RAISED : RUN_DONE;
+    const double *from = PyArray_DATA(acc);
+    float *to = PyArray_DATA(out);
+    for (npy_intp i = 0, count = PyArray_SIZE(out); i < count; i++)
+        to[i] = (float)from[i];
+    return RUN_DONE;
+}
+
 static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
     const Reduction *r = in->plan;
     PyArrayObject **arrays = f->scratch;
@@ -274,8 +286,8 @@ static int reduction_run(Machine *m, Frame *f, const Instruction *in) {
     if (folded > 0 && kept > 0)
         status = fold_arrays(m, r, arrays, acc, shape);
     if (acc != out) {
-        if (status == RUN_DONE && PyArray_CopyInto(out, acc) < 0)
-            status = RUN_RAISED;
+        if (status == RUN_DONE)
+            status = store_result(out, acc);
         Py_DECREF(acc);
     }
     return status;
