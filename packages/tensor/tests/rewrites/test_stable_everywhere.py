@@ -164,8 +164,8 @@ class TestCrossEntropy(unittest.TestCase):
         self.cost = -special.log_softmax(z, axis=1)[np.arange(5), self.y].mean()
         self.slope = self.x.T @ (special.softmax(z, axis=1) - np.eye(3)[self.y]) / 5
 
-    def check(self, cost: Callable[[Any, Any], Any], kinds: Any = SOFTMAXES) -> None:
-        for kind in kinds:
+    def check(self, cost: Callable[[Any, Any], Any]) -> None:
+        for kind in SOFTMAXES:
             for optimizer in ("fast_run", "fast_compile", "o3", "stabilize"):
                 with self.subTest(softmax=kind, optimizer=optimizer):
                     x, w, y = T.dmatrix("x"), T.dmatrix("w"), T.lvector("y")
@@ -185,11 +185,8 @@ class TestCrossEntropy(unittest.TestCase):
 
         self.check(cost)
 
-    def test_the_logarithm_of_entries_has_the_right_value(self) -> None:
-        x, w, y = T.dmatrix("x"), T.dmatrix("w"), T.lvector("y")
-        p = softmax(T.dot(x, w))
-        f: Any = function([x, w, y], -T.log(p[T.arange(y.shape[0]), y]).mean())
-        assert_allclose(f(self.x, self.w, self.y), self.cost, rtol=1e-12)
+    def test_the_logarithm_of_entries(self) -> None:
+        self.check(lambda p, y: -T.log(p[T.arange(y.shape[0]), y]).mean())
 
 
 class TestBounds(unittest.TestCase):

@@ -15,7 +15,7 @@ from theano_optimize import Phase
 
 from .._variable import TensorVariable
 from ..elemwise import dimshuffle
-from ..indexing import AdvancedSubtensor, Subtensor
+from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..reduce import Sum
 from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
 from ._logistic import logistic_atom
@@ -23,6 +23,7 @@ from ._products import Product, flatten_product
 from ._registry import rule, stabilizing
 from .algebra import is_inside_product, is_product
 from .exponentials import behind_view, sum_of_exp
+from .indexing import is_zeros
 from .log_sums import exponents
 
 Found = list[Variable] | None
@@ -131,12 +132,64 @@ def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
     deep = flatten_product(root, is_product)
+    shown = exposed(deep) if deep.complete else None
+    if shown is not None and _is_regular(shown):
+        return fitted(node, shown.build(root.type.dtype, root.type.ndim), list(shown.factors))
     leaves = _leaves(root) if deep.complete else []
     above = {v for v, power in leaves if power > 0}
     below = {v for v, power in leaves if power < 0}
     if not any(is_positive_and_steep(v) for v in above & below):
         return None
     return fitted(node, deep.build(root.type.dtype, root.type.ndim), [v for v, _ in leaves])
+
+
+def _is_regular(product: Product) -> bool:
+    """Tell whether a product divides by no exponential."""
+    return all(power > 0 or operands(v, scalar.exp) is None for v, power in product.factors.items())
+
+
+def exposed(product: Product) -> Product | None:
+    """Return a product that divides outside by what it divides the increments of zeros by, or None if there is none.
+
+    ``inc(zeros, y / p[i], i) -> inc(zeros, y, i) / p`` is right where p is not 0: the gradient of ``log(p[i])`` has
+    that, and what p is made of may cancel outside.
+    """
+    for factor, power in product.factors.items():
+        found = _without_divisor(factor) if power == 1 else None
+        if found is None:
+            continue
+        increment, divisor = found
+        factors = {v: p for v, p in product.factors.items() if v is not factor}
+        result = Product(product.coefficient / divisor.coefficient, factors)
+        result.multiply(increment, 1)
+        for variable, p in divisor.factors.items():
+            result.multiply(variable, -p)
+        return result
+    return None
+
+
+def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product] | None:
+    node = variable.owner
+    if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)) or node.op.set_instead_of_inc:
+        return None
+    zeros, y, *index = cast("list[TensorVariable]", node.inputs)
+    if not is_zeros(zeros) or not is_float(y) or not is_product(y):
+        return None
+    product = flatten_product(y, is_product)
+    for factor, power in product.factors.items() if product.complete else ():
+        part = factor.owner
+        if power != -1 or part is None or not isinstance(part.op, (Subtensor, AdvancedSubtensor)):
+            continue
+        p, *same = cast("list[TensorVariable]", part.inputs)
+        if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
+            continue
+        divisor = flatten_product(p, is_product)
+        if not is_product(p) or p.type.broadcastable != zeros.type.broadcastable or not _has_steep_factor(divisor):
+            continue
+        product.multiply(factor, 1)
+        built = product.build(y.type.dtype, y.type.ndim)
+        return cast(TensorVariable, node.op(zeros, built, *index)), divisor
+    return None
 
 
 def _leaves(root: Variable) -> list[tuple[TensorVariable, int]]:
@@ -172,11 +225,16 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
         if terms is None:
             continue
         parts = [flatten_product(v, is_product) for v, _ in terms]
+        parts = [part if (shown := exposed(part)) is None else shown for part in parts if part.complete]
+        if len(parts) < len(terms):
+            continue
         above = [v for v, p in product.factors.items() if p > 0 and operands(v, scalar.exp) is not None]
-        if not any(part.factors.get(v, 0) < 0 for part in parts for v in above) or not all(p.complete for p in parts):
+        if not any(part.factors.get(v, 0) < 0 for part in parts for v in above):
             continue
         rest = {v: p for v, p in product.factors.items() if v is not factor}
-        return fitted(node, _distributed(Product(product.coefficient, rest), parts, terms, root))
+        found = _distributed(Product(product.coefficient, rest), parts, terms, root)
+        if found is not None:
+            return fitted(node, found)
     return None
 
 
@@ -199,13 +257,15 @@ def _signed_terms(variable: TensorVariable) -> list[tuple[TensorVariable, int]] 
 
 def _distributed(
     rest: Product, parts: list[Product], terms: list[tuple[TensorVariable, int]], root: Variable
-) -> TensorVariable:
+) -> TensorVariable | None:
     tensor = cast(TensorVariable, root)
     found = []
     for part, (_, sign) in zip(parts, terms, strict=True):
         whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
         for variable, power in rest.factors.items():
             whole.multiply(variable, power)
+        if not _is_regular(whole):
+            return None
         found.append((whole.build(tensor.type.dtype, tensor.type.ndim), sign))
     return _signed_sum(found)
 
