@@ -114,18 +114,17 @@ class MapRows(Op):
 
     def _run(self, n: int, sequences: Sequence[Any], constants: Sequence[Any], results: Sequence[Any]) -> None:
         step, index = self._step(), np.zeros((), "int64")
-        stacked = [kind == STACK for kind in self.kinds]
-        plan = [(result, s, result.shape[s:]) for result, s in zip(results, stacked, strict=True)]
+        stores = [_store(kind, result) for kind, result in zip(self.kinds, results, strict=True)]
+        shapes = [result.shape[kind == STACK :] for kind, result in zip(self.kinds, results, strict=True)]
+        rows: list[Any] = []
         for i in range(n):
             index[()] = i
-            values = step(index, *[s[i, ...] for s in sequences], *constants)
-            for (result, is_stacked, shape), value in zip(plan, values, strict=True):
+            if sequences:
+                rows = [s[i, ...] for s in sequences]
+            for value, shape, store in zip(step(index, *rows, *constants), shapes, stores, strict=True):
                 if value.shape != shape:
                     raise ValueError(_shape_text(self, i, value.shape, shape))
-                if is_stacked:
-                    result[i] = value
-                else:
-                    np.add(result, value, out=result)
+                store(i, value)
 
     def _empty(self, n: int, inputs: Sequence[Any]) -> list[Any]:
         results = []
@@ -164,6 +163,14 @@ class MapRows(Op):
 
     def __str__(self) -> str:
         return f"MapRows{{{', '.join(self.kinds)}}}"
+
+
+def _store(kind: str, result: Any) -> Callable[[int, Any], object]:
+    """Return a function that puts the value for one row where it belongs."""
+    if kind == STACK:
+        place: Callable[[int, Any], object] = result.__setitem__
+        return place
+    return lambda i, value: np.add(result, value, out=result)
 
 
 def _rows_of(row: TensorType) -> TensorType:
