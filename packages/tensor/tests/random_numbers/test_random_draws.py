@@ -11,7 +11,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_graph import FunctionGraph
-from theano_linker_c import Mode, function, shared
+from theano_linker_c import Mode, function, get_default_mode, shared
 from theano_tensor import DTypeError, ShapeError, TensorType, random as R
 from theano_tensor.gradient import DisconnectedInputError, GradUndefinedError, grad
 from theano_tensor.random import RandomFunction, copy_state, generator_type, random_state_type
@@ -192,6 +192,13 @@ class TestOp(unittest.TestCase):
         state, other = np.random.RandomState(3), np.random.RandomState(3)
         for found, wanted in zip(f(state)[:2], (other.uniform(size=2), other.normal(size=2)), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+    def test_the_rewrite_can_be_left_out_by_either_name(self) -> None:
+        r = random_state_type("r")
+        after = R.normal(R.uniform(r, (2,))[1], (2,))[1]
+        for name in ("random_make_inplace", "inplace_random"):
+            f = function([r], after, mode=get_default_mode().excluding(name))
+            self.assertFalse(any(getattr(node.op, "inplace", False) for node in f.maker.fgraph.apply_nodes))
 
     def test_a_state_that_is_read_twice_is_not_moved(self) -> None:
         r = random_state_type("r")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
+from scipy.stats import norm
 
 import theano_tensor as T
 from theano_graph import config
@@ -122,6 +123,14 @@ class TestDraws(unittest.TestCase):
         for dtype in ("float32", "float64"):
             found = function([], MRG_RandomStreams(3).truncated_normal((100_000,), 5.0, 3.0, dtype=dtype))()
             self.assertLessEqual(np.abs(found - 5).max(), 6.0001)
+
+    def test_truncated_numbers_are_quantiles_of_the_uniform_ones(self) -> None:
+        lower, upper = norm.cdf([-2, 2])
+        for dtype, tolerance in (("float64", 5e-15), ("float32", 2e-6)):
+            uniform = function([], MRG_RandomStreams(3).uniform((100_000,), dtype=dtype))()
+            found = function([], MRG_RandomStreams(3).truncated_normal((100_000,), dtype=dtype))()
+            wanted = norm.ppf(lower + uniform.astype("float64") * (upper - lower))
+            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
 
     def test_number_of_streams(self) -> None:
         self.assertEqual(guess_n_streams((6, 10)), 10)
