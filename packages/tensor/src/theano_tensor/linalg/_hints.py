@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, pushforward, shape_rule
+from theano_optimize import GraphRewriter
 
 from .._convert import as_tensor_variable
 from .._variable import TensorVariable
@@ -132,15 +133,13 @@ class HintsFeature(Feature):
         """Remember more about a variable."""
         self.hints.setdefault(variable, {}).update(known)
 
-    def hints_of(self, variable: Variable) -> dict[str, Any]:
-        """Return what is known about a variable."""
+    def hints_of(self, fgraph: FunctionGraph, variable: Variable) -> dict[str, Any]:
+        """Return what is known about a variable; the graph lends this method."""
         return self.hints.get(variable, {})
 
 
-class HintsOptimizer:
+class HintsOptimizer(GraphRewriter):
     """The graph rewriter that attaches a :class:`HintsFeature` to graphs in which hints stand."""
-
-    name = "hints"
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach the feature."""
