@@ -15,6 +15,7 @@ from theano_graph import (
     Constant as Constant,
     FunctionGraph as FunctionGraph,
     Generic as Generic,
+    InconsistencyError as InconsistencyError,
     Op as Op,
     TheanoError as TheanoError,
     Type as Type,
@@ -29,18 +30,32 @@ from theano_linker_c import (
     Function as Function,
     FunctionMaker as FunctionMaker,
     In as In,
+    Linker as Linker,
     Mode as Mode,
+    OrderedUpdates as OrderedUpdates,
     Out as Out,
+    ProfileStats as ProfileStats,
     SharedVariable as SharedVariable,
     function as function,
     function_dump as function_dump,
+    get_default_mode as get_default_mode,
+    get_mode as get_mode,
+    predefined_linkers as predefined_linkers,
+    predefined_modes as predefined_modes,
+    predefined_optimizers as predefined_optimizers,
     shared as shared,
+    shared_constructor as shared_constructor,
 )
-from theano_tensor import dot as dot, sparse_grad as sparse_grad
+from theano_tensor import (
+    dot as dot,
+    get_scalar_constant_value as get_scalar_constant_value,
+    sparse_grad as sparse_grad,
+)
 from theano_tensor.builders import OpFromGraph as OpFromGraph
 from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
 
 from . import (
+    compat as compat,
     compile as compile,
     configdefaults as configdefaults,
     configparser as configparser,
@@ -52,8 +67,14 @@ from . import (
     scalar as scalar,
     tensor as tensor,
     typed_list as typed_list,
+    updates as updates,
+    version as version,
 )
+from ._graph_copies import clone as clone
 from ._version import __version__ as __version__
+from .configparser import change_flags as change_flags
+from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
+from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
 
 register_library(__file__)
 configdefaults.start()

@@ -6,3 +6,4 @@ from theano_linker_c import (
     UnusedInputError as UnusedInputError,
     orig_function as orig_function,
 )
+from theano_optimize import Supervisor as Supervisor

@@ -4,3 +4,6 @@ from theano_linker_c import (
     In as In,
     Out as Out,
 )
+
+SymbolicInput = In
+SymbolicOutput = Out

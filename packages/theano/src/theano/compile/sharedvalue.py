@@ -3,6 +3,7 @@
 from theano_linker_c import (
     SharedVariable as SharedVariable,
     constructors as constructors,
+    generic as generic,
     generic_shared_constructor as generic_shared_constructor,
     shared as shared,
     shared_constructor as shared_constructor,

@@ -5,3 +5,7 @@ from theano_graph import (
     get_test_value as get_test_value,
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
+
+#: Every op may have C code, and none has to.
+PureOp = Op
+CLinkerOp = Op

@@ -1,3 +1,3 @@
 """Helpers."""
 
-from . import pkl_utils as pkl_utils
+from . import cpucount as cpucount, doubleop as doubleop, pkl_utils as pkl_utils, safe_asarray as safe_asarray

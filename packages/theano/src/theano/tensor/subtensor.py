@@ -8,6 +8,7 @@ from theano_tensor import (
     AdvancedSubtensor as AdvancedSubtensor,
     AdvancedSubtensor1 as AdvancedSubtensor1,
     IncSubtensor as IncSubtensor,
+    NotScalarConstantError as NotScalarConstantError,
     Subtensor as Subtensor,
     inc_subtensor as inc_subtensor,
     set_subtensor as set_subtensor,
