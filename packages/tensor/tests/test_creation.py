@@ -218,6 +218,28 @@ class TestRanges(unittest.TestCase):
             T.arange(0, 5, n).eval({n: 0})
 
 
+class TestFoldingOfAlloc(unittest.TestCase):
+    """A filled tensor of constants becomes a constant, but not where that would be copied in each call."""
+
+    def ops(self, inputs: list[Any], output: Any) -> list[str]:
+        compiled: Any = function(inputs, output)
+        return [str(node.op) for node in compiled.maker.fgraph.toposort()]
+
+    def test_what_is_returned_or_written_is_made_anew(self) -> None:
+        v = T.dvector("v")
+        self.assertEqual(self.ops([], T.ones((2, 3))), ["Alloc"])
+        written = T.set_subtensor(T.zeros((4,))[1:], v)
+        self.assertIn("Alloc", self.ops([v], written))
+        np.testing.assert_array_equal(written.eval({v: VECTOR}), [0, 0, 1, 2])
+        made: Any = function([], T.ones((2,)))
+        made()[0] = 7
+        np.testing.assert_array_equal(made(), [1.0, 1.0])
+
+    def test_what_is_only_read_is_a_constant(self) -> None:
+        v = T.dvector("v")
+        self.assertNotIn("Alloc", self.ops([v], T.dot(T.ones((4, 3)), v)))
+
+
 class TestEmpty(unittest.TestCase):
     def test_shape_and_dtype(self) -> None:
         n = T.lscalar("n")

@@ -118,6 +118,8 @@ SUBSCRIPTS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("...ij,...jk->...ik", (_random(5, 2, 3), _random(3, 4))),
     ("i...->...", (_random(2, 3, 4),)),
     ("...i,i...", (_random(3, 2), _random(2, 3))),
+    ("a,abc->bc", (_random(2), _random(2, 3, 4))),
+    ("abc,a->bc", (_random(2, 3, 4), _random(2))),
     ("ij,kj->k", (_random(2, 3), _random(4, 3))),
     ("bi,bj->ij", (_random(1, 3), _random(2, 3))),
     ("i j , j -> i", (_random(2, 3), _random(3))),

@@ -76,6 +76,13 @@ class Alloc(Op):
         """The result depends on the value, not differentiably on the lengths."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
+    def do_constant_folding(self, node: Apply) -> bool:
+        """Tell whether a constant serves better: not where each call would copy it, to write into it or return it."""
+        return not any(
+            client == "output" or (position == 0 and hasattr(client.op, "set_instead_of_inc"))
+            for client, position in node.outputs[0].clients
+        )
+
     def __str__(self) -> str:
         return "Alloc"
 

@@ -207,7 +207,8 @@ def _contracted(first: _Term, second: _Term, needed: set[str]) -> _Term:
     right = _as_matrices(b, batch, summed, columns)
     product = stack_product(left, right) if batch else matrix_product(left, right)
     lengths = [a.length(x) for x in batch + rows] + [b.length(x) for x in columns]
-    return _Term(product if len(lengths) == product.type.ndim else reshape(product, lengths), letters)
+    one_each = all(len(group) == 1 for group in (batch or [""], rows, columns))
+    return _Term(product if one_each else reshape(product, lengths), letters)
 
 
 def _spread(term: _Term, letters: str) -> TensorVariable:
