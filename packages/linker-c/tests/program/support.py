@@ -86,17 +86,26 @@ class Reduce(Op):
 
 
 class Product(Op):
+    """Of ``(a, b)``, ``(a, b, alpha)``, ``(z, alpha, a, b)`` or ``(z, alpha, a, b, beta)``."""
+
     def __init__(self, kind: Any) -> None:
         self.kind = kind
 
     def make_node(self, *inputs: Any) -> Apply:
-        a, b = inputs
         ndim = {"dot": 0, "gemv": 1, "vecmat": 1, "gemm": 2, "ger": 2}[self.kind]
-        return Apply(self, [a, b], [ArrayType(a.type.dtype, [None] * ndim).make_variable()])
+        return Apply(self, list(inputs), [ArrayType(inputs[0].type.dtype, [None] * ndim).make_variable()])
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
-        a, b = inputs
-        output_storage[0][0] = np.asarray(np.outer(a, b) if self.kind == "ger" else np.dot(a, b))
+        a, b = inputs[2:4] if len(inputs) > 3 else inputs[:2]
+        result = np.asarray(np.outer(a, b) if self.kind == "ger" else np.dot(a, b))
+        if len(inputs) > 2:
+            result = result * (inputs[2] if len(inputs) == 3 else inputs[1])
+        if len(inputs) > 3:
+            beta = inputs[4] if len(inputs) == 5 else 1
+            if inputs[0].shape != result.shape:
+                raise ValueError(f"shapes {inputs[0].shape} and {result.shape} cannot be added")
+            result = result if beta == 0 else inputs[0] * beta + result
+        output_storage[0][0] = result
 
 
 class Shuffle(Op):
