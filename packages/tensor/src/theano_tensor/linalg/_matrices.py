@@ -217,7 +217,8 @@ def total_of(terms: Sequence[TensorVariable | None]) -> TensorVariable | None:
 
 def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> list[Variable | None]:
     """Return the gradients of an expression that has the value of an op, by each of `inputs`."""
-    found = Lop(expression, list(inputs), g, disconnected_inputs="ignore")
+    # One input may be computed from another; what flows there is not the business of this op.
+    found = Lop(expression, list(inputs), g, consider_constant=list(inputs), disconnected_inputs="ignore")
     return list(typed("list[Variable]", found))
 
 
