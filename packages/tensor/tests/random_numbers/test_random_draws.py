@@ -275,6 +275,7 @@ class TestBadInput(unittest.TestCase):
         self.check(ShapeError, "ndim=1, but the parameters have 0", lambda: R.uniform(r, ndim=1))
         self.check(ShapeError, "no number of dimensions", lambda: R.uniform(r, v, ndim=-1))
         self.check(ShapeError, "a parameter has 2 dimensions", lambda: R.uniform(r, (2,), LOW))
+        self.check(ShapeError, "length 2 where `size` says 1", lambda: R.uniform(r, (1,), [1.0, 2.0]))
         self.check(ShapeError, "do not fit together", lambda: R.uniform(r, None, [1.0, 2.0], [1.0, 2.0, 3.0]))
         self.check(DTypeError, "is no size", lambda: R.uniform(r, "ab"))
         self.check(DTypeError, "integer", lambda: R.uniform(r, (1.5,)))

@@ -338,6 +338,18 @@ class TestGradients(unittest.TestCase):
 
 
 class TestBadInput(unittest.TestCase):
+    def test_longer_parameters_do_not_repeat_what_is_drawn(self) -> None:
+        low, n = T.dvector("low"), T.lscalar("n")
+        for mode in (None, PYTHON):
+            for size in ((1,), (n,)):
+                draw = MRG_RandomStreams(1).uniform(size, low, 9.0)
+                f = function([low, n], draw, on_unused_input="ignore", mode=mode)
+                self.assertEqual(f([2.0], 1).shape, (1,))
+                with self.assertRaises(ValueError):
+                    f([2.0, 3.0, 4.0], 1)
+        with self.assertRaises(ShapeError):
+            MRG_RandomStreams(1).normal((2,), [1.0, 2.0, 3.0])
+
     def test_wrong_arguments(self) -> None:
         r, x = MRG_RandomStreams(1), T.dmatrix("x")
         wrong: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (

@@ -12,7 +12,6 @@ from theano_graph import Constant, Variable, compose, describe
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import cast
 from ..shape import as_length, make_vector, static_int, static_lengths
@@ -61,6 +60,12 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorV
         fixed = all(n is not None for n in shape)
         vector = constant(np.array(shape, "int64")) if fixed else cast(make_vector(*lengths), "int64")
     _check_ndim(name, ndim, len(shape), "size has")
+    return vector, _fitting(name, shape, params)
+
+
+def _fitting(name: str, shape: StaticShape, params: Sequence[TensorVariable]) -> StaticShape:
+    """Return the static shape that is left when parameters of the given shapes must not stretch it."""
+    lengths = list(shape)
     for param in params:
         if param.type.ndim > len(shape):
             raise ShapeError(
@@ -70,7 +75,19 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorV
                     mend="give `size` as many dimensions as the parameters have, or leave it out",
                 )
             )
-    return vector, shape
+        for i, length in enumerate(param.type.shape, len(shape) - param.type.ndim):
+            if shape[i] is not None and length not in (None, 1, shape[i]):
+                raise ShapeError(
+                    compose(
+                        f"{name}: a parameter has length {length} where `size` says {shape[i]}",
+                        where=[describe(param)],
+                        mend="leave `size` out: the parameters then say how much is drawn",
+                    )
+                )
+            if shape[i] == 1 and length is None:
+                # Not declared to be 1, so that a longer parameter is an error and does not repeat what is drawn.
+                lengths[i] = None
+    return tuple(lengths)
 
 
 def _entries(name: str, size: Any) -> Sequence[Any]:
@@ -153,8 +170,3 @@ def _common_shape(name: str, params: Sequence[TensorVariable]) -> StaticShape:
                     )
                 common[offset + i] = length
     return tuple(common)
-
-
-def sample_type(dtype: str, shape: Sequence[int | None]) -> TensorType:
-    """Return the type of a draw."""
-    return TensorType(dtype, tuple(shape))
