@@ -48,6 +48,8 @@ class NodeRewriter:
     # Defaults, so that a subclass whose constructor does not call this one works too.
     _info: RewriteInfo | None = None
     reach: int = DEFAULT_REACH
+    #: The name that others know it by, shown in summaries before its own.
+    label: str | None = None
 
     def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None, reach: int = DEFAULT_REACH) -> None:
         self._info = RewriteInfo(name) if info is None and name else info
@@ -109,7 +111,8 @@ class NodeRewriter:
     def summary_lines(self) -> list[str]:
         """Return the lines that describe the rule in the summary of a database or rewriter."""
         exactness = "" if self.info.exactness is Exactness.EXACT else f" ({self.info.exactness.value})"
-        return [f"{self.name}{exactness}"]
+        label = "" if self.label in (None, self.name) else f"{self.label}: "
+        return [f"{label}{self.name}{exactness}"]
 
     def __str__(self) -> str:
         return self.name

@@ -63,6 +63,7 @@ def rule(
     def decorate(function: Callable[..., object]) -> NodeRewriter:
         make = node_rewriter(ops, phase=phases[0], exactness=exactness, reference=reference, reach=reach)
         made = make(function)  # type: ignore[arg-type]  # the engine checks what a rule returns
+        made.label = key
         RULES.append(Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names)))
         return made
 
