@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import unittest
 from collections import OrderedDict
 
@@ -112,3 +113,22 @@ class TestDoubleOp(utt.InferShapeTester):
         x, v = T.dvectors("x", "v")
         product = theano.function([x, v], T.Rop(DoubleOp()(x), x, v))
         np.testing.assert_array_equal(product([1.0, 2.0], [3.0, 4.0]), [6.0, 8.0])
+
+
+class TestTesters(unittest.TestCase):
+    def test_makers_of_test_cases(self) -> None:
+        module = importlib.import_module("theano.tensor.tests.test_basic")
+        tester = module.makeTester(
+            name="DotTester",
+            op=T.dot,
+            expected=np.dot,
+            checks={},
+            good={"matrices": (np.ones((5, 7)), np.ones((7, 5))), "vector": (np.ones((5, 7)), np.ones(7))},
+            bad_build={},
+            bad_runtime={"lengths": (np.ones((5, 7)), np.ones((5, 7)))},
+            grad={},
+        )
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromTestCase(tester).run(result)
+        self.assertEqual((result.testsRun, result.failures, result.errors), (4, [], []))
+        self.assertEqual(module.makeBroadcastTester(T.add, np.add).__name__, "Elemwise{add,no_inplace}Tester")

@@ -12,6 +12,7 @@ from ._op_tests import (
 )
 from ._records import OpRecord as OpRecord, OpTestCase as OpTestCase, op_tests as op_tests
 from ._seeds import fetch_seed as fetch_seed
+from ._testers import make_broadcast_tester as make_broadcast_tester, make_tester as make_tester
 from ._tolerance import (
     TOLERANCES as TOLERANCES,
     Tolerance as Tolerance,
@@ -31,6 +32,8 @@ __all__ = [
     "Tolerance",
     "assert_allclose",
     "fetch_seed",
+    "make_broadcast_tester",
+    "make_tester",
     "numeric_grad",
     "op_tests",
     "seed_rng",
