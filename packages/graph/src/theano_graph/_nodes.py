@@ -25,11 +25,14 @@ class Tag:
     trace : list of lists of tuple
         Where the node was made: one stack, outermost frame first, of (file, line number, function, source line). Worked
         out from the node's origin when asked for; empty when that is unknown.
+    test_value : object
+        A value to compute with while the graph is built; see the flag `compute_test_value`.
     nan_guard_mode_check : bool
         Set to False, it keeps the checks of NanGuardMode away from a variable, and from what replaces it.
     """
 
     __slots__ = ("__dict__", "_origin")
+    test_value: Any
     nan_guard_mode_check: bool
     _origin: Origin | None
 
