@@ -104,7 +104,7 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc",))
+@rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc", "local_opt_alloc"))
 def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     made = _alloc(node.inputs[0])

@@ -119,6 +119,8 @@ def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     scalar.reciprocal,
     scalar.neg,
     reach=6,
+    key="local_logistic_factors",
+    names=("local_sigm_times_exp", "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"),
 )
 def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """Products of sigmoids, ``exp`` and ``1 + exp`` in short form, and sums multiplied out where factors then cancel.
