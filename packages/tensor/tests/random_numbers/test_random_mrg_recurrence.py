@@ -173,6 +173,10 @@ class TestOp(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     f(substreams(SEED, 2)[:rows], [length])
             self.assertEqual(f(substreams(SEED, 2)[:0], [0]).shape, (0,))
+            for rows, lengths in ((substreams(SEED, 2), [2, 3]), (substreams(SEED, 2)[:, :5], [3])):
+                with self.assertRaises(ValueError) as caught:
+                    f(rows, lengths)
+                self.assertIn("not 1 and 6", str(caught.exception))
 
     def test_equality_text_and_pickles(self) -> None:
         op = MRGUniform(T.dvector)

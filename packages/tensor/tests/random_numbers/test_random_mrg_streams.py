@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 import theano_tensor as T
 from theano_graph import config
-from theano_linker_c import Mode, function
+from theano_linker_c import Mode, function, shared
 from theano_tensor import DTypeError, ShapeError
 from theano_tensor.gradient import DisconnectedInputError, grad
 from theano_tensor.random import RandomVariable
@@ -98,6 +98,10 @@ class TestDraws(unittest.TestCase):
                 f = function([x], lengths, on_unused_input="ignore", no_default_updates=True)
                 self.assertEqual(tuple(f(np.zeros((3, 4)))), shape)
                 self.assertFalse([node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, MRGUniform)])
+
+    def test_standard_draws_are_what_the_streams_give(self) -> None:
+        draws: list[Any] = [MRG_RandomStreams(1).uniform((5,), 0, 1.0), MRG_RandomStreams(1).normal((4,), 0, 1)]
+        self.assertEqual([type(draw.owner.op).__name__ for draw in draws], ["MRGUniform", "Join"])
 
     def test_floatx_is_the_dtype_without_parameters(self) -> None:
         with config.change_flags(floatX="float32"):
@@ -239,6 +243,16 @@ class TestStates(unittest.TestCase):
         for _ in range(2):
             np.testing.assert_array_equal(f(), g())
         np.testing.assert_array_equal(function([], first.normal((5,)))(), function([], second.normal((5,)))())
+
+    def test_states_can_be_replaced_by_other_shared_variables(self) -> None:
+        draw = MRG_RandomStreams(1).uniform((5,))
+        f, other = function([], draw), shared(draw.rng.get_value())
+        g = f.copy(swap={draw.rng: other})
+        h = function([], draw, givens={draw.rng: shared(draw.rng.get_value())}, no_default_updates=True)
+        first = f()
+        np.testing.assert_array_equal(g()[0], first)  # copies return lists
+        np.testing.assert_array_equal(h(), first)
+        np.testing.assert_array_equal(f(), g()[0])
 
     def test_updates_may_be_given(self) -> None:
         streams, other = MRG_RandomStreams(1), MRG_RandomStreams(1)

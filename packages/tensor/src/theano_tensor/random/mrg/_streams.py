@@ -10,12 +10,12 @@ import numpy as np
 from theano_graph import Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
-from ..._convert import as_tensor_variable
+from ..._convert import as_tensor_variable, constant
 from ..._dtypes import canonical_dtype
 from ..._errors import DTypeError
 from ..._shared import TensorSharedVariable
 from ..._type import TensorType
-from ..._variable import TensorVariable
+from ..._variable import TensorConstant, TensorVariable
 from ...elemwise import cast
 from ...shape import shape as shape_of
 from .._size import size_vector
@@ -160,7 +160,7 @@ class MRG_RandomStreams:
         static = shape if all(n is not None for n in shape) else None
         count = guess_n_streams(static) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
-        states = TensorSharedVariable(TensorType("int32", (None, 6)), rows)
+        states = TensorSharedVariable(TensorType("int32", (None, None)), rows)
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)
         draw, new_states = draw_uniform(states, length, TensorType(dtype, (total,)))
@@ -463,7 +463,12 @@ def _params(dtype: Any, *values: Any) -> tuple[list[TensorVariable], str]:
             raise DTypeError(compose("MRG31k3p: a parameter is complex", where=[describe(param)], mend="take x.real"))
     kind = upcast(config.floatX, *(p.type.dtype for p in params)) if dtype is None else dtype
     kind = _draw_dtype(kind)
-    return [cast(p, kind) for p in params], kind
+    return [_in_dtype(p, kind) for p in params], kind
+
+
+def _in_dtype(param: TensorVariable, dtype: str) -> TensorVariable:
+    """Return a parameter in a dtype; a constant stays one, so that 0 and 1 can be told from others."""
+    return constant(param.data.astype(dtype)) if isinstance(param, TensorConstant) else cast(param, dtype)
 
 
 def _check_options(name: str, options: dict[str, Any]) -> None:

@@ -20,7 +20,6 @@ from .._variable import RandomVariable
 from ._recurrence import M1, M2, step, uniform_numbers
 
 DTYPES = ("float16", "float32", "float64")
-_STATES = TensorType("int32", (None, 6))
 
 #: Streams are advanced side by side, in blocks that stay in registers and in the nearest cache.
 _SUPPORT = """
@@ -192,6 +191,10 @@ class MRGUniform(DiscreteOp):
         if any(n < 0 for n in shape):
             raise ValueError(f"MRGUniform: length {min(shape)} in the size of a draw is negative")
         total, n = int(np.prod(shape, dtype="int64")), len(states)
+        if len(shape) != self.outtype.ndim or states.shape[1] != 6:
+            raise ValueError(
+                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; not {self.outtype.ndim} and 6"
+            )
         if n == 0 and total:
             raise ValueError("MRGUniform: there is no stream to draw from")
         moving, flat = states.T.astype("int64"), np.empty(total, "int64")
