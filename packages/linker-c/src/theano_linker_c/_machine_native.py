@@ -314,9 +314,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             addresses = loaded.address, loaded.outer_address
             return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
         case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
-            number = list(ROUTINES).index(task)
-            addresses = lapack_addresses(task, dtype)
-            return Code.LAPACK, (number, _number(dtype), flag, addresses, perform_runner(instruction.node))
+            number, routines = list(ROUTINES).index(task), lapack_addresses(task, dtype)
+            return Code.LAPACK, (number, _number(dtype), flag, routines, perform_runner(instruction.node))
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):

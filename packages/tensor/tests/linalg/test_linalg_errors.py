@@ -28,12 +28,13 @@ class TestBadInput(unittest.TestCase):
     def test_wrong_shapes_are_refused_at_once(self) -> None:
         v, cube = T.dvector("v"), T.dtensor3("cube")
         wide = T.TensorType("float64", (2, 3))("wide")
-        takers = (L.matrix_inverse, L.det, L.slogdet, L.cholesky, L.eig, L.eigh, L.eigvalsh, L.expm)
+        takers: tuple[Any, ...] = (L.matrix_inverse, L.det, L.slogdet, L.cholesky, L.eig, L.eigh, L.eigvalsh, L.expm)
         for take in takers:
             with self.subTest(str(take)):
                 self.assertRaisesRegex(ShapeError, "takes a matrix", take, v)
                 self.assertRaisesRegex(ShapeError, "square matrix, this one is 2 by 3", take, wide)
-        for take in (L.pinv, L.svd, L.qr, L.trace):
+        others: tuple[Any, ...] = (L.pinv, L.svd, L.qr, L.trace)
+        for take in others:
             self.assertRaisesRegex(ShapeError, "takes a matrix", take, v)
         calls: tuple[tuple[type[Exception], str, Any], ...] = (
             (ShapeError, "2 rows, the right-hand side 3", lambda: L.solve(wide[:, :2], wide.T)),
@@ -190,7 +191,8 @@ class TestForms(unittest.TestCase):
     def test_least_squares(self) -> None:
         a, b = RNG.normal(size=(5, 2)), RNG.normal(size=(5, 3))
         found = [v.eval() for v in L.lstsq(T.constant(a), T.constant(b))]
-        for one, other in zip(found, np.linalg.lstsq(a, b, rcond=-1), strict=True):
+        wanted: tuple[Any, ...] = np.linalg.lstsq(a, b, rcond=-1)
+        for one, other in zip(found, wanted, strict=True):
             np.testing.assert_allclose(one, other)
 
     def test_functions_pickle(self) -> None:
