@@ -81,6 +81,8 @@ def heading() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     threads = os.environ.get("OMP_NUM_THREADS", "")
     limit = f"OMP_NUM_THREADS={threads}" if threads else f"each contender's own choice of up to {_cores()}"
+    core = os.environ.get("OPENBLAS_CORETYPE")
+    limit += f"; OPENBLAS_CORETYPE={core}" if core else ""  # slower routines than this processor's own, maybe
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     python = f"Python {platform.python_version()}"
     return f"{today}, {machine()}, {python}; {versions}{_default_linker()}; threads: {limit}"

@@ -98,8 +98,9 @@ class TestFactors(unittest.TestCase):
 
     def check(self, kind: str, dtype: str, alpha: float, beta: float | None) -> None:
         rng = np.random.default_rng(1)
-        left, right = (rng.normal(size=shape).astype(dtype) for shape in SHAPES[kind])
-        z = rng.normal(size=np.outer(left, right).shape if kind == "ger" else np.dot(left, right).shape).astype(dtype)
+        left, right = (np.asarray(rng.normal(size=shape), dtype=dtype) for shape in SHAPES[kind])
+        product: Any = np.outer(left, right) if kind == "ger" else np.dot(left, right)
+        z = np.asarray(rng.normal(size=product.shape), dtype=dtype)
         values = [z, np.asarray(alpha, dtype), left, right] + ([] if beta is None else [np.asarray(beta, dtype)])
         inputs = [array(dtype, *[None] * v.ndim) for v in values]
         native, plain = machines(inputs, [Product(kind)(*inputs)])
