@@ -23,6 +23,16 @@ from ._views import ContainerView, Finder, ValueView
 KEPT_SUBSETS = 8
 
 
+class _ProfileOfFunction:
+    """The attribute `profile`: the figures of a function; of the class, the class of such figures."""
+
+    def __get__(self, function: Function | None, owner: type[Function]) -> Any:
+        return ProfileStats if function is None else function._profile
+
+    def __set__(self, function: Function, value: ProfileStats | None) -> None:
+        function._profile = value
+
+
 class Function(ShownAsHtml):
     """A compiled function; made by :func:`function`.
 
@@ -58,15 +68,17 @@ class Function(ShownAsHtml):
         "__weakref__",
         "_arguments",
         "_finder",
+        "_profile",
         "_subsets",
         "_wiring",
         "fn",
         "input_storage",
         "maker",
-        "profile",
         "trust_input",
     )
     __call__: Callable[..., Any]
+    _profile: ProfileStats | None
+    profile = _ProfileOfFunction()
 
     def __init__(self, maker: FunctionMaker, containers: list[Container], profile: ProfileStats | None = None) -> None:
         self.maker = maker

@@ -1,5 +1,6 @@
 """Ops for values of any type: copies, views, and printing."""
 
+from ._breakpoint import PdbBreakpoint as PdbBreakpoint
 from ._copies import (
     DeepCopyOp as DeepCopyOp,
     OutputGuard as OutputGuard,
@@ -16,6 +17,7 @@ __all__ = [
     "DeepCopyOp",
     "FromFunctionOp",
     "OutputGuard",
+    "PdbBreakpoint",
     "Print",
     "ViewOp",
     "as_op",
