@@ -13,7 +13,8 @@ import theano_tensor as T
 from theano_graph import FunctionGraph
 from theano_linker_c import Mode, function, get_default_mode, shared
 from theano_tensor import DTypeError, ShapeError, TensorType, random as R
-from theano_tensor.gradient import DisconnectedInputError, GradUndefinedError, grad
+from theano_tensor.builders import OpFromGraph
+from theano_tensor.gradient import DisconnectedInputError, GradUndefinedError, Rop, grad
 from theano_tensor.random import RandomFunction, copy_state, generator_type, random_state_type
 from theano_tensor.shape import ShapeI
 
@@ -148,6 +149,16 @@ class TestShapes(unittest.TestCase):
                 drawn = function(inputs, sample, on_unused_input="ignore")(*values)
                 self.assertEqual(tuple(f(*values)), drawn.shape)
 
+    def test_shapes_through_ops_that_hold_graphs_with_states(self) -> None:
+        r, x = random_state_type("r"), T.dvector("x")
+        draw, after = R.uniform(r, x.shape)
+        scaled, new_state = OpFromGraph([r, x], [x * draw, after])(r, x)
+        f = function([r, x], scaled.shape)
+        self.assertFalse([node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, OpFromGraph)])
+        self.assertEqual(f(np.random.RandomState(1), [1.0, 2.0]).tolist(), [2])
+        moved = function([r, x], new_state)(np.random.RandomState(1), [1.0, 2.0])
+        self.assertFalse(random_state_type.values_eq(moved, np.random.RandomState(1)))
+
     def test_lengths_that_only_the_draw_knows_are_taken_from_it(self) -> None:
         r = random_state_type("r")
         odd = RandomFunction(lambda state, size: state.uniform(size=(3, 2)), T.dmatrix, ndim_added=2)
@@ -250,6 +261,15 @@ class TestGradients(unittest.TestCase):
         draw, _ = R.normal(shared(np.random.RandomState(1)), (T.cast(n, "int64"),))
         with self.assertRaises(DisconnectedInputError):
             grad(draw.sum(), n)
+
+    def test_forward_derivatives(self) -> None:
+        low, x, v = T.dscalar("low"), T.dvector("x"), T.dvector("v")
+        draw, _ = R.uniform(shared(np.random.RandomState(1)), (3,), low, 2.0)
+        with self.assertRaises(GradUndefinedError):
+            Rop(draw, low, T.dscalar("w"))
+        draw, _ = R.uniform(shared(np.random.RandomState(1)), x.shape)
+        found = function([x, v], Rop(draw * x, x, v))([1.0, 2.0], [1.0, 3.0])
+        np.testing.assert_array_equal(found, np.random.RandomState(1).uniform(size=2) * [1, 3])
 
     def test_draws_are_constants_for_what_they_are_multiplied_by(self) -> None:
         x = T.dvector("x")
