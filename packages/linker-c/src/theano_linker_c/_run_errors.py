@@ -15,6 +15,8 @@ from ._program import Instruction, Program
 #: Exceptions whose text is more than their one argument would be shown by changing it.
 _PLAIN_STR = BaseException.__str__
 _MOST_OPERANDS = 12
+#: Arrays of so many elements at most are shown, not only described.
+_MOST_SHOWN = 5
 _ADVICE = "\n  To mend:"
 
 
@@ -38,9 +40,20 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     BaseException
         `error` itself.
     """
+    instructions = program.instructions
+    position = [
+        f"  Apply node that caused the error: {instructions[index].node}",
+        f"  Toposort index: {index}, of {len(instructions)} node{'s' * (len(instructions) != 1)}",
+    ]
+    return _annotate(error, program, index, values, position)
+
+
+def _annotate(
+    error: BaseException, program: Program, index: int, values: Sequence[Any], position: list[str]
+) -> BaseException:
     if not isinstance(error, Exception):
         return error
-    text = "\n".join(_lines(program, index, values))
+    text = "\n".join([*_lines(program, index, values), *position, *_hints()])
     args = error.args
     if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
         # What, where, how to mend: the place goes before the advice.
@@ -69,7 +82,7 @@ def annotate_node(error: BaseException, node: Apply, values: Sequence[Any] = ())
     count = len(node.inputs)
     alone = Instruction(node, tuple(range(count)), tuple(range(count, count + len(node.outputs))), ())
     operands = list(values) if len(values) == count else [None] * count
-    return annotate(error, Program((alone,), count + len(node.outputs), (), (), (), (), ()), 0, operands)
+    return _annotate(error, Program((alone,), count + len(node.outputs), (), (), (), (), ()), 0, operands, [])
 
 
 def misfit(node: Apply, values: Sequence[Any]) -> BaseException:
@@ -97,7 +110,20 @@ def _lines(program: Program, index: int, values: Sequence[Any]) -> list[str]:
     return lines
 
 
+def _hints() -> list[str]:
+    """Return which flags tell more."""
+    hints = []
+    if config.optimizer not in ("fast_compile", "None"):
+        hints.append(
+            "  HINT: with the flag optimizer=fast_compile, or optimizer=None, most nodes are lines of the program."
+        )
+    if config.exception_verbosity != "high":
+        hints.append("  HINT: the flag exception_verbosity=high shows the graph above the node, and what is stored.")
+    return hints
+
+
 def _operand(variable: Variable, value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
+        text = f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
+        return f"{text}, values {value.tolist()}" if 0 < value.size <= _MOST_SHOWN else text
     return f"{describe(variable)}; got {type(value).__name__}"

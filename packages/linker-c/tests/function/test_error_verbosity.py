@@ -48,6 +48,21 @@ class TestVerbosity(unittest.TestCase):
             texts.append(lines)
         self.assertEqual(texts[0], texts[1])
 
+    def test_node_position_short_values_and_flags(self) -> None:
+        for linker in ("cvm", "py"):
+            f = self.failing(Mode(linker=linker, optimizer=None))
+            text = text_of(f, np.ones(2), np.array([4.0, 5.0, 6.5]))
+            index = f.fn.position_of_error
+            count = len(f.maker.fgraph.apply_nodes)
+            node = f.maker.fgraph.toposort()[index]
+            self.assertIn(f"Apply node that caused the error: {node}", text)
+            self.assertIn(f"Toposort index: {index}, of {count} nodes", text)
+            self.assertIn("values [4.0, 5.0, 6.5]", text)
+            self.assertNotIn("0.0, 0.0", text)  # long arrays are not shown
+            self.assertIn("HINT: the flag exception_verbosity=high", text)
+            with config.change_flags(exception_verbosity="high", optimizer="fast_compile"):
+                self.assertNotIn("HINT", text_of(f, np.ones(2), np.ones(3)))
+
     def test_errors_of_python_code(self) -> None:
         x = matrix("x")
         f = function([x], pointwise("fail_if_negative")(x))
