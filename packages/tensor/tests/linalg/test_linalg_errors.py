@@ -133,6 +133,7 @@ class TestForms(unittest.TestCase):
             "slogdet": L.slogdet(x)[0],
             "eigh": L.eigh(x)[0],
             "svd": L.svd(single)[0],
+            "qr": L.qr(x)[0],
             "factor_back": L.CholeskyGrad()(x, x, x),
         }
         for task, output in tasks.items():
@@ -141,7 +142,12 @@ class TestForms(unittest.TestCase):
                 assert isinstance(kernel, MatrixRoutine)
                 self.assertEqual((kernel.task, kernel.dtype), (task, output.owner.inputs[0].type.dtype))
                 self.assertTrue(all(lapack_addresses(kernel.task, kernel.dtype)))
-        for output in (L.cholesky(T.dtensor3()), L.matrix_inverse(T.zmatrix()), L.CholeskyGrad(False)(x, x, x)):
+        for output in (
+            L.cholesky(T.dtensor3()),
+            L.matrix_inverse(T.zmatrix()),
+            L.CholeskyGrad(False)(x, x, x),
+            L.qr(x, "raw")[0],
+        ):
             self.assertIsNone(native_kernel.lookup(output.owner.op)(output.owner))
 
     def test_blocks_of_the_gradient_of_a_factor(self) -> None:

@@ -17,7 +17,8 @@ enum {
     SLOGDET = 6,
     EIGH = 7,
     SVD = 8,
-    FACTOR_BACK = 9
+    FACTOR_BACK = 9,
+    QR = 10
 };
 enum { MOST_ROUTINES = 2, BLOCK = 32 };
 
@@ -31,11 +32,13 @@ typedef void (*getrs_fn)(char *, int *, int *, void *, int *, int *, void *, int
 typedef void (*sysv_fn)(char *, int *, int *, void *, int *, int *, void *, int *, void *, int *, int *);
 typedef void (*getri_fn)(int *, void *, int *, int *, void *, int *, int *);
 typedef void (*syevd_fn)(char *, char *, int *, void *, int *, void *, void *, int *, int *, int *, int *);
+typedef void (*geqrf_fn)(int *, int *, void *, int *, void *, void *, int *, int *);
+typedef void (*orgqr_fn)(int *, int *, int *, void *, int *, void *, void *, int *, int *);
 typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, int *, void *, int *, void *, int *, int *,
                          int *);
 
 typedef struct {
-    int kind, type_num, flag; /* flag: lower (of EIGH and factors); of SVD: 0 values only, 1 reduced, 2 full */
+    int kind, type_num, flag; /* flag: lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
     size_t item;
     void *routines[MOST_ROUTINES];
     PyObject *fallback; /* borrowed from the payload: input values -> output values */
@@ -308,6 +311,25 @@ static int factor_back(const Lapack *p, PyArrayObject *factor, PyArrayObject *g,
     return 0;
 }
 
+static int qr(const Lapack *p, PyArrayObject *a, PyArrayObject *q, PyArrayObject *r) {
+    int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0;
+    int columns = p->flag == 2 ? m : k, most = m < n ? n : m, length = 64 * most;
+    npy_intp down = (npy_intp)p->item, right = (npy_intp)m * (npy_intp)p->item;
+    char *work = malloc(((size_t)m * most + (size_t)k + (size_t)length) * p->item);
+    if (work == NULL)
+        return 1;
+    char *factors = work + (size_t)m * most * p->item, *space = factors + (size_t)k * p->item;
+    copy_turned(p, work, a);
+    ((geqrf_fn)p->routines[0])(&m, &n, work, &m, factors, space, &length, &info);
+    copy_strided(p, PyArray_DATA(r), work, PyArray_DIMS(r)[0], n, down, right, 1);
+    if (info == 0 && q != NULL) {
+        ((orgqr_fn)p->routines[1])(&m, &columns, &k, work, &m, factors, space, &length, &info);
+        copy_strided(p, PyArray_DATA(q), work, m, columns, down, right, 0);
+    }
+    free(work);
+    return info;
+}
+
 static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
     switch (p->kind) {
     case TRIANGULAR:
@@ -357,6 +379,7 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, const Lapack *p, 
                   PyArrayObject **out) {
     npy_intp rows = PyArray_DIMS(a)[0], cols = PyArray_DIMS(a)[1], k = rows < cols ? rows : cols;
     npy_intp u[2] = {rows, p->flag == 2 ? rows : k}, vt[2] = {p->flag == 2 ? cols : k, cols};
+    npy_intp r[2] = {p->flag == 2 ? rows : k, cols};
     for (int i = 0; i < in->n_outputs; i++) {
         const npy_intp *shape = PyArray_DIMS(a);
         int ndim = 2;
@@ -371,6 +394,8 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, const Lapack *p, 
             int values = p->flag == 0 || i == 1;
             ndim = values ? 1 : 2;
             shape = values ? &k : i == 0 ? u : vt;
+        } else if (p->kind == QR) {
+            shape = i == 0 && p->flag != 0 ? u : r;
         }
         out[i] = buffer_obtain(m, f, in->outputs[i], p->type_num, ndim, shape, 0);
         if (out[i] == NULL)
@@ -395,6 +420,8 @@ static int compute(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayO
         return eigh(p, a, out[0], out[1], work);
     case FACTOR_BACK:
         return factor_back(p, a, b, out[0], work);
+    case QR:
+        return p->flag == 0 ? qr(p, a, NULL, out[0]) : qr(p, a, out[0], out[1]);
     case SVD:
         return p->flag == 0 ? svd(p, a, NULL, out[0], NULL) : svd(p, a, out[0], out[1], out[2]);
     default:
@@ -414,7 +441,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     /* Of a matrix, its factor and the gradient by it, the last two count. */
     int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
     PyArrayObject *a = plain(p, f, in->inputs[first], 2, 2), *b = NULL, *out[3];
-    if (a == NULL || (p->kind != SVD && PyArray_DIMS(a)[0] != PyArray_DIMS(a)[1]))
+    if (a == NULL || (p->kind != SVD && p->kind != QR && PyArray_DIMS(a)[0] != PyArray_DIMS(a)[1]))
         return by_python(f, in, p);
     if (in->n_inputs > 1) {
         b = plain(p, f, in->inputs[first + 1], 1, 2);
@@ -450,7 +477,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
 
 /* Payload: (kind, type, flag, addresses of the routines, Python form). */
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3};
+    static const int inputs[] = {1, 2, 2, 2, 1, 1, 1, 1, 1, 3, 1};
     PyObject *addresses;
     (void)m;
     Lapack *p = PyMem_Calloc(1, sizeof *p);
@@ -461,7 +488,7 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiiO!O", &p->kind, &p->type_num, &p->flag, &PyTuple_Type, &addresses, &p->fallback))
         return -1;
     p->item = p->type_num == NPY_DOUBLE ? sizeof(double) : sizeof(float);
-    if (p->kind < CHOLESKY || p->kind > FACTOR_BACK || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
+    if (p->kind < CHOLESKY || p->kind > QR || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
         in->n_inputs != inputs[p->kind] || in->n_outputs > 3 || PyTuple_GET_SIZE(addresses) > MOST_ROUTINES) {
         PyErr_SetString(PyExc_ValueError, "lapack payload: unknown kind or type");
         return -1;

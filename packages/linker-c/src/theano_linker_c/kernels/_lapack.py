@@ -12,7 +12,7 @@ from ._blas import blas_address
 from ._capsules import capsule_pointer
 
 MatrixTask: TypeAlias = Literal[
-    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd", "factor_back"
+    "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd", "factor_back", "qr"
 ]
 #: The routines of each task, in the order of their numbers in c/lapack.c.
 ROUTINES = MappingProxyType(
@@ -27,6 +27,7 @@ ROUTINES = MappingProxyType(
         "eigh": ("syevd",),
         "svd": ("gesdd",),
         "factor_back": ("trsm", "gemm"),
+        "qr": ("geqrf", "orgqr"),
     }
 )
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
@@ -43,7 +44,7 @@ class MatrixRoutine:
     dtype : {"float32", "float64"}
         Of all operands and results.
     flag : int
-        Whether the lower triangle matters; for "svd" 0 (singular values only), 1 (reduced) or 2 (full).
+        Whether the lower triangle matters; for "svd" and "qr" 0 (singular values or r only), 1 (reduced) or 2 (full).
     """
 
     task: MatrixTask

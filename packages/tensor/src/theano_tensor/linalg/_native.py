@@ -11,7 +11,7 @@ from .._variable import TensorVariable
 from ._cholesky import Cholesky, CholeskyGrad
 from ._eigen import Eigh
 from ._inverse import Det, MatrixInverse, SLogDet
-from ._orthogonal import SVD
+from ._orthogonal import SVD, QRFull, QRIncomplete
 from ._solve import Solve
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
@@ -79,3 +79,9 @@ def _svd(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
     flag = 0 if not node.op.compute_uv else 2 if node.op.full_matrices else 1
     return None if dtype is None else MatrixRoutine("svd", dtype, flag)
+
+
+@native_kernel.register(QRFull, QRIncomplete)
+def _qr(node: Apply) -> Kernel | None:
+    dtype, flag = _dtype_of(node), {"r": 0, "reduced": 1, "complete": 2}.get(node.op.mode)
+    return None if dtype is None or flag is None else MatrixRoutine("qr", dtype, flag)
