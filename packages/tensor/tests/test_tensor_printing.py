@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import unittest
 
+from tensor_cases import node_of
+
 import theano_tensor as tt
 from theano_graph import Variable, pp, pprint
 from theano_linker_c import scalar
@@ -37,6 +39,16 @@ class TestFormulas(unittest.TestCase):
         for variable, text in cases:
             with self.subTest(text):
                 self.assertEqual(pp(variable), text)
+
+    def test_elementwise_ops_have_the_name_that_is_printed(self) -> None:
+        x = tt.dmatrix("x")
+        for variable, name in (
+            (x * 2.0, "Elemwise{mul,no_inplace}"),
+            (Elemwise(scalar.add, {0: 0})(x, x), "Elemwise{add}[(0, 0)]"),
+            (Elemwise(scalar.add, name="plus")(x, x), "plus"),
+        ):
+            op = node_of(variable).op
+            self.assertEqual((op.name, str(op)), (name, name))
 
     def test_minimal_parentheses(self) -> None:
         x, y = tt.matrices("x", "y")

@@ -82,9 +82,9 @@ class Elemwise(Op):
         self._output_types: dict[tuple[TensorType, ...], list[TensorType]] = {}
 
     @property
-    def name(self) -> str | None:
-        """The name given for printing."""
-        return self.label
+    def name(self) -> str:
+        """The name that is printed: the one given, else made of the scalar op."""
+        return str(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
