@@ -235,7 +235,10 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
     gesdd(&job, &n, &m, NULL, &n, PyArray_DATA(s), left, &ldu, right, &ldvt, &wanted, &length, &info, &info);
     if (info != 0)
         return info;
-    length = (int)(p->type_num == NPY_DOUBLE ? wanted.d : wanted.s) + 1;
+    double need = p->type_num == NPY_DOUBLE ? wanted.d : wanted.s;
+    if (!(need > 0 && need < 2e9))
+        return 1; /* more than 32 bits count */
+    length = (int)need + 1;
     char *work = malloc(((size_t)m * n + length) * p->item + (size_t)k * 8 * sizeof(int));
     if (work == NULL)
         return 1;
@@ -358,7 +361,7 @@ static PyArrayObject *plain(const Lapack *p, const Frame *f, int reg, int least,
         PyArray_NDIM(a) < least || PyArray_NDIM(a) > most || PyArray_SIZE(a) == 0)
         return NULL;
     for (int d = 0; d < PyArray_NDIM(a); d++)
-        if (PyArray_DIMS(a)[d] > 40000)
+        if (PyArray_DIMS(a)[d] > 30000)
             return NULL; /* products of lengths must stay within 32 bits */
     return a;
 }

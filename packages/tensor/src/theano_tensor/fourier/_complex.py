@@ -114,7 +114,7 @@ def fft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
     --------
     >>> from theano_tensor import constant
     >>> fft(constant([1.0, 0.0, 0.0, 0.0])).eval()
-    array([1.-0.j, 1.+0.j, 1.-0.j, 1.-0.j])
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return _transform("fft", a, axes, norm, inverse=False)
 

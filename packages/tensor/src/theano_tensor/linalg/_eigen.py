@@ -58,7 +58,7 @@ class Eig(MatrixOp):
     --------
     >>> from theano_tensor import constant
     >>> eig(constant([[0.0, 1.0], [-1.0, 0.0]]))[0].type
-    TensorType(complex128, vector)
+    TensorType(complex128, (2,))
     """
 
     __props__ = ()
