@@ -140,7 +140,9 @@ class TestSections(unittest.TestCase):
         x = vector("x")
         f = profiled([x], Moved(np.copy)(x))
         f(V)
-        self.assertRegex(text_of(f.profile), r"Spent 0.000e\+00s\(0.000%\) in cpu op, .* and .*s\(100.000%\) in transfer op")
+        self.assertRegex(
+            text_of(f.profile), r"Spent 0.000e\+00s\(0.000%\) in cpu op, .* and .*s\(100.000%\) in transfer op"
+        )
 
     def test_tips(self) -> None:
         x = vector("x")

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as T
 from theano_linker_c import FAST_RUN, Mode, function, shared
 from theano_linker_c.modes import optdb
+from theano_tensor.indexing import Subtensor
 
 from .index_cases import Case, Symbolic, cases
 
@@ -83,7 +84,9 @@ class TestFires(unittest.TestCase):
             call(np.zeros(0), 0)
 
     def test_alloc_of_what_may_have_length_one(self) -> None:
-        found = function([self.x], T.alloc(T.addbroadcast(self.x[:, :1], 1), 2, 3)[:, 1:], mode=FAST_RUN)(np.ones((2, 3)))
+        found = function([self.x], T.alloc(T.addbroadcast(self.x[:, :1], 1), 2, 3)[:, 1:], mode=FAST_RUN)(
+            np.ones((2, 3))
+        )
         np.testing.assert_array_equal(found, np.ones((2, 2)))
 
     def test_vector_of_scalars(self) -> None:
@@ -184,6 +187,30 @@ def two_indices(draw: st.DrawFn) -> tuple[Case, Case]:
     second = draw(cases(advanced=False))
     index = tuple(second.index[: inner.ndim]) if inner.ndim else ()
     return first, Case(inner, index)
+
+
+class TestChains(unittest.TestCase):
+    def test_parts_between_elementwise_nodes_go_down_together(self) -> None:
+        x = T.dvector("x")
+        y: Any = x
+        for _ in range(150):
+            y = T.cos(y[1:]) * 0.5
+        f = function([x], y, mode=FAST_RUN)
+        parts = [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, Subtensor)]
+        self.assertEqual([n.inputs[0] for n in parts], f.maker.fgraph.inputs)
+        expected = np.linspace(0, 1, 200)
+        given = expected
+        for _ in range(150):
+            expected = np.cos(expected[1:]) * 0.5
+        np.testing.assert_allclose(f(given), expected, rtol=1e-12)
+
+    def test_a_part_that_cannot_pass_does_not_hold_up_those_below(self) -> None:
+        x, y = T.dvectors("x", "y")
+        f = function([x, y], (T.exp(T.exp(x)[1:]) + y)[2:], mode=FAST_RUN)
+        found = f(np.arange(4.0) / 4, np.ones(3))
+        np.testing.assert_allclose(found, (np.exp(np.exp(np.arange(4.0) / 4)[1:]) + 1)[2:])
+        lowest = [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, Subtensor) and n.inputs[0].owner is None]
+        self.assertGreaterEqual(len(lowest), 1)
 
 
 class TestValuesStay(unittest.TestCase):

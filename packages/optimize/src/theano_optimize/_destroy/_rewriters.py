@@ -71,6 +71,7 @@ class InplaceRewriter(GraphRewriter):
     Examples
     --------
     >>> from theano_graph import FunctionGraph, Generic, Op
+    >>> from theano_optimize import Supervisor
     >>> class Step(Op):
     ...     __props__ = ("inplace",)
     ...     itypes = otypes = (Generic(),)

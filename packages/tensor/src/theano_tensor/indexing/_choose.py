@@ -155,7 +155,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
     Examples
     --------
     >>> choose([0, 1], [[10, 20], [30, 40]]).type
-    TensorType(int8, (2,))
+    TensorType(int64, (2,))
     """
     if out is not None:
         raise ValueError(compose("choose: an expression cannot be written into `out`", mend="leave it out"))

@@ -166,27 +166,54 @@ def _merged_known(elements: range, outer: Any) -> Any:
     return slice(left[0], None if stop < 0 else stop, left.step)
 
 
+#: How many nodes are looked at for a part that will come down.
+LOOK_UP = 32
+
+
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
 @unless_out_of_range
 def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must be single numbers.
 
-    This runs after stabilisation, whose patterns it would hide.
+    This runs after stabilisation, whose patterns it would hide. A part that another one will come down to waits for
+    it, so that both go on as one: otherwise each part of a chain would pass all that is below on its own.
     """
     whole = node.inputs[0]
     inner = whole.owner
-    if inner is None or type(inner.op) is not Elemwise or len(inner.outputs) != 1 or not node.op.entries:
+    if inner is None or not node.op.entries or sole_client(fgraph, whole) is not node:
         return None
-    if sole_client(fgraph, whole) is not node:
-        return None
-    inputs = cast("list[TensorVariable]", inner.inputs)
-    large = [v for v in inputs if not all(v.type.broadcastable)]
-    if len(large) != 1 or large[0].type.broadcastable != cast(TensorVariable, whole).type.broadcastable:
+    large = _large_input(inner)
+    if large is None or _another_comes(fgraph, node):
         return None
     index = index_of(node)
     one = [0 if not isinstance(item, slice) else FULL for item in index]
-    new = inner.op.make_node(*(part_of(v, index if v is large[0] else one) for v in inputs))
+    inputs = cast("list[TensorVariable]", inner.inputs)
+    new = inner.op.make_node(*(part_of(v, index if v is large else one) for v in inputs))
     return _if_it_fits(node, new.outputs[0])
+
+
+def _large_input(node: Apply) -> Variable | None:
+    """Return the one input of an elementwise node that is no single number, where it has the shape of the output."""
+    if type(node.op) is not Elemwise or len(node.outputs) != 1:
+        return None
+    large = [v for v in cast("list[TensorVariable]", node.inputs) if not all(v.type.broadcastable)]
+    whole = cast(TensorVariable, node.outputs[0])
+    return large[0] if len(large) == 1 and large[0].type.broadcastable == whole.type.broadcastable else None
+
+
+def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Tell whether a part further up can pass all that lies between. Looks up a bounded number of nodes."""
+    variable = node.outputs[0]
+    for step in range(LOOK_UP):
+        user = sole_client(fgraph, variable)
+        if user is None:
+            return False
+        if isinstance(user.op, Subtensor):
+            return step > 0 and bool(user.op.entries) and user.inputs[0] is variable
+        if _large_input(user) is not variable:
+            return False
+        variable = user.outputs[0]
+    return False
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")

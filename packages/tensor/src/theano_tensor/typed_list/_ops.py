@@ -72,9 +72,7 @@ def as_list(op: Op, x: Any) -> Variable:
     if isinstance(x, Variable) and isinstance(x.type, TypedListType):
         return x
     got = describe(x) if isinstance(x, Variable) else repr(x)
-    raise TypeError(
-        compose(f"{op} works on lists", where=[got], mend="make one: TypedListType(...)(), or make_list")
-    )
+    raise TypeError(compose(f"{op} works on lists", where=[got], mend="make one: TypedListType(...)(), or make_list"))
 
 
 def as_element(op: Op, x: Any, element: Any) -> Variable:
@@ -145,9 +143,7 @@ class GetItem(ListOp):
         index = int(numbers[0])
         if not -len(x) <= index < len(x):
             raise IndexError(
-                compose(
-                    f"position {index} is out of range for a list of {len(x)}", mend="count from 0 or from the end"
-                )
+                compose(f"position {index} is out of range for a list of {len(x)}", mend="count from 0 or from the end")
             )
         output_storage[0][0] = x[index]
 
