@@ -28,7 +28,7 @@ BENCHMARKS = (
     "logistic_step",
     "mlp",
     "hierarchical",
-    "gaussian_process",
+    "gaussian_likelihood",
     "chain",
     "compile_time",
     "random_numbers",

@@ -23,6 +23,13 @@ EMPTY = np.zeros((0, 0))
 KRONECKER = ((WIDE, COLUMNS), (VECTOR, WIDE), (WIDE, VECTOR), (STACK, WIDE))
 
 
+def solve_stacks(a: Any, b: Any) -> Any:
+    """Solve with NumPy; its first version takes a matrix beside a stack of matrices for a stack of vectors."""
+    columns = b[:, None] if b.ndim == 1 else b
+    found = np.linalg.solve(a, columns.reshape((1,) * (a.ndim - columns.ndim) + columns.shape))
+    return found[..., 0] if b.ndim == 1 else found
+
+
 def _unfolded(a: Any, b: Any) -> Any:
     """The Kronecker product, index by index."""
     pairs = np.multiply.outer(a, b)
@@ -98,7 +105,7 @@ RECORDS = (
     OpRecord(
         "SolveStacks",
         L.solve,
-        lambda a, b: np.linalg.solve(a, b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b),
+        solve_stacks,
         [(STACK, VECTOR[:3]), (STACK[0], STACK), (STACK, STACK[:1]), (STACK, WIDE)],
         [(STACK, VECTOR[:3]), (STACK, WIDE)],
         strided=False,

@@ -105,5 +105,5 @@ def run(options: Options) -> list[Row]:
     targets = {OURS: "theano", "jax": "jax", "pytensor": "pytensor", "pytensor (c)": "pytensor:CVM"}
     return [
         Row(case, compare(contenders, options), ahead=ahead),
-        compare_cold(ready, "gaussian_process", targets, options),
+        compare_cold(ready, "gaussian_likelihood", targets, options),
     ]
