@@ -372,7 +372,7 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
 def _dies_first(instruction: Instruction) -> bool:
     """Tell whether the first operand is read here for the last time, and only once."""
     first = instruction.inputs[0]
-    return first in instruction.release and first not in instruction.inputs[1:]
+    return instruction.overwrites and first in instruction.release and first not in instruction.inputs[1:]
 
 
 def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
@@ -380,7 +380,8 @@ def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: I
         tuple(
             i
             for i, register in enumerate(instruction.inputs)
-            if len(kernel.output_dtypes) == 1
+            if instruction.overwrites
+            and len(kernel.output_dtypes) == 1
             and register in instruction.release
             and kernel.input_dtypes[i] == dtype
             and not any(kernel.broadcast[i])
