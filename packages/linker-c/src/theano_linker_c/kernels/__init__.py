@@ -6,6 +6,12 @@ from ..compiler import (
     CompilerWarning as CompilerWarning,
 )
 from ._blas import blas_address as blas_address
+from ._blas_library import (
+    LinkArguments as LinkArguments,
+    chosen_routine as chosen_routine,
+    library_files as library_files,
+    link_arguments as link_arguments,
+)
 from ._build import (
     KernelLibrary as KernelLibrary,
     LoadedKernel as LoadedKernel,
@@ -84,7 +90,11 @@ __all__ = [
     "ReductionKernel",
     "Reorder",
     "Shaping",
+    "LinkArguments",
     "blas_address",
+    "chosen_routine",
+    "library_files",
+    "link_arguments",
     "build",
     "file_text",
     "is_expensive",

@@ -9,10 +9,12 @@ from .._lazy import from_testing
 from . import (
     basic as basic,
     blas as blas,
+    blas_headers as blas_headers,
     elemwise as elemwise,
     extra_ops as extra_ops,
     fft as fft,
     inplace as inplace,
+    io as io,
     nlinalg as nlinalg,
     nnet as nnet,
     opt as opt,
@@ -24,6 +26,7 @@ from . import (
     type as type,
     utils as utils,
 )
+from .io import load as load
 from .sort import SortOp as SortOp
 from .var import _tensor_py_operators as _tensor_py_operators
 
