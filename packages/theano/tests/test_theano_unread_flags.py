@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unittest
 
-import theano
 from test_theano_config import run
+
+import theano
 from theano.configdefaults import warn_default
 
 UNREAD = {

@@ -85,11 +85,13 @@ class TestLibrary(unittest.TestCase):
                 lapack_addresses("triangular", "float64")
 
     def test_a_library_that_is_not_there(self) -> None:
-        with config.change_flags(blas__ldflags="-lthere_is_no_such_blas"):
-            with self.assertRaisesRegex(
+        with (
+            config.change_flags(blas__ldflags="-lthere_is_no_such_blas"),
+            self.assertRaisesRegex(
                 ConfigError, r"'libthere_is_no_such_blas.so' cannot be loaded(.|\n)*change_flags(.|\n)*-L"
-            ):
-                blas_address("gemm", "float64")
+            ),
+        ):
+            blas_address("gemm", "float64")
 
     def test_flags_without_a_library(self) -> None:
         with config.change_flags(blas__ldflags="-L/usr/lib"), self.assertRaisesRegex(ConfigError, "names no library"):

@@ -11,12 +11,25 @@ from ..kernels import link_arguments
 #: Routine -> its arguments: c character, i number, T numbers that are read, R numbers that are written.
 _ROUTINES = MappingProxyType(
     {
-        **{"copy": "iTiRi", "swap": "iRiRi", "scal": "iTRi", "axpy": "iTTiRi"},
-        **{"dot": "iTiTi", "nrm2": "iTi", "asum": "iTi"},
-        **{"gemv": "ciiTTiTiTRi", "symv": "ciTTiTiTRi", "trmv": "ccciTiRi", "trsv": "ccciTiRi"},
-        **{"ger": "iiTTiTiRi", "syr": "ciTTiRi"},
-        **{"gemm": "cciiiTTiTiTRi", "symm": "cciiTTiTiTRi", "syrk": "cciiTTiTRi", "syr2k": "cciiTTiTiTRi"},
-        **{"trmm": "cccciiTTiRi", "trsm": "cccciiTTiRi"},
+        "copy": "iTiRi",
+        "swap": "iRiRi",
+        "scal": "iTRi",
+        "axpy": "iTTiRi",
+        "dot": "iTiTi",
+        "nrm2": "iTi",
+        "asum": "iTi",
+        "gemv": "ciiTTiTiTRi",
+        "symv": "ciTTiTiTRi",
+        "trmv": "ccciTiRi",
+        "trsv": "ccciTiRi",
+        "ger": "iiTTiTiRi",
+        "syr": "ciTTiRi",
+        "gemm": "cciiiTTiTiTRi",
+        "symm": "cciiTTiTiTRi",
+        "syrk": "cciiTTiTRi",
+        "syr2k": "cciiTTiTiTRi",
+        "trmm": "cccciiTTiRi",
+        "trsm": "cccciiTTiRi",
     }
 )
 _WITH_RESULT = frozenset({"dot", "nrm2", "asum"})
