@@ -1,18 +1,4 @@
 """Functions for neural networks."""
 
-from theano_tensor.nnet import (
-    binary_crossentropy as binary_crossentropy,
-    categorical_crossentropy as categorical_crossentropy,
-    elu as elu,
-    hard_sigmoid as hard_sigmoid,
-    logsoftmax as logsoftmax,
-    relu as relu,
-    selu as selu,
-    sigmoid as sigmoid,
-    sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
-    softmax as softmax,
-    softplus as softplus,
-    softsign as softsign,
-)
-
-from . import nnet as nnet
+from . import bn as bn, nnet as nnet
+from .nnet import *
