@@ -252,6 +252,13 @@ _RECORDS = [
         lambda x, y: (x * y).sum(0),
         [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
     ),
+    OpRecord(
+        "number_as_a_scalar_and_back",
+        lambda x: tt.tensor_from_scalar(tt.scalar_from_tensor(x * 2)) * x,
+        lambda x: 2 * x * x,
+        [[np.array(3.0)], [np.array(1.5, dtype="float32")]],
+        [[np.array(3.0)]],
+    ),
     OpRecord("unbroadcast", lambda x: tt.unbroadcast(x, 0) * 2, lambda x: x * 2, [[MATRIX[:1]]], [[MATRIX[:1]]]),
     OpRecord("vector_of_lengths", lambda x: tt.ShapeOf()(x), lambda x: np.array(x.shape), [[MATRIX], [CUBE[:0]]]),
     OpRecord(

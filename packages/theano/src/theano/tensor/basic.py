@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from theano_graph import Apply as Apply, Constant as Constant, Op as Op, Variable as Variable
 from theano_tensor import (
     AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
@@ -25,6 +26,7 @@ from theano_tensor import (
     BinCount as BinCount,
     CAReduce as CAReduce,
     CAReduceDtype as CAReduceDtype,
+    CheckAndRaise as CheckAndRaise,
     Choose as Choose,
     CpuContiguous as CpuContiguous,
     Cumulative as Cumulative,
@@ -59,6 +61,7 @@ from theano_tensor import (
     Reshape as Reshape,
     Roll as Roll,
     Rop as Rop,
+    ScalarFromTensor as ScalarFromTensor,
     ScalarSharedVariable as ScalarSharedVariable,
     SearchsortedOp as SearchsortedOp,
     ShapeError as ShapeError,
@@ -70,6 +73,7 @@ from theano_tensor import (
     Subtensor as Subtensor,
     Sum as Sum,
     TensorConstant as TensorConstant,
+    TensorFromScalar as TensorFromScalar,
     TensorOperators as TensorOperators,
     TensorSharedVariable as TensorSharedVariable,
     TensorType as TensorType,
@@ -398,6 +402,7 @@ from theano_tensor import (
     row as row,
     rows as rows,
     scalar as scalar,
+    scalar_from_tensor as scalar_from_tensor,
     scalars as scalars,
     searchsorted as searchsorted,
     second as second,
@@ -446,6 +451,7 @@ from theano_tensor import (
     tensor7 as tensor7,
     tensor7s as tensor7s,
     tensor_copy as tensor_copy,
+    tensor_from_scalar as tensor_from_scalar,
     tensordot as tensordot,
     tile as tile,
     to_one_hot as to_one_hot,
@@ -521,6 +527,33 @@ from theano_tensor import (
 )
 
 from .._lazy import from_testing
+from ..gof.utils import hashtype as hashtype
+from ._historical import (
+    advanced_inc_subtensor as advanced_inc_subtensor,
+    advanced_inc_subtensor1 as advanced_inc_subtensor1,
+    advanced_set_subtensor as advanced_set_subtensor,
+    advanced_set_subtensor1 as advanced_set_subtensor1,
+    advanced_subtensor as advanced_subtensor,
+    advanced_subtensor1 as advanced_subtensor1,
+    all_dtypes as all_dtypes,
+    complex_dtypes as complex_dtypes,
+    continuous_dtypes as continuous_dtypes,
+    discrete_dtypes as discrete_dtypes,
+    extract_constant as extract_constant,
+    float_dtypes as float_dtypes,
+    get_vector_length as get_vector_length,
+    int_dtypes as int_dtypes,
+    integer_dtypes as integer_dtypes,
+    inverse_permutation as inverse_permutation,
+    uint_dtypes as uint_dtypes,
+)
+
+# Names that are not those of the layer.
+Argmax = ArgMax
+Shape = ShapeOf
+Shape_i = ShapeI
+as_tensor = as_tensor_variable
+power = pow
 
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad
