@@ -12,7 +12,7 @@ from enum import StrEnum
 from theano_graph import Feature, FunctionGraph
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from .kernels import ElementwiseKernel, IndexWrite, Kernel, MatrixProduct
+from .kernels import ElementwiseKernel, FoldingKernel, IndexWrite, Kernel, MatrixProduct
 
 
 class Overwriting(StrEnum):
@@ -73,7 +73,7 @@ def overwriting_of(fgraph: FunctionGraph) -> frozenset[Overwriting]:
 def kind_of(kernel: Kernel | None) -> Overwriting | None:
     """Return what kind of overwriting an operation is capable of."""
     match kernel:
-        case ElementwiseKernel():
+        case ElementwiseKernel() | FoldingKernel():
             return Overwriting.ELEMENTWISE
         case IndexWrite():
             return Overwriting.INDEX_WRITE

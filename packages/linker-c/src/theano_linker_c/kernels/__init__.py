@@ -27,6 +27,8 @@ from ._descriptions import (
     ElementwiseKernel as ElementwiseKernel,
     ExtremumPosition as ExtremumPosition,
     Filled as Filled,
+    Fold as Fold,
+    FoldingKernel as FoldingKernel,
     Gather as Gather,
     Joined as Joined,
     Kernel as Kernel,
@@ -42,6 +44,7 @@ from ._descriptions import (
     reduction_seed as reduction_seed,
     with_element as with_element,
 )
+from ._folding import can_fold as can_fold
 from ._indexing import (
     IndexArray as IndexArray,
     IndexEntry as IndexEntry,
@@ -67,6 +70,8 @@ __all__ = [
     "ElementwiseKernel",
     "ExtremumPosition",
     "Filled",
+    "Fold",
+    "FoldingKernel",
     "Gather",
     "IndexArray",
     "IndexEntry",
@@ -96,6 +101,7 @@ __all__ = [
     "library_files",
     "link_arguments",
     "build",
+    "can_fold",
     "file_text",
     "is_expensive",
     "kernel_source",

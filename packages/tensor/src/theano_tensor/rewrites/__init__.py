@@ -28,12 +28,13 @@ from . import (
     useless as useless,
     views as views,
 )
+from ._fused_nest import FusedNest as FusedNest
 from ._fused_reduce import FusedReduce as FusedReduce
 from ._registry import RULES as RULES, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
-from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
+from .fusion import FuseElementwise as FuseElementwise, FuseNests as FuseNests, FuseReductions as FuseReductions
 from .fusion_rules import fusion_database as fusion_database
 from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
 from .shape_feature import (
@@ -47,7 +48,9 @@ __all__ = [
     "RULES",
     "AlgebraicCanonizer",
     "FuseElementwise",
+    "FuseNests",
     "FuseReductions",
+    "FusedNest",
     "FusedReduce",
     "InplaceElemwiseOptimizer",
     "ShapeFeature",
