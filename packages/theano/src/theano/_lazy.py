@@ -17,6 +17,13 @@ def from_testing(module: str, name: str) -> object:
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
 
+def submodule(package: str, name: str) -> object:
+    """Return the package `tests` of a package, or raise what a module without the name raises."""
+    if name == "tests":
+        return importlib.import_module(f"{package}.{name}")
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
 def picture_drawers() -> list[Callable[[str, str], bytes]]:
     """Return functions of (text for Graphviz, format) that draw a picture, one for each library that is installed."""
     drawers: list[Callable[[str, str], bytes]] = []

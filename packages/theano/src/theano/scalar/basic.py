@@ -95,7 +95,6 @@ from theano_linker_c.scalar import (
     ScalarConstant as ScalarConstant,
     ScalarOp as ScalarOp,
     ScalarOperators as ScalarOperators,
-    ScalarType as Scalar,
     ScalarType as ScalarType,
     ScalarTypeError as ScalarTypeError,
     ScalarVariable as ScalarVariable,
@@ -232,12 +231,16 @@ from theano_linker_c.scalar import (
     xor as xor,
 )
 
-# The historical names of ops.
+# The historical names.
+Scalar = ScalarType
 Complex = MakeComplex
 complex = make_complex
 abs_ = abs
+Inv = Reciprocal
 pow_ = pow
 inv = reciprocal
+
+get_scalar_type = Scalar
 
 bool = Scalar("bool")
 int8 = Scalar("int8")

@@ -18,6 +18,7 @@ from . import (
     nlinalg as nlinalg,
     nnet as nnet,
     opt as opt,
+    raise_op as raise_op,
     raw_random as raw_random,
     shared_randomstreams as shared_randomstreams,
     sharedvar as sharedvar,
@@ -25,6 +26,7 @@ from . import (
     subtensor as subtensor,
     type as type,
     utils as utils,
+    xlogx as xlogx,
 )
 from .io import load as load
 from .sort import SortOp as SortOp

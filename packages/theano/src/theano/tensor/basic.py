@@ -547,6 +547,7 @@ from ._historical import (
     inverse_permutation as inverse_permutation,
     uint_dtypes as uint_dtypes,
 )
+from .var import _tensor_py_operators as _tensor_py_operators
 
 # Names that are not those of the layer.
 Argmax = ArgMax
