@@ -44,3 +44,8 @@ add_flag(
     "assertion is needed; with False also where they may differ, and nobody hears of it.",
     BoolFlag(True),
 )
+add_flag(
+    "conv.assert_shape",
+    "Whether convolutions check at run time that operands have the shapes that were given for them.",
+    BoolFlag(False),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class TestNeighbours(unittest.TestCase):
 
     def test_refused(self) -> None:
         x, m = tt.dtensor4("x"), tt.dmatrix("m")
-        for error, pattern, call in (
+        cases: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (
             (ValueError, "unknown mode 'same'", lambda: images2neibs(x, (2, 2), mode="same")),
             (ValueError, "unknown mode 'half'", lambda: neibs2images(m, (2, 2), (1, 1, 2, 2), "half")),
             (tt.ShapeError, "four dimensions(.|\n)*`m`", lambda: images2neibs(m, (2, 2))),
@@ -117,7 +118,8 @@ class TestNeighbours(unittest.TestCase):
             (tt.ShapeError, "neib_shape is a pair", lambda: images2neibs(x, (2, 2, 2))),
             (tt.ShapeError, "neib_shape is a pair", lambda: images2neibs(x, 2)),
             (tt.ShapeError, "neib_step has a length of 0", lambda: images2neibs(x, (2, 2), (0, 1))),
-        ):
+        )
+        for error, pattern, call in cases:
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern) as caught:
                 call()
             self.assertIn("To mend", str(caught.exception))

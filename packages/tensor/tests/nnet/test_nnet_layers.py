@@ -86,7 +86,7 @@ RECORDS = (
     OpRecord("softmax_in_two_levels", _h, _two_levels, [PARAMETERS], [PARAMETERS]),
     OpRecord(
         "softmax_in_two_levels_of_targets",
-        lambda *p: _h(*p, WANTED),
+        lambda x, w1, b1, w2, b2: _h(x, w1, b1, w2, b2, WANTED),
         lambda *p: _two_levels(*p)[np.arange(5), WANTED][:, None],
         [PARAMETERS],
         [PARAMETERS],
@@ -173,7 +173,7 @@ class TestRefused(unittest.TestCase):
         self._refuses(
             tt.DTypeError, "integers, not float64(.|\n)*`y`", lambda: N.crossentropy_softmax_1hot(m, tt.dvector("y"))
         )
-        self._refuses(tt.DTypeError, "not float64(.|\n)*`t`", lambda: _h(*PARAMETERS, tt.dvector("t")))
+        self._refuses(tt.DTypeError, "not float64(.|\n)*`t`", lambda: _h(FEATURES, W1, B1, W2, B2, tt.dvector("t")))
 
     def test_batch_normalization(self) -> None:
         x, v = tt.dmatrix("x"), tt.dvector("v")
