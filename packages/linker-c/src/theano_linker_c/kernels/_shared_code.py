@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 try:
-    from .._runtime import SHARED_CODE
-except ImportError:  # the runtime was not built, so nothing runs kernels
-    SHARED_CODE = {}
+    import theano_linker_c._runtime as _runtime
+except ImportError:  # it was not built, so nothing runs kernels
+    SHARED_CODE: Mapping[str, int] = MappingProxyType({})
+else:
+    SHARED_CODE = MappingProxyType(_runtime.SHARED_CODE)
 
 #: How an operand is described to `theano_run`: the bytes of an element, these flags, and ``FIXED << i`` if it is the
 #: same for all elements in the kernel's loop i. Same numbers as in c/blocks.c.
