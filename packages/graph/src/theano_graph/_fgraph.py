@@ -132,6 +132,20 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """
         return len(self._clients_of(variable))
 
+    def sole_client(self, variable: Variable) -> Apply | None:
+        """Return the node that alone uses `variable`, in one place; None where several do, nothing, or an output.
+
+        Raises
+        ------
+        GraphError
+            If the variable is not in this graph.
+        """
+        clients = self._clients_of(variable)
+        if len(clients) != 1:
+            return None
+        user = next(iter(clients))[0]
+        return None if isinstance(user, str) else user
+
     def _clients_of(self, variable: Variable) -> dict[Client, int]:
         try:
             return self._clients[variable]
@@ -146,7 +160,12 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         CycleError
             If the orderings contradict each other or the data.
         """
-        return toposort(self.inputs, self.outputs, self.orderings())
+        if self._callbacks.get("orderings"):
+            return toposort(self.inputs, self.outputs, self.orderings())
+        order = self.derived.get("toposort")
+        if order is None:
+            order = self.derived["toposort"] = toposort(self.inputs, self.outputs)
+        return list(order)
 
     def orderings(self) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for some nodes, the nodes that must run before them for reasons other than data."""
@@ -320,7 +339,15 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         for feature in self.features:
             self.remove_feature(feature)
         self._release()
-        for content in (self._nodes, self._clients, self._input_set, self.inputs, self.outputs, self.memo):
+        for content in (
+            self._nodes,
+            self._clients,
+            self._input_set,
+            self.inputs,
+            self.outputs,
+            self.memo,
+            self.derived,
+        ):
             content.clear()
         self.update_mapping = None
 
@@ -401,7 +428,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
-        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
+        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}, "derived": {}}
         for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent", "_seconds"):
             del state[name]
         return state

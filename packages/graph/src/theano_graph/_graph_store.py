@@ -32,6 +32,8 @@ class GraphStore(FeatureHost):
         self._nodes: dict[Apply, int] = {}
         self._clients: dict[Variable, dict[Client, int]] = {}
         self._moment = 0
+        #: What somebody has worked out of the graph as it is, under a key of his own: the next change empties it.
+        self.derived: dict[Any, Any] = {}
 
     def _mark_members(self) -> None:
         """Mark all that is here as belonging to this graph."""
@@ -61,6 +63,8 @@ class GraphStore(FeatureHost):
             user.inputs[i] = new
         since = self._clients[old].pop((user, i))
         self._clients[new][(user, i)] = moment
+        if self.derived:
+            self.derived.clear()
         return since
 
     def _enter(self, variable: Variable, nodes: Sequence[Apply], reason: object, steps: list[Step] | None) -> None:

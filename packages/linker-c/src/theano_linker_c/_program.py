@@ -56,6 +56,8 @@ class Instruction:
         The form in which a machine chooses between inputs itself.
     c_thunk : CThunk or None
         The op's own C code, compiled.
+    overwrites : bool
+        Whether the result may be put into the memory of an operand that dies here.
     """
 
     node: Apply
@@ -67,6 +69,7 @@ class Instruction:
     thunk: OwnThunk | None = None
     branch: Branch | None = None
     c_thunk: CThunk | None = None
+    overwrites: bool = True
 
     @property
     def lazy(self) -> bool:

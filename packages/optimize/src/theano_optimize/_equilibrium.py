@@ -77,9 +77,9 @@ class Worklist(Feature):
         freed, self._freed = self._freed, {}
         for variable in freed:
             if variable in fgraph.variables:
-                clients = fgraph.clients(variable)
-                if len(clients) == 1 and isinstance(clients[0][0], Apply):
-                    self.push(clients[0][0], 1)
+                client = fgraph.sole_client(variable)
+                if client is not None:
+                    self.push(client, 1)
         return bool(self._distance)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
@@ -242,18 +242,12 @@ class EquilibriumRewriter(GraphRewriter):
         self, application: RuleApplication, work: Worklist, profile: RewriteProfile, node: Apply, distance: int
     ) -> bool:
         """Ask the rules about one node; tell whether one of them changed the graph."""
-        rules = self._index.for_op(node.op)
+        rules = self._index.for_op(node.op, distance)
         if not rules:
             return False
-        may_refuse = application.may_refuse
         with origin_from(node):
-            for rewriter in rules:
-                if distance > rewriter.reach:
-                    continue
-                answer = application.ask(rewriter, node)
-                if answer is None:
-                    continue
-                rule, pairs = answer
+            for rule, pairs in application.answers(rules, node):
+                may_refuse = application.may_refuse
                 work.guard.before(rule.name, node)
                 if may_refuse:
                     work.hold()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from theano_graph import Op
 
 from ._node_rewriter import NodeRewriter, check_tracks
+
+#: Rules by the distance of a change that they have to reach.
+ByDistance: TypeAlias = tuple[tuple[NodeRewriter, ...], ...]
 
 
 class RewriterIndex:
@@ -27,8 +31,8 @@ class RewriterIndex:
         self._by_class: dict[type[Op], list[int]] = {}
         self._by_instance: dict[Op, list[int]] = {}
         self._classes_of_instances: set[type[Op]] = set()
-        self._found_for_class: dict[type[Op], tuple[NodeRewriter, ...]] = {}
-        self._found_for_op: dict[Op, tuple[NodeRewriter, ...]] = {}
+        self._found_for_class: dict[type[Op], ByDistance] = {}
+        self._found_for_op: dict[Op, ByDistance] = {}
         for number, rewriter in enumerate(self.rewriters):
             self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
 
@@ -43,8 +47,19 @@ class RewriterIndex:
                 self._by_instance.setdefault(tracked, []).append(number)
                 self._classes_of_instances.add(type(tracked))
 
-    def for_op(self, op: Op) -> tuple[NodeRewriter, ...]:
-        """Return the rules that track `op`, its class or a base of its class, and those that track everything."""
+    def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
+        """Return the rules that track `op`, its class or a base of its class, and those that track everything.
+
+        Parameters
+        ----------
+        op : Op
+        distance : int
+            Only rules whose `reach` is not below it.
+        """
+        found = self._all_for_op(op)
+        return found[distance] if 0 <= distance < len(found) else () if distance > 0 else found[0]
+
+    def _all_for_op(self, op: Op) -> ByDistance:
         op_class = type(op)
         if op_class in self._classes_of_instances:
             found = self._found_for_op.get(op)
@@ -60,8 +75,10 @@ class RewriterIndex:
             found = self._found_for_class[op_class] = self._collect(op_class, ())
         return found
 
-    def _collect(self, op_class: type[Op], own: Iterable[int]) -> tuple[NodeRewriter, ...]:
+    def _collect(self, op_class: type[Op], own: Iterable[int]) -> ByDistance:
         numbers = {*self._everywhere, *own}
         for base in op_class.__mro__:
             numbers.update(self._by_class.get(base, ()))
-        return tuple(self.rewriters[number] for number in sorted(numbers))
+        found = [self.rewriters[number] for number in sorted(numbers)]
+        reach = max((rewriter.reach for rewriter in found), default=0)
+        return tuple(tuple(r for r in found if r.reach >= distance) for distance in range(reach + 1))

@@ -127,11 +127,7 @@ class WalkRewriter(GraphRewriter):
         if not rules:
             return False
         with origin_from(node):
-            for rewriter in rules:
-                answer = application.ask(rewriter, node)
-                if answer is None:
-                    continue
-                rule, pairs = answer
+            for rule, pairs in application.answers(rules, node):
                 if self.visit_new:
                     guard.before(rule.name, node)
                 changed = application.replace(rule, node, pairs)

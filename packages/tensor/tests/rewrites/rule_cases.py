@@ -268,6 +268,33 @@ CASES: dict[str, Case] = {
     ),
     "log_of_complement": _case(lambda v: T.log(T.erfc(v.x))),
     "bell_over_complement": _case(lambda v: v.y * T.exp(-T.sqr(v.x)) / T.erfc(v.x) * 3, special=False),
+    # losses
+    "log_of_chosen_share": _case(
+        lambda v: T.log(T.nnet.softmax(v.A)[T.arange(6), v.n]), lambda v: T.log(T.nnet.softmax(v.x)[0]), special=False
+    ),
+    "chosen_logarithm_of_share": _case(
+        lambda v: T.log(T.nnet.softmax(v.A))[T.arange(v.n.shape[0]), v.n],
+        lambda v: T.nnet.logsoftmax(v.A)[v.n, v.n],
+        lambda v: T.nnet.crossentropy_softmax_argmax_1hot_with_bias(v.A, v.x, v.n)[0],
+        special=False,
+    ),
+    "softmax_as_exponentials": _case(
+        lambda v: T.nnet.softmax(v.A), lambda v: T.nnet.logsoftmax(v.A, axis=0), special=False
+    ),
+    "sum_of_placed_elements": _case(
+        lambda v: T.inc_subtensor(T.zeros_like(v.A)[T.arange(6), v.n], v.x).sum(axis=1),
+        lambda v: T.inc_subtensor(T.zeros_like(v.A)[v.n, v.n], v.x).sum(axis=1),
+    ),
+    "placed_elements_added": _case(
+        lambda v: T.inc_subtensor(T.zeros_like(v.A)[v.n, v.n], v.x) - v.B,
+        lambda v: v.B - T.inc_subtensor(T.zeros_like(v.A)[1], v.x),
+        lambda v: v.B + T.inc_subtensor(T.zeros_like(v.A)[v.n], v.B) + v.A,
+    ),
+    # Where both are one half.
+    "local_hard_sigmoid": _case(lambda v: T.nnet.sigmoid(v.x * 1e-300), special=False, tags=("local_hard_sigmoid",)),
+    "local_ultra_fast_sigmoid": _case(
+        lambda v: T.nnet.sigmoid(v.x * 1e-300), special=False, tags=("local_ultra_fast_sigmoid",)
+    ),
 }
 
 #: Rules of subjects that are tested elsewhere: parts of tensors, choices between branches.

@@ -49,7 +49,8 @@ enum {
     CODE_LAPACK = 20,
     CODE_CHECKED = 21,
     CODE_SPLIT = 22,
-    CODE_COUNT = 23
+    CODE_FOLDS = 23,
+    CODE_COUNT = 24
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -185,6 +186,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
+int folds_prepare(Machine *m, Instruction *in, PyObject *payload);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);

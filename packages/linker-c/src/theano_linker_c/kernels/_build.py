@@ -34,8 +34,16 @@ from ..compiler import (
 )
 from ..scalar import NoNativeForm
 from ._blas import blas_address
-from ._descriptions import ElementwiseKernel, ExtremumPosition, Kernel, MatrixProduct, ReductionKernel
+from ._descriptions import (
+    ElementwiseKernel,
+    ExtremumPosition,
+    FoldingKernel,
+    Kernel,
+    MatrixProduct,
+    ReductionKernel,
+)
 from ._elementwise import elementwise_source
+from ._folding import folding_source
 from ._position import position_source
 from ._reduction import reduction_source
 from ._shared_code import SHARED_CODE, set_shared_code
@@ -151,7 +159,7 @@ class KernelLibrary:
                 found = self._build_sources([s for s in sources if s is not None], options)
         return [
             (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, ExtremumPosition))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, FoldingKernel, ExtremumPosition))
             else (known or LoadedKernel("", 0))
             for kernel, source, known in zip(kernels, sources, plain, strict=True)
         ]
@@ -322,7 +330,12 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
 
 
 _GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
-    {ElementwiseKernel: elementwise_source, ReductionKernel: reduction_source, ExtremumPosition: position_source}
+    {
+        ElementwiseKernel: elementwise_source,
+        ReductionKernel: reduction_source,
+        FoldingKernel: folding_source,
+        ExtremumPosition: position_source,
+    }
 )
 
 

@@ -15,11 +15,11 @@ from .._variable import TensorVariable
 from ..elemwise import DimShuffle
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
-from ._products import Product, flatten_product
+from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
+_EXP = type(scalar.exp)
 
 
 def sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
@@ -94,8 +94,8 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product)
-    if not product.complete:
+    product = shared_product(fgraph, root)
+    if not product.complete or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.exp)
@@ -104,6 +104,7 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
         for other in product.factors:
             rest = _without_sum(fgraph, other, product.factors[other], inner[0])
             if rest is not None:
+                product = product.copy()
                 product.multiply(factor, -1)
                 product.multiply(other, -product.factors[other])
                 for variable, p in rest.factors.items():
@@ -123,7 +124,7 @@ def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
 def _without_sum(fgraph: FunctionGraph, factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
     below, view = behind_view(factor)
-    inside = flatten_product(cast(TensorVariable, below), is_product)
+    inside = flatten_product(cast(TensorVariable, below))
     for candidate, p in inside.factors.items():
         found = sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:
