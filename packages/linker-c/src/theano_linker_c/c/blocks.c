@@ -61,7 +61,7 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *strides, con
     for (int64_t start = 0; start < n; start += BLOCK) {
         const int64_t left = n - start < BLOCK ? n - start : BLOCK, whole = (left + lanes - 1) & -lanes;
         char *copy = memory + (-(uintptr_t)memory & 63);
-        for (int32_t k = 0; k < count; k++) {
+        for (int32_t k = 0; k < count; copy += most * SIZE_OF(kinds[k]), k++) {
             const int64_t stride = strides[k], size = SIZE_OF(kinds[k]);
             block[k] = data[k] + start * stride;
             if (IS_FIXED(kinds[k], loop) || (stride == size && whole == left))
@@ -72,7 +72,6 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *strides, con
                 gather(copy + left * size, block[k] + (left - 1) * stride, 0, whole - left, size);
             }
             block[k] = copy;
-            copy += most * size;
         }
         nest->vector[loop](whole, block);
         for (int32_t k = 0; k < count; k++)
