@@ -77,6 +77,7 @@ from . import (
 )
 from ._graph_copies import clone as clone
 from ._lazy import submodule
+from ._nose import test as test
 from ._version import __version__ as __version__
 from .compile.io import SymbolicInput as SymbolicInput
 from .compile.ops import as_op as as_op
