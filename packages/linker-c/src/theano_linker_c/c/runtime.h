@@ -159,6 +159,9 @@ void nest_simplify(Nest *nest);
 int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost);
 npy_intp nest_size(const Nest *nest);
 
+/* blocks.c */
+PyObject *shared_code(void);
+
 /* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
