@@ -26,6 +26,8 @@ from ._recurrence import STREAM, check_state, jump, substreams
 from ._uniform import DTYPES, draw_uniform
 
 P = ParamSpec("P")
+#: Where may be drawn.
+PLACES = (("target", None), ("target", "cpu"))
 #: How many streams a draw uses at most, and where its size is not known.
 MOST_STREAMS = 60 * 256
 
@@ -68,12 +70,16 @@ def _drawing(
     What it made gets the states of the draw; and the device is looked at, of which there is one.
     """
 
+    known = method.__annotations__
+
     @wraps(method)
     def draw(streams: MRG_RandomStreams, /, *args: P.args, **kwargs: P.kwargs) -> RandomVariable:
-        target = kwargs.pop("target", None)
-        if target not in (None, "cpu"):
-            text = f"{method.__name__}: unknown option target={target!r}"
+        unknown = {key: value for key, value in kwargs.items() if key not in known and (key, value) not in PLACES}
+        if unknown:
+            name, value = unknown.popitem()
+            text = f"{method.__name__}: unknown option {name}={value!r}"
             raise TypeError(compose(text, mend='leave it out; only target="cpu" is understood'))
+        kwargs.pop("target", None)
         numbers, made = method(streams, *args, **kwargs)
         return _marked(made, numbers.update)
 
