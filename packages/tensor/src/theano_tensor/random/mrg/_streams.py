@@ -69,7 +69,6 @@ def _drawing(
 
     What it made gets the states of the draw; and the device is looked at, of which there is one.
     """
-
     known = method.__annotations__
 
     @wraps(method)
