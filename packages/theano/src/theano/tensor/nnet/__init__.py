@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from . import (
         abstract_conv as abstract_conv,
+        blocksparse as blocksparse,
         bn as bn,
         conv as conv,
         conv3d2d as conv3d2d,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 else:
     _CONVOLUTIONS = ("conv2d", "conv2d_transpose", "conv3d", "separable_conv2d", "separable_conv3d")
     _NORMALIZATIONS = ("batch_normalization", "batch_normalization_test", "batch_normalization_train")
-    _MODULES = ("abstract_conv", "bn", "conv", "conv3d2d", "neighbours")
+    _MODULES = ("abstract_conv", "blocksparse", "bn", "conv", "conv3d2d", "neighbours")
     _SOURCES = {
         **dict.fromkeys(_CONVOLUTIONS, "theano_tensor.nnet.convolution"),
         **dict.fromkeys(_NORMALIZATIONS, "theano_tensor.nnet.bn"),
