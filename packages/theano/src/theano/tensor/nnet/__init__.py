@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         bn as bn,
         conv as conv,
         conv3d2d as conv3d2d,
+        ctc as ctc,
         neighbours as neighbours,
     )
     from .bn import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 else:
     _CONVOLUTIONS = ("conv2d", "conv2d_transpose", "conv3d", "separable_conv2d", "separable_conv3d")
     _NORMALIZATIONS = ("batch_normalization", "batch_normalization_test", "batch_normalization_train")
-    _MODULES = ("abstract_conv", "blocksparse", "bn", "conv", "conv3d2d", "neighbours")
+    _MODULES = ("abstract_conv", "blocksparse", "bn", "conv", "conv3d2d", "ctc", "neighbours")
     _SOURCES = {
         **dict.fromkeys(_CONVOLUTIONS, "theano_tensor.nnet.convolution"),
         **dict.fromkeys(_NORMALIZATIONS, "theano_tensor.nnet.bn"),
