@@ -155,8 +155,8 @@ def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, Solve("symmetric")(a, b))
 
 
-@rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN)
-def local_det_chol(fgraph: FunctionGraph, node: Apply) -> Found:
+@rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
+def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
     """The determinant of a triangular matrix is the product of its diagonal; that of a factor's matrix, its square."""
     x = cast(TensorVariable, node.inputs[0])
     ndim = x.type.ndim
