@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
@@ -54,6 +56,8 @@ def dot(x: Any, y: Any) -> TensorVariable:
 
 
 def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, np.ndarray | np.integer):
+        axes = axes.tolist()
     if isinstance(axes, int):
         if not 0 <= axes <= min(a.type.ndim, b.type.ndim):
             raise ShapeError(
@@ -66,7 +70,7 @@ def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], 
         return list(range(a.type.ndim - axes, a.type.ndim)), list(range(axes))
     if not isinstance(axes, Sequence) or len(axes) != 2:
         raise ShapeError(compose(f"tensordot: axes must be a number or two lists of axes, not {axes!r}"))
-    left, right = ([entry] if isinstance(entry, int) else list(entry) for entry in axes)
+    left, right = ([int(entry)] if isinstance(entry, int | np.integer) else [int(n) for n in entry] for entry in axes)
     if len(left) != len(right):
         raise ShapeError(
             compose(f"tensordot: {len(left)} axes of the first cannot be summed with {len(right)} of the second")
