@@ -47,6 +47,11 @@ def dot(x: Any, y: Any) -> TensorVariable:
     >>> dot(dmatrix("x"), dvector("w")).type
     TensorType(float64, vector)
     """
+    for own, name, other in ((x, "__dot__", y), (y, "__rdot__", x)):
+        if getattr(own, "__array_ufunc__", name) is None and hasattr(own, name):
+            # A type of matrices with products of its own, such as sparse ones.
+            result: TensorVariable = getattr(own, name)(other)
+            return result
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
         return mul(a, b)
