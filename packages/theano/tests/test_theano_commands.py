@@ -17,6 +17,7 @@ from unittest import mock
 import theano
 from theano._doctor import Finding, examine
 from theano._nose import main as nose, own_tests
+from theano.misc import check_blas
 
 MODULES = {
     "theano-nose": "theano._nose",
@@ -238,3 +239,31 @@ class TestCache(unittest.TestCase):
             self.assertIn("1 compiled object: in all", run("theano-cache", "list", flags=flags).stdout)
             self.assertIn("1 compiled object: removed", run("theano-cache", "clear", flags=flags).stdout)
             self.assertIn("0 compiled objects", run("theano-cache", "list", flags=flags).stdout)
+
+
+class TestMeasuringScripts(unittest.TestCase):
+    def script(self, name: str, *arguments: str) -> str:
+        path = Path(theano.__file__).parent / "misc" / f"{name}.py"
+        done = subprocess.run(
+            [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=120, check=False
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_products(self) -> None:
+        small = ("-M", "50", "-N", "60", "-K", "70", "--iter", "2")
+        self.assertRegex(self.script("check_blas", "-q", *small), r"^\d+\.\d{4}\n$")
+        text = self.script("check_blas", "--order", "F", *small)
+        self.assertRegex(text, r"(?s)blas: library: .*computed by Gemm.*2 products by Gemm.*GFLOPS in float64\n$")
+        self.assertIn("computed by", self.script("check_blas", "--print_only", *small))
+
+    def test_the_function_for_products(self) -> None:
+        self.assertEqual(check_blas.execute(execute=False, verbose=False, M=3, N=4, K=5)[0], 0.0)
+        seconds, how = check_blas.execute(verbose=False, M=3, N=4, K=5, iters=1)
+        self.assertGreater(seconds, 0.0)
+        self.assertRegex(how, "(?i)gemm|dot22")
+
+    def test_loops_in_threads(self) -> None:
+        lines = self.script("elemwise_openmp_speedup", "-N", "3000", "--iter", "3").splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["cheap", "costly"])
+        self.assertIn("on 3000 elements", lines[0])

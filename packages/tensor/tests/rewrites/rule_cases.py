@@ -69,7 +69,20 @@ CASES: dict[str, Case] = {
     "sum_of_one_term": case(lambda v: T.add(v.x), lambda v: T.mul(v.x)),
     "comparison_with_itself": case(lambda v: T.eq(v.n, v.n), lambda v: T.lt(v.x, v.x), lambda v: T.neq(v.p, v.p)),
     "comparison_of_length": case(lambda v: T.lt(v.x.shape[0], 0), lambda v: T.le(0, v.x.shape[0])),
-    "extremum_known": case(lambda v: T.maximum(v.x, v.x), lambda v: T.maximum(v.x.shape[0], 0)),
+    "minus_one_in_product": case(lambda v: v.x * -1, lambda v: v.x / -1.0, lambda v: v.A * v.x * -1),
+    "truth_of_fill": case(
+        *(
+            lambda v, take=take, truth=truth: take(T.fill(v.x > 0, truth))
+            for take in (T.all, T.any)
+            for truth in (True, False)
+        )
+    ),
+    "extremum_known": case(
+        lambda v: T.maximum(T.maximum(v.x, v.y), v.x),
+        lambda v: T.minimum(v.y, T.minimum(v.x, v.y)),
+        lambda v: T.maximum(v.x, v.x),
+        lambda v: T.maximum(v.x.shape[0], 0),
+    ),
     "logic_known": case(
         lambda v: T.and_(v.n, v.n),
         lambda v: T.or_(v.n, 0),

@@ -58,5 +58,17 @@ class ShiftedExponentials(unittest.TestCase):
         assert_allclose(found, plain - np.logaddexp.reduce(plain, axis=1, keepdims=True))
 
 
+class SignsOfZero(unittest.TestCase):
+    def test_integers_have_no_negative_zero(self) -> None:
+        x = tt.dvector("x")
+        found = run(
+            [1 / tt.cast(tt.cast(x, "int16"), "float64"), tt.arctan2(x, tt.cast(x, "int32"))],
+            [x],
+            np.array([-0.0, -0.5]),
+        )
+        self.assertEqual(found[0].tolist(), [np.inf, np.inf])
+        assert_allclose(found[1], np.arctan2([-0.0, -0.5], [0.0, 0.0]))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -139,6 +139,13 @@ RECORDS = [
         [[INTEGERS], [INTEGERS.astype("uint8")]],
     ),
     OpRecord(
+        "elements_at_the_largest",
+        lambda t: pool.MaxPoolPick(True)(SHUFFLED, pooled(SHUFFLED, (2, 5), True), t, *(((2, 5),) * 2), (0, 0)),
+        lambda t: t.reshape(2, 10)[[0, 1], SHUFFLED.reshape(2, 10).argmax(1)][:, None],
+        [[SHUFFLED**2]],
+        [[SHUFFLED**2]],
+    ),
+    OpRecord(
         "largest_elements_kept",
         lambda x: pool.max_pool_2d_same_size(x, (2, 2)),
         lambda x: np.where(np.kron(pooled(x, (2, 2), True), np.ones((2, 2))) == x[:, :4], x[:, :4], 0) @ np.eye(4, 5),

@@ -17,6 +17,7 @@ from ._judge import ROUNDINGS, SPECIALS, Difference, Tally, judge
 from ._modes import PLAIN, Configuration
 from ._perturb import Perturbed
 from ._program import Built, Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
+from ._slopes import wrong_slope
 
 CALLS = 2
 
@@ -30,8 +31,8 @@ class Failure:
     program : Program
     configuration : Configuration
     kind : str
-        ``"values"``, ``"reference"`` (the graph as written differs from NumPy), ``"state"``, ``"input"`` (an argument
-        was overwritten), ``"error"`` or ``"crash"``.
+        ``"values"``, ``"reference"`` (the graph as written differs from NumPy), ``"gradient"`` (its gradient differs
+        from the slope of NumPy's values), ``"state"`` (shared variables after a call), ``"error"`` or ``"crash"``.
     what : str
         How it differs, or the error.
     """
@@ -174,7 +175,7 @@ def compare_batch(
     healthy = [b for b in built if id(b) in judges]
     if reference:
         for b in healthy:
-            failures += judges[id(b)].against_numpy()
+            failures += judges[id(b)].against_numpy() or judges[id(b)].against_differences()
     for configuration in configurations:
         runs = _runs(healthy, configuration, failures)
         for b in healthy:
@@ -260,6 +261,18 @@ class _Judge:
                 if wrong is not None:
                     return [Failure(program, PLAIN, "reference", f"call {call}, output {k}, NumPy gives {wrong}")]
         return []
+
+    def against_differences(self) -> list[Failure]:
+        """Compare the gradients of the plain machine with differences of NumPy's values."""
+        program = self.built.program
+        if not program.gradients:
+            return []
+        try:
+            wrong = wrong_slope(self.built, self.plain.outputs[0][len(program.outputs) :])
+        except Unbuildable:
+            return []  # Told already by the comparison with NumPy.
+        self.tally.counts["slopes"] += 1
+        return [] if wrong is None else [Failure(program, PLAIN, "gradient", wrong)]
 
     def against(self, other: RunOfOne, configuration: Configuration) -> list[Failure]:
         """Compare another run with the plain machine."""

@@ -37,7 +37,7 @@ def generate(
     seed : int
     operations : sequence of Operation
     nodes : int
-        The most operations that it has.
+        The most operations that most have; some have up to twice as many.
     refusals : Refusals, optional
         Notes what was tried and could not be built.
 
@@ -53,7 +53,8 @@ def generate(
     d = Draw(rng)
     for _ in range(d.between(1, 3)):
         d.leaf(d.any_dtype(), d.any_shape())
-    _grow(d, _some_of(d, operations), d.between(1, nodes), notes)
+    # Small graphs are cheap and show most; large ones show what meets only there.
+    _grow(d, _some_of(d, operations), d.between(1, nodes if d.chance(0.6) else 2 * nodes), notes)
     return _usable(_finished(d, seed), notes).pruned()
 
 

@@ -1,6 +1,6 @@
 """Functions for neural networks.
 
-What has to do with images is imported when it is asked for.
+What few programs need is imported when it is asked for.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
         conv3d as conv3d,
         separable_conv2d as separable_conv2d,
         separable_conv3d as separable_conv3d,
+    )
+    from theano_tensor.nnet.hierarchical import h_softmax as h_softmax
+    from theano_tensor.nnet.tables import (
+        confusion_matrix as confusion_matrix,
+        prepend_0_to_each_row as prepend_0_to_each_row,
+        prepend_1_to_each_row as prepend_1_to_each_row,
+        prepend_scalar_to_each_row as prepend_scalar_to_each_row,
     )
 
     from . import (
@@ -35,10 +42,13 @@ if TYPE_CHECKING:
 else:
     _CONVOLUTIONS = ("conv2d", "conv2d_transpose", "conv3d", "separable_conv2d", "separable_conv3d")
     _NORMALIZATIONS = ("batch_normalization", "batch_normalization_test", "batch_normalization_train")
+    _TABLES = ("confusion_matrix", "prepend_0_to_each_row", "prepend_1_to_each_row", "prepend_scalar_to_each_row")
     _MODULES = ("abstract_conv", "blocksparse", "bn", "conv", "conv3d2d", "ctc", "neighbours")
     _SOURCES = {
         **dict.fromkeys(_CONVOLUTIONS, "theano_tensor.nnet.convolution"),
         **dict.fromkeys(_NORMALIZATIONS, "theano_tensor.nnet.bn"),
+        **dict.fromkeys(_TABLES, "theano_tensor.nnet.tables"),
+        "h_softmax": "theano_tensor.nnet.hierarchical",
         **{name: f"{__name__}.{name}" for name in _MODULES},
     }
 
