@@ -25,6 +25,17 @@ class ProductsOfNarrowFactors(unittest.TestCase):
         found = run(tt.grad((-x).max(-1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
         assert_allclose(found, [[-1.0, 0.0], [0.0, -1.0]])
 
+    def test_a_truth_value_times_minus_one(self) -> None:
+        x = tt.dmatrix("x")
+        found = run(tt.grad(tt.ptp(x, axis=1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
+        assert_allclose(found, [[-1.0, 1.0], [1.0, -1.0]])
+
+    def test_small_integers_times_minus_one(self) -> None:
+        i, j = tt.bvectors("i", "j")
+        least = np.array([-128], "int8")
+        assert_allclose(run(i * np.float64(-1.0), [i], least), [128.0])
+        assert_allclose(run(j * (np.float64(-1.0) * i), [i, j], least, least), [-16384.0])
+
     def test_a_power_of_small_integers_does_not_overflow(self) -> None:
         x, i = tt.dvector("x"), tt.bvector("i")
         found = run(2 * (3 * (x * i * i)), [x, i], np.array([1.0, 0.5]), np.array([100, -100], "int8"))
@@ -48,6 +59,13 @@ class ShiftedExponentials(unittest.TestCase):
         wanted = -value - np.logaddexp.reduce(-value, axis=1, keepdims=True)
         assert_allclose(found[0], wanted)
         assert_allclose(found[1], np.exp(wanted))
+
+    def test_a_softmax_of_one_row(self) -> None:
+        x = tt.drow("x")
+        weights = tt.exp(x) / tt.exp(x).sum(-1, keepdims=True)
+        for optimizer in ("o2", "o3", "fast_compile"):
+            compiled: Any = function([x], weights, mode=Mode("cvm", optimizer))
+            assert_allclose(compiled(np.array([[1000.0, 1000.0]])), [[0.5, 0.5]])
 
     def test_a_softmax_of_a_difference(self) -> None:
         x, y = tt.dmatrices("x", "y")

@@ -252,7 +252,7 @@ def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     signs = [i for i, x in enumerate(factors) if number(x) == -1]
     if not signs or not is_float(node.outputs[0]) or (signs[0] == 0 and node.op.scalar_op == scalar.true_div):
         return None
-    kept = [x for i, x in enumerate(factors) if i != signs[0]]
+    kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
     return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))
 
 

@@ -78,14 +78,20 @@ def is_shifted(x: TensorVariable) -> bool:
     """Tell whether x is a difference from its own maximum already, also where signs have moved since."""
     terms = _terms(x)
     for number, (variable, sign) in enumerate(terms):
-        origin = behind_view(variable)[0]
+        origin = _behind_all_views(variable)
         choice = operands(origin, scalar.switch)
-        owner = (behind_view(choice[2])[0] if choice is not None else origin).owner
+        owner = (_behind_all_views(choice[2]) if choice is not None else origin).owner
         if sign < 0 and owner is not None and isinstance(owner.op, Max):
             rest = {term for k, term in enumerate(terms) if k != number}
             if owner.inputs[0] is x or not rest.isdisjoint(_terms(owner.inputs[0])):
                 return True
     return False
+
+
+def _behind_all_views(variable: Variable) -> Variable:
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    return variable
 
 
 def _terms(x: Variable) -> list[tuple[Variable, int]]:

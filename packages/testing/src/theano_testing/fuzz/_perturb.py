@@ -23,6 +23,7 @@ from theano_tensor import (
 )
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.indexing import AdvancedSubtensor
+from theano_tensor.nnet import LogSoftmax
 
 #: Scalar operations whose results are exact.
 _EXACT_SCALARS = frozenset(
@@ -82,15 +83,30 @@ class Perturbed:
             given = [self._moved(x) for x in given]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         node.op.perform(node, given, storage)
+        if _is_cast(node.op):
+            storage[0][0] = self._held(given[0], storage[0][0])
         if _is_equality(node.op):
             storage[0][0] = self._undecided(given, storage[0][0])
         for y, (value,) in zip(node.outputs, storage, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
+                if isinstance(node.op, LogSoftmax):
+                    # It is a difference: of what is subtracted, roundings are as large as those of 1.
+                    result = (
+                        result + UNITS * np.finfo(result.dtype).eps * self._rng.uniform(-1, 1, result.shape)
+                    ).astype(result.dtype)
                 if kind == "special":
                     result = self._made_finite(result)
             known[y] = result
+
+    def _held(self, given: Any, result: Any) -> Any:
+        """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
+        if result.dtype.kind not in "iu" or given.dtype.kind != "f":
+            return result
+        info = np.iinfo(result.dtype)
+        held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
+        return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
 
     def _undecided(self, given: Sequence[Any], result: Any) -> Any:
         """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal."""

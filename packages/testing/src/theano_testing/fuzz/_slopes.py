@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._program import Built, Unbuildable, evaluate
+from ._program import Built, Node, Program, Unbuildable, evaluate
 
 #: Step of the differences, in units of the numbers.
 STEP = 1e-5
+#: What the names of operations have in common that look for extremes along an axis.
+_EXTREMES = ("max", "min", "ptp")
 
 
 def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
@@ -27,7 +29,7 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
         Values of the gradients, in the order of ``built.program.gradients``.
     """
     values = evaluate(built)
-    if any(not _is_smooth(v) for v in (*values, *gradients)):
+    if _has_ties(built.program, values) or any(not _is_smooth(v) for v in (*values, *gradients)):
         return None
     rng = np.random.default_rng(built.program.seed)
     rest = iter(gradients)
@@ -41,6 +43,16 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
         if not abs(found - wanted[0]) <= wanted[1]:
             return f"slope {found!r}, differences of NumPy's values {wanted[0]!r} (up to {wanted[1]:.2g})"
     return None
+
+
+def _has_ties(program: Program, values: Sequence[Any]) -> bool:
+    """Tell whether several elements are the largest of something: each of them gets the whole gradient."""
+    for item in program.items:
+        if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
+            given = values[item.operands[0]]
+            if given.size > 1 and len(np.unique(given)) < given.size:
+                return True
+    return False
 
 
 def _is_smooth(value: Any) -> bool:
