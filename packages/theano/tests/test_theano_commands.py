@@ -156,10 +156,17 @@ class TestNose(unittest.TestCase):
         self.assertEqual(str(Path(__file__).resolve().parent) in folders, inside)
 
     def test_the_function_of_the_package(self) -> None:
-        with mock.patch("theano._nose.own_tests", return_value=[os.path.join(self.folder, "test_passing.py")]):
-            self.assertTrue(theano.test(verbose=2))
-        with mock.patch("theano._nose.own_tests", return_value=[os.path.join(self.folder, "deeper")]):
-            self.assertFalse(theano.test(extra_argv=["-x"]))
+        code = (
+            "import sys, theano, theano._nose; theano._nose.own_tests = lambda: [sys.argv[1]]; "
+            "print('passed:', theano.test(verbose=2, extra_argv=['-x']))"
+        )
+        for target, passed in (("test_passing.py", True), ("deeper", False)):
+            path = os.path.join(self.folder, target)
+            done = subprocess.run(
+                [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True
+            )
+            self.assertIn(f"passed: {passed}", done.stdout)
+            self.assertRegex(done.stderr, r"test_\w+ \(.*\) \.\.\. ")
 
 
 class TestDoctor(unittest.TestCase):
@@ -178,7 +185,7 @@ class TestDoctor(unittest.TestCase):
             {subject for subject, _ in found},
             {"versions", "compiler", "blas", "threads", "cache", "devices", "functions"},
         )
-        self.assertEqual(found["versions", "Python"]["how"], sys.executable)
+        self.assertTrue(os.path.samefile(found["versions", "Python"]["how"], sys.executable))
         self.assertTrue(os.path.exists(found["compiler", "command"]["value"]))
         self.assertIn("SciPy", found["blas", "library"]["how"])
         self.assertEqual(found["devices", "device"]["value"], "cpu")
