@@ -65,6 +65,14 @@ def _factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | No
     return None
 
 
+def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
+    """Return a triangular factor, lower or upper: also one that the graph computes anyway, and raises where none is."""
+    for client, _ in fgraph.clients(variable) if variable in fgraph.variables else []:
+        if isinstance(client, Apply) and isinstance(client.op, Cholesky) and client.op.on_error == "raise":
+            return cast(TensorVariable, client.outputs[0])
+    return _factor_of(fgraph, variable)
+
+
 def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
     """Return which triangle of a matrix holds all that is not zero, where this is known."""
     other = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
@@ -162,7 +170,7 @@ def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return _as_replacement(node, prod(diagonal(x, 0, ndim - 2, ndim - 1), axis=-1))
-    factor = _factor_of(fgraph, x)
+    factor = _any_factor_of(fgraph, x)
     if factor is None:
         return None
     return _as_replacement(node, prod(diagonal(factor, 0, ndim - 2, ndim - 1), axis=-1) ** 2)
@@ -173,7 +181,7 @@ def _logarithm_of_size(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariab
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return sum_over(log(abs_(diagonal(x, 0, ndim - 2, ndim - 1))), axis=-1)
-    factor = _factor_of(fgraph, x)
+    factor = _any_factor_of(fgraph, x)
     return None if factor is None else 2 * sum_over(log(diagonal(factor, 0, ndim - 2, ndim - 1)), axis=-1)
 
 
