@@ -24,6 +24,7 @@ UMBRELLA = ROOT / "packages" / "theano" / "src" / "theano"
 #: Module of the umbrella -> the module whose names it has.
 MIRRORS = {
     UMBRELLA / "scalar" / "__init__.py": ".basic",
+    UMBRELLA / "sparse" / "__init__.py": ".basic",
     UMBRELLA / "tensor" / "__init__.py": ".basic",
     UMBRELLA / "tensor" / "inplace.py": "theano_tensor.elemwise.inplace",
     UMBRELLA / "tensor" / "nnet" / "__init__.py": ".nnet",

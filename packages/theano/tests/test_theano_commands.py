@@ -17,6 +17,7 @@ from unittest import mock
 import theano
 from theano._doctor import Finding, examine
 from theano._nose import main as nose, own_tests
+from theano.misc import check_blas
 
 MODULES = {
     "theano-nose": "theano._nose",
@@ -155,10 +156,17 @@ class TestNose(unittest.TestCase):
         self.assertEqual(str(Path(__file__).resolve().parent) in folders, inside)
 
     def test_the_function_of_the_package(self) -> None:
-        with mock.patch("theano._nose.own_tests", return_value=[os.path.join(self.folder, "test_passing.py")]):
-            self.assertTrue(theano.test(verbose=2))
-        with mock.patch("theano._nose.own_tests", return_value=[os.path.join(self.folder, "deeper")]):
-            self.assertFalse(theano.test(extra_argv=["-x"]))
+        code = (
+            "import sys, theano, theano._nose; theano._nose.own_tests = lambda: [sys.argv[1]]; "
+            "print('passed:', theano.test(verbose=2, extra_argv=['-x']))"
+        )
+        for target, passed in (("test_passing.py", True), ("deeper", False)):
+            path = os.path.join(self.folder, target)
+            done = subprocess.run(
+                [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True
+            )
+            self.assertIn(f"passed: {passed}", done.stdout)
+            self.assertRegex(done.stderr, r"test_\w+ \(.*\) \.\.\. ")
 
 
 class TestDoctor(unittest.TestCase):
@@ -177,7 +185,7 @@ class TestDoctor(unittest.TestCase):
             {subject for subject, _ in found},
             {"versions", "compiler", "blas", "threads", "cache", "devices", "functions"},
         )
-        self.assertEqual(found["versions", "Python"]["how"], sys.executable)
+        self.assertTrue(os.path.samefile(found["versions", "Python"]["how"], sys.executable))
         self.assertTrue(os.path.exists(found["compiler", "command"]["value"]))
         self.assertIn("SciPy", found["blas", "library"]["how"])
         self.assertEqual(found["devices", "device"]["value"], "cpu")
@@ -238,3 +246,31 @@ class TestCache(unittest.TestCase):
             self.assertIn("1 compiled object: in all", run("theano-cache", "list", flags=flags).stdout)
             self.assertIn("1 compiled object: removed", run("theano-cache", "clear", flags=flags).stdout)
             self.assertIn("0 compiled objects", run("theano-cache", "list", flags=flags).stdout)
+
+
+class TestMeasuringScripts(unittest.TestCase):
+    def script(self, name: str, *arguments: str) -> str:
+        path = Path(theano.__file__).parent / "misc" / f"{name}.py"
+        done = subprocess.run(
+            [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=120, check=False
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_products(self) -> None:
+        small = ("-M", "50", "-N", "60", "-K", "70", "--iter", "2")
+        self.assertRegex(self.script("check_blas", "-q", *small), r"^\d+\.\d{4}\n$")
+        text = self.script("check_blas", "--order", "F", *small)
+        self.assertRegex(text, r"(?s)blas: library: .*computed by Gemm.*2 products by Gemm.*GFLOPS in float64\n$")
+        self.assertIn("computed by", self.script("check_blas", "--print_only", *small))
+
+    def test_the_function_for_products(self) -> None:
+        self.assertEqual(check_blas.execute(execute=False, verbose=False, M=3, N=4, K=5)[0], 0.0)
+        seconds, how = check_blas.execute(verbose=False, M=3, N=4, K=5, iters=1)
+        self.assertGreater(seconds, 0.0)
+        self.assertRegex(how, "(?i)gemm|dot22")
+
+    def test_loops_in_threads(self) -> None:
+        lines = self.script("elemwise_openmp_speedup", "-N", "3000", "--iter", "3").splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["cheap", "costly"])
+        self.assertIn("on 3000 elements", lines[0])

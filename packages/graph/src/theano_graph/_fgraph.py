@@ -324,7 +324,11 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
         if variable in self._clients:
             return []
-        nodes = toposort(self._clients, [variable])
+        made = variable.owner
+        if made is not None and all(v.owner is None or v in self._clients for v in made.inputs):
+            nodes = [made]
+        else:
+            nodes = toposort(self._clients, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
         for leaf in {v for node in nodes for v in node.inputs} | {variable}:

@@ -221,8 +221,11 @@ def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) ->
     ]
     loaded: list[LoadedKernel | None] = [None] * len(kernels)
     if wanted:
-        for (i, _), made in zip(wanted, build([kernel for _, kernel in wanted], options), strict=True):
-            loaded[i] = made
+        # Repeated parts of a graph have equal kernels: the text of each is written once.
+        different = list(dict.fromkeys(kernel for _, kernel in wanted))
+        made = dict(zip(different, build(different, options), strict=True))
+        for i, kernel in wanted:
+            loaded[i] = made[kernel]
     return loaded
 
 

@@ -56,23 +56,24 @@ class RewriterIndex:
         distance : int
             Only rules whose `reach` is not below it.
         """
-        found = self._all_for_op(op)
-        return found[distance] if 0 <= distance < len(found) else () if distance > 0 else found[0]
-
-    def _all_for_op(self, op: Op) -> ByDistance:
         op_class = type(op)
-        if op_class in self._classes_of_instances:
-            found = self._found_for_op.get(op)
-            if found is None:
-                found = self._collect(op_class, self._by_instance.get(op, ()))
-                # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
-                if len(self._found_for_op) > 4096:
-                    self._found_for_op.clear()
-                self._found_for_op[op] = found
-            return found
-        found = self._found_for_class.get(op_class)
+        by_instance = op_class in self._classes_of_instances
+        found = self._found_for_op.get(op) if by_instance else self._found_for_class.get(op_class)
         if found is None:
+            found = self._find(op, by_instance)
+        if distance <= 0:
+            return found[0]
+        return found[distance] if distance < len(found) else ()
+
+    def _find(self, op: Op, by_instance: bool) -> ByDistance:
+        op_class = type(op)
+        if not by_instance:
             found = self._found_for_class[op_class] = self._collect(op_class, ())
+            return found
+        # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
+        if len(self._found_for_op) > 4096:
+            self._found_for_op.clear()
+        found = self._found_for_op[op] = self._collect(op_class, self._by_instance.get(op, ()))
         return found
 
     def _collect(self, op_class: type[Op], own: Iterable[int]) -> ByDistance:

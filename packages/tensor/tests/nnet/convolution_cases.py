@@ -65,6 +65,8 @@ CASES: tuple[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]], ...] 
     ("steps_with_border", (2, 2, 6, 8), (3, 2, 3, 3), {"subsample": (2, 3), "border_mode": "half"}),
     ("dilated", (2, 2, 7, 8), (3, 2, 3, 2), {"filter_dilation": (2, 3), "border_mode": "full"}),
     ("grouped", (2, 6, 5, 4), (4, 3, 2, 2), {"num_groups": 2, "border_mode": 1, "subsample": (2, 1)}),
+    ("fewer_filters_than_channels", (2, 5, 6, 5), (3, 5, 3, 2), {"border_mode": ((1, 0), (1, 1))}),
+    ("fewer_filters_in_groups", (2, 6, 5, 4), (4, 3, 2, 2), {"num_groups": 2, "filter_dilation": (1, 2)}),
     ("depthwise", (2, 3, 5, 4), (6, 1, 2, 2), {"num_groups": 3}),
     ("pointwise", (2, 3, 4, 4), (5, 3, 1, 1), {}),
     ("unshared", (2, 2, 4, 5), (3, 3, 4, 2, 2, 2), {"unshared": True}),

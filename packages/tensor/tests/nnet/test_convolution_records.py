@@ -92,6 +92,13 @@ RECORDS = [
     *(record for case in CASES for record in _records(*case)),
     OpRecord("second_derivative_of_a_convolution", _second, _second_by_numbers, [SMALL], [SMALL], ulp=1e9),
     OpRecord(
+        "convolution_by_former_arguments",
+        lambda x, w: C.former_conv2d(x, w, border_mode="full", subsample=(2, 1), unroll_kern=2),
+        lambda x, w: convolved(x, w, "full", (2, 1)),
+        [[*SMALL], [v.astype("float32") for v in SMALL]],
+        [[*SMALL]],
+    ),
+    OpRecord(
         "convolution_of_float16",
         C.conv2d,
         lambda x, w: convolved(x.astype("float32"), w.astype("float32")).astype("float16"),

@@ -23,7 +23,7 @@ from theano_linker_c.program import HAS_RUNTIME
 
 from . import function, tensor
 from ._nose import LAYERS
-from .misc.cpucount import cpuCount
+from ._processors import cpuCount
 
 _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about

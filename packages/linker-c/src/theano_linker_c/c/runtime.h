@@ -262,6 +262,9 @@ void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t
 
 /* blas_threads.c */
 void blas_find_threads(uintptr_t address);
+void lapack_find_threads(uintptr_t address);
+int lapack_alone(void);
+void lapack_many(void);
 int blas_share(range_fn fn, void *context, int64_t count, int64_t grain);
 void blas_after_fork(void);
 

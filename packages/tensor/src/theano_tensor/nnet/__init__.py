@@ -1,4 +1,8 @@
-"""Functions for neural networks."""
+"""Functions for neural networks.
+
+Activations, softmax and losses are imported with the package; `bn`, `blocksparse`, `convolution`, `ctc`,
+`hierarchical`, `neighbours` and `tables` are modules that are imported when they are needed.
+"""
 
 from ._activations import (
     elu as elu,
@@ -21,7 +25,6 @@ from ._crossentropy import (
     crossentropy_softmax_max_and_argmax_1hot_with_bias as crossentropy_softmax_max_and_argmax_1hot_with_bias,
     sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
 )
-from ._hierarchical import h_softmax as h_softmax
 from ._softmax import (
     LogSoftmax as LogSoftmax,
     Softmax as Softmax,
@@ -29,19 +32,12 @@ from ._softmax import (
     softmax as softmax,
     softmax_with_bias as softmax_with_bias,
 )
-from ._tables import (
-    confusion_matrix as confusion_matrix,
-    prepend_0_to_each_row as prepend_0_to_each_row,
-    prepend_1_to_each_row as prepend_1_to_each_row,
-    prepend_scalar_to_each_row as prepend_scalar_to_each_row,
-)
 
 __all__ = [
     "LogSoftmax",
     "Softmax",
     "binary_crossentropy",
     "categorical_crossentropy",
-    "confusion_matrix",
     "crossentropy_categorical_1hot",
     "crossentropy_softmax_1hot",
     "crossentropy_softmax_1hot_with_bias",
@@ -49,12 +45,8 @@ __all__ = [
     "crossentropy_softmax_max_and_argmax_1hot",
     "crossentropy_softmax_max_and_argmax_1hot_with_bias",
     "elu",
-    "h_softmax",
     "hard_sigmoid",
     "logsoftmax",
-    "prepend_0_to_each_row",
-    "prepend_1_to_each_row",
-    "prepend_scalar_to_each_row",
     "relu",
     "selu",
     "sigmoid",

@@ -60,7 +60,7 @@ class FusedNest(Op):
         variables = [as_tensor_variable(x) for x in inputs]
         if len({x.type.ndim for x in variables}) != 1:
             raise TypeError(compose("the inputs of a fused nest have one number of dimensions", mend="pad them"))
-        shape = broadcast_static(str(self.scalar_op), variables)
+        shape = broadcast_static(self.scalar_op, variables)
         dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))
         outputs = [TensorType(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
         for reduction, dtype in zip(self.reductions, dtypes[self.n_kept :], strict=True):

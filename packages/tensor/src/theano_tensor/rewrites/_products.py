@@ -15,7 +15,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
-from ._language import FLOATS, call, kind_of, number, scalar_constant, sole_client
+from ._language import FLOATS, call, cast_to, kind_of, number, scalar_constant, sole_client
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
@@ -97,8 +97,10 @@ class Product:
 
     def build(self, dtype: str, ndim: int) -> TensorVariable:
         """Return the expression of the product."""
-        above = [_power(v, p) for v, p in self.factors.items() if p > 0]
-        below = [_power(v, -p) for v, p in self.factors.items() if p < 0]
+        # Powers and products of narrower factors would overflow in their own dtype, and bool has no sign.
+        factors = [(cast_to(v, dtype), p) for v, p in self.factors.items()]
+        above = [_power(v, p) for v, p in factors if p > 0]
+        below = [_power(v, -p) for v, p in factors if p < 0]
         negate = bool(above) and self.coefficient == -1.0
         if not above or self.coefficient not in (1.0, -1.0):
             above.insert(0, scalar_constant(self.coefficient, dtype, ndim))

@@ -237,6 +237,25 @@ def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
+@rule(
+    scalar.mul,
+    scalar.true_div,
+    phases=(Phase.SPECIALIZE,),
+    reach=0,
+    key="local_mul_to_neg",
+    names=("local_mul_specialize",),
+    tags=ONLY_RUN,
+)
+def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * -1 -> -x``, ``x / -1 -> -x``."""
+    factors = _inputs(node)
+    signs = [i for i, x in enumerate(factors) if number(x) == -1]
+    if not signs or not is_float(node.outputs[0]) or (signs[0] == 0 and node.op.scalar_op == scalar.true_div):
+        return None
+    kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
+    return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))
+
+
 @rule(scalar.sqr, _ABS)
 def sign_under_even_function(fgraph: FunctionGraph, node: Apply) -> Found:
     """``sqr(-x) -> sqr(x)``, ``abs(-x) -> abs(x)``, also for ``abs`` inside."""

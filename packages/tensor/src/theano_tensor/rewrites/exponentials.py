@@ -20,6 +20,8 @@ from ._registry import stabilizing
 
 Found = list[Variable] | None
 _EXP = type(scalar.exp)
+#: How far sums are taken apart to see whether a maximum has been subtracted.
+MAX_TERMS = 8
 
 
 def sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
@@ -73,14 +75,39 @@ def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def is_shifted(x: TensorVariable) -> bool:
-    """Tell whether x is a difference from its own maximum already."""
-    inner = operands(x, scalar.sub)
-    if inner is None:
-        return False
-    origin = behind_view(inner[1])[0]
-    choice = operands(origin, scalar.switch)
-    owner = (behind_view(choice[2])[0] if choice is not None else origin).owner
-    return owner is not None and isinstance(owner.op, Max) and owner.inputs[0] is inner[0]
+    """Tell whether x is a difference from its own maximum already, also where signs have moved since."""
+    terms = _terms(x)
+    for number, (variable, sign) in enumerate(terms):
+        origin = _behind_all_views(variable)
+        choice = operands(origin, scalar.switch)
+        owner = (_behind_all_views(choice[2]) if choice is not None else origin).owner
+        if sign < 0 and owner is not None and isinstance(owner.op, Max):
+            rest = {term for k, term in enumerate(terms) if k != number}
+            if owner.inputs[0] is x or not rest.isdisjoint(_terms(owner.inputs[0])):
+                return True
+    return False
+
+
+def _behind_all_views(variable: Variable) -> Variable:
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    return variable
+
+
+def _terms(x: Variable) -> list[tuple[Variable, int]]:
+    """Return the terms that x is the sum of, with their signs: sums, differences and signs are taken apart a little."""
+    found: list[tuple[Variable, int]] = []
+    pending = [(x, 1)]
+    while pending and len(found) + len(pending) < MAX_TERMS:
+        variable, sign = pending.pop()
+        inner = operands(variable, scalar.add, scalar.sub, scalar.neg)
+        if inner is None:
+            found.append((variable, sign))
+            continue
+        first = -sign if operands(variable, scalar.neg) is not None else sign
+        others = -sign if operands(variable, scalar.sub) is not None else sign
+        pending += [(inner[0], first), *((v, others) for v in inner[1:])]
+    return found + pending
 
 
 @stabilizing(

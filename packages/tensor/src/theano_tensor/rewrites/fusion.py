@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from
-from theano_linker_c.scalar import Composite, ScalarType
+from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, toposort
+from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
 from ..elemwise import Elemwise
@@ -34,29 +34,40 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
     list of Variable
         Its inputs, each once. Constants that hold one number have become part of the op.
     """
-    known: dict[Variable, Any] = {}
-    inputs: list[Variable] = []
-    scalars: list[Any] = []
+    made = {v for node in nodes for v in node.outputs}
+    inputs: dict[Any, None] = {}
+    values: dict[Variable, bytes] = {}
+    for variable in (*(v for node in nodes for v in node.inputs), *outputs):
+        if variable not in made and variable not in inputs and variable not in values:
+            if isinstance(variable, Constant) and number(variable) is not None:
+                values[variable] = variable.data.tobytes()
+            else:
+                inputs[variable] = None
+    if len(nodes) == 1 and not values and isinstance(nodes[0].op.scalar_op, Composite):
+        (node,) = nodes
+        if node.inputs == list(inputs) and node.outputs == list(outputs):
+            return node.op.scalar_op, node.inputs
+    return Composite.from_program(_program(inputs, values, outputs)), list(inputs)
 
-    def read(variable: Any) -> None:
-        if variable in known:
-            return
-        scalar_type = ScalarType(variable.type.dtype)
-        if isinstance(variable, Constant) and number(variable) is not None:
-            known[variable] = scalar_type.make_constant(variable.data.reshape(-1)[0])
-            return
-        known[variable] = scalar_type.make_variable()
-        inputs.append(variable)
-        scalars.append(known[variable])
 
-    for node in nodes:
-        for variable in node.inputs:
-            read(variable)
-        results = node.op.scalar_op.make_node(*(known[v] for v in node.inputs)).outputs
-        known.update(zip(node.outputs, results, strict=True))
-    for variable in outputs:
-        read(variable)
-    return Composite(scalars, [known[v] for v in outputs]), inputs
+def _program(
+    inputs: Mapping[Any, None], values: Mapping[Variable, bytes], outputs: Sequence[Variable]
+) -> ScalarProgram:
+    """Return the program of elementwise nodes between `inputs` and `outputs`, with some constants as numbers."""
+    builder = ProgramBuilder([v.type.dtype for v in inputs])
+    numbers: dict[Any, int] = {v: i for i, v in enumerate(inputs)}
+
+    def number_of(variable: Any) -> int:
+        known = numbers.get(variable)
+        if known is None:
+            known = numbers[variable] = builder.constant(variable.type.dtype, values[variable])
+        return known
+
+    for node in toposort({**inputs, **dict.fromkeys(values)}, outputs):
+        args = [number_of(v) for v in node.inputs]
+        results = builder.step(node.op.scalar_op, args, [v.type.dtype for v in node.inputs])
+        numbers.update(zip(node.outputs, results, strict=True))
+    return builder.finish([number_of(v) for v in outputs])
 
 
 class FuseElementwise(GraphRewriter):

@@ -25,7 +25,7 @@ from ..reduce import Sum
 from ..shape import shape_i
 from ._language import fitted, lift, number, operands, remade
 from ._registry import RULES, Entry, rule
-from .indexing import is_zeros
+from .indexing import is_zeros, same_shape
 
 Found = list[Variable] | None
 _TAGS = ("fast_run", "fast_compile", "stabilize", "Stabilization", "o1", "o2", "o3", "o4", "unsafe")
@@ -149,6 +149,9 @@ def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
         if node.op.scalar_op == scalar.sub:
             base, part = (lift(scalar.neg)(base), part) if k == 0 else (base, lift(scalar.neg)(part))
         if base.type != node.outputs[0].type or base.type.broadcastable != variable.type.broadcastable:
+            continue
+        # Only the zeros say that shapes differ, where they do.
+        if not all(same_shape(other, variable) for other in others):
             continue
         return fitted(node, placed.op(base, part, *placed.inputs[2:]))
     return None

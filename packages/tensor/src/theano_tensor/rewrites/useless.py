@@ -86,10 +86,13 @@ def _is_length(variable: Variable) -> bool:
     scalar.maximum, scalar.minimum, reach=1, key="local_useless_extremum", names=("local_useless_elemwise_comparison",)
 )
 def extremum_known(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``maximum(x, x) -> x``; of a length and 0, the maximum is the length and the minimum is 0."""
+    """``maximum(x, x) -> x``, ``maximum(maximum(x, y), x) -> maximum(x, y)``; lengths are not less than 0."""
     a, b = cast("list[TensorVariable]", node.inputs)
     if a is b:
         return fitted(node, a)
+    for one, other in ((a, b), (b, a)):
+        if other in (operands(one, node.op.scalar_op) or ()):
+            return fitted(node, one)
     if _is_length(b):
         a, b = b, a
     value = number(b)

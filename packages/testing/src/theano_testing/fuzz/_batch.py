@@ -17,6 +17,7 @@ from ._judge import ROUNDINGS, SPECIALS, Difference, Tally, judge
 from ._modes import PLAIN, Configuration
 from ._perturb import Perturbed
 from ._program import Built, Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
+from ._slopes import wrong_slope
 
 CALLS = 2
 
@@ -30,8 +31,8 @@ class Failure:
     program : Program
     configuration : Configuration
     kind : str
-        ``"values"``, ``"reference"`` (the graph as written differs from NumPy), ``"state"``, ``"input"`` (an argument
-        was overwritten), ``"error"`` or ``"crash"``.
+        ``"values"``, ``"reference"`` (the graph as written differs from NumPy), ``"gradient"`` (its gradient differs
+        from the slope of NumPy's values), ``"state"`` (shared variables after a call), ``"error"`` or ``"crash"``.
     what : str
         How it differs, or the error.
     """
@@ -52,6 +53,14 @@ class Run:
 
     outputs: list[list[list[Any]]] = field(default_factory=list)
     states: list[list[list[Any]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOfOne:
+    """The part of a run that belongs to one program: for each call its outputs, and its states after it."""
+
+    outputs: list[list[Any]]
+    states: list[list[Any]]
 
 
 class RunError(Exception):
@@ -166,7 +175,7 @@ def compare_batch(
     healthy = [b for b in built if id(b) in judges]
     if reference:
         for b in healthy:
-            failures += judges[id(b)].against_numpy()
+            failures += judges[id(b)].against_numpy() or judges[id(b)].against_differences()
     for configuration in configurations:
         runs = _runs(healthy, configuration, failures)
         for b in healthy:
@@ -177,9 +186,9 @@ def compare_batch(
     return failures
 
 
-def _runs(built: Sequence[Built], configuration: Configuration, failures: list[Failure]) -> dict[int, Run]:
+def _runs(built: Sequence[Built], configuration: Configuration, failures: list[Failure]) -> dict[int, RunOfOne]:
     """Return the run of each program; those that fail are added to `failures`."""
-    found: dict[int, Run] = {}
+    found: dict[int, RunOfOne] = {}
     pending: list[Sequence[Built]] = [built] if built else []
     while pending:
         group = pending.pop()
@@ -193,14 +202,14 @@ def _runs(built: Sequence[Built], configuration: Configuration, failures: list[F
                 pending += [group[:middle], group[middle:]]
             continue
         for k, b in enumerate(group):
-            found[id(b)] = Run([[call[k]][0] for call in whole.outputs], [[call[k]][0] for call in whole.states])  # type: ignore[misc]
+            found[id(b)] = RunOfOne([call[k] for call in whole.outputs], [call[k] for call in whole.states])
     return found
 
 
 class _Judge:
     """Compares with the run of one program on the plain machine; perturbed results are made when asked for."""
 
-    def __init__(self, built: Built, plain: Any, tally: Tally) -> None:
+    def __init__(self, built: Built, plain: RunOfOne, tally: Tally) -> None:
         self.built = built
         self.plain = plain
         self.tally = tally
@@ -247,12 +256,25 @@ class _Judge:
                 return [Failure(program, PLAIN, "reference", str(error))]
             wanted = [values[i] for i in program.outputs]
             for k, (value, found) in enumerate(zip(wanted, self.plain.outputs[call], strict=False)):
-                wrong = judge(found, value, self._of(call, k), self.tally, ulp=self.ulp, lenient=False)
+                # What perturbations do is told around the plain machine's value, so NumPy's is held against it.
+                wrong = judge(value, found, self._of(call, k), self.tally, ulp=self.ulp, lenient=False)
                 if wrong is not None:
-                    return [Failure(program, PLAIN, "reference", f"call {call}, output {k}: {wrong}")]
+                    return [Failure(program, PLAIN, "reference", f"call {call}, output {k}, NumPy gives {wrong}")]
         return []
 
-    def against(self, other: Any, configuration: Configuration) -> list[Failure]:
+    def against_differences(self) -> list[Failure]:
+        """Compare the gradients of the plain machine with differences of NumPy's values."""
+        program = self.built.program
+        if not program.gradients:
+            return []
+        try:
+            wrong = wrong_slope(self.built, self.plain.outputs[0][len(program.outputs) :])
+        except Unbuildable:
+            return []  # Told already by the comparison with NumPy.
+        self.tally.counts["slopes"] += 1
+        return [] if wrong is None else [Failure(program, PLAIN, "gradient", wrong)]
+
+    def against(self, other: RunOfOne, configuration: Configuration) -> list[Failure]:
         """Compare another run with the plain machine."""
         for call in range(CALLS):
             pairs = zip(other.outputs[call], self.plain.outputs[call], strict=True)

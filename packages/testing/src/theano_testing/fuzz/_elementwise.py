@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -285,6 +286,7 @@ def _idiom(pattern: str) -> Operation:
         return lambda *given: eval(code, {"m": module, "abs": abs}, dict(zip("xy", given, strict=False)))
 
     def text(names: Sequence[str], _: Options) -> str:
-        return f"(lambda m, {', '.join('xy'[: len(names)])}: {pattern})(tt, {', '.join(names)})"
+        renamed = dict(zip(("x", "y", "m"), (*names, "tt") if binary else (*names, "", "tt"), strict=False))
+        return "(" + re.sub(r"\b[xym]\b", lambda found: renamed[found.group()], pattern) + ")"
 
     return Operation(pattern, run(tt), run(np), draw, text=text, weight=0.35, promotes="where" not in pattern, ulp=64)

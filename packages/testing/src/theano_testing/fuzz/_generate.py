@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ._draw import FLOATS, Draw, NoOperands
-from ._program import Leaf, Node, Operation, Program, Unbuildable, build
+from ._program import Leaf, Node, Operation, Program, Unbuildable, build, evaluate
 
 #: Results with more elements are not kept.
 LARGEST = 400
@@ -37,7 +37,7 @@ def generate(
     seed : int
     operations : sequence of Operation
     nodes : int
-        The most operations that it has.
+        The most operations that most have; some have up to twice as many.
     refusals : Refusals, optional
         Notes what was tried and could not be built.
 
@@ -53,15 +53,28 @@ def generate(
     d = Draw(rng)
     for _ in range(d.between(1, 3)):
         d.leaf(d.any_dtype(), d.any_shape())
-    _grow(d, _some_of(d, operations), d.between(1, nodes), notes)
-    program = _finished(d, seed)
+    # Small graphs are cheap and show most; large ones show what meets only there.
+    _grow(d, _some_of(d, operations), d.between(1, nodes if d.chance(0.6) else 2 * nodes), notes)
+    return _usable(_finished(d, seed), notes).pruned()
+
+
+def _usable(program: Program, notes: Refusals) -> Program:
+    """Return the program without gradients that do not exist, and without updates that a second call cannot bear."""
     if program.gradients:
         try:
             build(program)
         except Unbuildable as error:
             notes.note(error)
-            program = Program(program.items, program.outputs, (), program.updates, seed)
-    return program.pruned()
+            program = replace(program, gradients=())
+    if program.updates:
+        built = build(program)
+        values = evaluate(built)
+        try:
+            evaluate(built, {leaf: values[number] for leaf, number in program.updates})
+        except Unbuildable as error:
+            notes.note(error)
+            program = replace(program, updates=())
+    return program
 
 
 def _some_of(d: Draw, operations: Sequence[Operation]) -> tuple[Sequence[Operation], Any]:

@@ -69,9 +69,13 @@ def _entry(d: Draw, length: int) -> Any:
 
 
 def _index(d: Draw, shape: Sequence[int], *, newaxis: bool) -> tuple[Any, ...]:
-    entries: list[Any] = [_entry(d, n) for n in shape[: d.between(1, len(shape))]]
-    if d.chance(0.1):
-        entries.insert(d.between(0, len(entries)), Ellipsis)
+    entries: list[Any] = [_entry(d, n) for n in shape]
+    if d.chance(0.15):
+        # What an ellipsis stands for: some of the dimensions, or none.
+        start = d.between(0, len(shape))
+        entries[start : d.between(start, len(shape))] = [Ellipsis]
+    else:
+        del entries[d.between(1, len(shape)) :]
     if newaxis and d.chance(0.15):
         entries.insert(d.between(0, len(entries)), None)
     return tuple(entries)

@@ -153,5 +153,5 @@ def _explained(a: Any, b: Any, samples: Sequence[Any]) -> Any:
 def _difference(a: Any, b: Any, wrong: Any) -> Difference:
     where = tuple(int(k) for k in np.argwhere(wrong)[0])
     return Difference(
-        f"{int(wrong.sum())} of {a.size} elements differ; at {where}: {a[where]!r} instead of {b[where]!r}"
+        f"{a[where]!r} instead of {b[where]!r} at {where}; {int(wrong.sum())} of {a.size} elements differ"
     )

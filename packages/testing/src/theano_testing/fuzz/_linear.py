@@ -167,6 +167,10 @@ def _stable(x: Any) -> Any:
     return x / (4 * abs(x).sum() + 1)
 
 
+def _stable_text(name: str) -> str:
+    return f"{name} / (4 * abs({name}).sum() + 1) + tt.eye({name}.shape[0], dtype={name}.dtype)"
+
+
 def _square(d: Draw) -> Drawn:
     x = d.pick(_DENSE, 2, where=lambda i: d.shape(i)[0] == d.shape(i)[1] > 0 and bool(np.isfinite(d.values[i]).all()))
     return [x], {}
@@ -181,9 +185,7 @@ def _of_square(name: str, ours: Callable[..., Any], reference: Callable[..., Any
         build,
         lambda x: reference(_stable(x) + np.eye(len(x), dtype=x.dtype)),
         _square,
-        text=lambda n, _: (
-            f"linalg.{name}({n[0]} / (4 * abs({n[0]}).sum() + 1) + tt.eye({n[0]}.shape[0], dtype={n[0]}.dtype))"
-        ),
+        text=lambda n, _: f"linalg.{name}({_stable_text(n[0])})",
         weight=0.25,
         ulp=256,
         imports="from theano_tensor import linalg",
@@ -210,9 +212,7 @@ def _algebra() -> list[Operation]:
             lambda x, y: linalg.solve(_stable(x) + tt.eye(x.shape[0], dtype=x.dtype), y),
             lambda x, y: np.linalg.solve(_stable(x) + np.eye(len(x), dtype=x.dtype), y),
             _system,
-            text=lambda n, _: (
-                f"linalg.solve({n[0]} / (4 * abs({n[0]}).sum() + 1) + tt.eye({n[0]}.shape[0], dtype={n[0]}.dtype), {n[1]})"
-            ),
+            text=lambda n, _: f"linalg.solve({_stable_text(n[0])}, {n[1]})",
             weight=0.3,
             ulp=256,
             imports="from theano_tensor import linalg",

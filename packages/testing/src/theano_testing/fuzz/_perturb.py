@@ -23,6 +23,7 @@ from theano_tensor import (
 )
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.indexing import AdvancedSubtensor
+from theano_tensor.nnet import LogSoftmax
 
 #: Scalar operations whose results are exact.
 _EXACT_SCALARS = frozenset(
@@ -82,13 +83,39 @@ class Perturbed:
             given = [self._moved(x) for x in given]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         node.op.perform(node, given, storage)
+        if _is_cast(node.op):
+            storage[0][0] = self._held(given[0], storage[0][0])
+        if _is_equality(node.op):
+            storage[0][0] = self._undecided(given, storage[0][0])
         for y, (value,) in zip(node.outputs, storage, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
+                if isinstance(node.op, LogSoftmax):
+                    # It is a difference: of what is subtracted, roundings are as large as those of 1.
+                    result = (
+                        result + UNITS * np.finfo(result.dtype).eps * self._rng.uniform(-1, 1, result.shape)
+                    ).astype(result.dtype)
                 if kind == "special":
                     result = self._made_finite(result)
             known[y] = result
+
+    def _held(self, given: Any, result: Any) -> Any:
+        """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
+        if result.dtype.kind not in "iu" or given.dtype.kind != "f":
+            return result
+        info = np.iinfo(result.dtype)
+        held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
+        return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
+
+    def _undecided(self, given: Sequence[Any], result: Any) -> Any:
+        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal."""
+        a, b = np.broadcast_arrays(*given)
+        if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
+            return result
+        eps = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
+        near = (a != b) & (np.abs(a - b) <= 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(near, self._rng.random(a.shape) < 0.5, result)
 
     def _moved(self, value: Any, vanishing: Any = None) -> Any:
         """Return a copy with numbers moved by some units in the last place, and zeros of either sign."""
@@ -128,6 +155,10 @@ def _is_exact(op: Any) -> bool:
     if isinstance(op, Elemwise):
         return op.scalar_op in _EXACT_SCALARS
     return isinstance(op, _EXACT_OPS)
+
+
+def _is_equality(op: Any) -> bool:
+    return isinstance(op, Elemwise) and op.scalar_op in (scalar.eq, scalar.neq)
 
 
 def _is_cast(op: Any) -> bool:

@@ -92,11 +92,13 @@ def _comparison(failure: Failure) -> list[str]:
     mode = failure.configuration.text
     options = 'on_unused_input="ignore"'
     calls = 2 if program.updates else 1
-    if failure.kind in ("error", "crash", "input"):
+    if failure.kind in ("error", "crash"):
         return [
             f"compiled = function(inputs, outputs, updates=updates, mode={mode}, {options})",
             *["compiled(*values)"] * calls,
         ]
+    if failure.kind == "gradient":
+        return _slope_comparison(program)
     if failure.configuration is PLAIN:
         return [
             f"compiled = function(inputs, outputs[:{len(program.outputs)}], mode={mode}, {options})",
@@ -113,6 +115,23 @@ def _comparison(failure: Failure) -> list[str]:
         *(f"v{i}.set_value(before[{k}])" for k, i in enumerate(leaves_of(program, "shared"))),
         f"found = [y for _ in range({calls}) for y in [*compiled(*values), *{stored}]]",
         *_assertions(),
+    ]
+
+
+def _slope_comparison(program: Program) -> list[str]:
+    """Compare the gradients by the arguments, element by element, with differences of the cost."""
+    ((cost, wrt),) = program.gradients[:1]
+    inputs = leaves_of(program, "input")
+    return [
+        f'cost = function(inputs, v{cost}.sum(), mode={PLAIN.text}, on_unused_input="ignore")',
+        f'found = function(inputs, outputs, mode={PLAIN.text}, on_unused_input="ignore")(*values)',
+        f"found = dict(zip({list(wrt)}, found[{len(program.outputs)}:]))",
+        f"for number, k in {[(i, inputs.index(i)) for i in wrt if i in inputs]}:",
+        "    for place in np.ndindex(values[k].shape):",
+        "        step = np.zeros(values[k].shape)",
+        "        step[place] = 1e-5",
+        "        near = [cost(*(v + s * step if i == k else v for i, v in enumerate(values))) for s in (-1, 1)]",
+        "        np.testing.assert_allclose(found[number][place], (near[1] - near[0]) / 2e-5, rtol=1e-3, atol=1e-5)",
     ]
 
 

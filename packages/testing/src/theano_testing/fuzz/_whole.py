@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as tt
+from theano_tensor import nnet
 
 from ._draw import ALL, DISCRETE, FLOATS, NUMBERS, REALS, Draw, NoOperands
 from ._program import Operation, Options
@@ -68,6 +69,32 @@ def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return total if keepdims else np.squeeze(total, axis=axis)
 
 
+def _lines(d: Draw) -> Drawn:
+    x = d.pick(FLOATS, (1, 2, 3), where=lambda i: d.values[i].size > 0 and bool(np.all(np.abs(d.values[i]) < 1e3)))
+    return [x], {"axis": d.between(0, d.ndim(x) - 1)}
+
+
+def _logsoftmax(x: Any, axis: int) -> Any:
+    return x - _logsumexp(x, axis=axis, keepdims=True)
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    weights = np.exp(x - x.max(axis=axis, keepdims=True))
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+def _norm(x: Any, axis: int) -> Any:
+    return np.sqrt(np.sum(x * x, axis=axis))
+
+
+def _norm_text(names: Sequence[str], options: Options) -> str:
+    return f"tt.norm({names[0]}, 2, axis={options['axis']})"
+
+
+def _nnet_text(name: str) -> Callable[[Sequence[str], Options], str]:
+    return lambda names, o: f"tt.nnet.{name}({names[0]}, axis={o['axis']})"
+
+
 def _reductions() -> list[Operation]:
     some = {"filled": True}
     return [
@@ -82,6 +109,9 @@ def _reductions() -> list[Operation]:
         Operation("std", tt.std, _mean(np.std), _reduced(FLOATS, **some), ulp=64),
         Operation("ptp", tt.ptp, lambda x, axis: np.ptp(x, axis=axis), _reduced(FLOATS, filled=True, one_axis=True)),
         Operation("logsumexp", tt.logsumexp, _logsumexp, _reduced(FLOATS, **some), ulp=64),
+        Operation("softmax", nnet.softmax, _softmax, _lines, text=_nnet_text("softmax"), ulp=64),
+        Operation("logsoftmax", nnet.logsoftmax, _logsoftmax, _lines, text=_nnet_text("logsoftmax"), ulp=64),
+        Operation("norm", lambda x, axis: tt.norm(x, 2, axis=axis), _norm, _lines, text=_norm_text, ulp=64, weight=0.5),
         Operation("argmax", tt.argmax, np.argmax, _reduced(NUMBERS, filled=True, one_axis=True)),
         Operation("argmin", tt.argmin, np.argmin, _reduced(NUMBERS, filled=True, one_axis=True)),
         Operation("cumsum", tt.cumsum, _wide(np.cumsum), _reduced(NUMBERS, one_axis=True)),

@@ -134,6 +134,11 @@ class Pool:
         self.workers[self.workers.index(worker)] = self._start()
 
     def _end(self, worker: _Worker) -> None:
+        try:
+            worker.connection.send(None)
+            worker.process.join(2.0)
+        except OSError:
+            pass  # It has ended by itself.
         worker.connection.close()
         worker.process.terminate()
         worker.process.join()

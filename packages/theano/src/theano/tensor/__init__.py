@@ -5,7 +5,7 @@ Every name is one of `theano_tensor`; see there for what it does.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import from_testing
+from .._lazy import from_module, from_testing
 from . import (
     basic as basic,
     blas as blas,
@@ -38,8 +38,12 @@ from .basic import *
 
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad
+
+    from . import signal as signal
 else:
 
     def __getattr__(name: str) -> object:
-        """Find a helper for tests, whose package is imported only when it is asked for."""
+        """Find what is imported only when it is asked for: pooling, and a helper for tests."""
+        if name == "signal":
+            return from_module(__name__, {name: f"{__name__}.{name}"}, name)
         return from_testing(__name__, name)

@@ -16,6 +16,8 @@ from ..joining import concatenate
 from ..linear import dot
 from ..shape import shape_i
 
+__all__ = ["confusion_matrix", "prepend_0_to_each_row", "prepend_1_to_each_row", "prepend_scalar_to_each_row"]
+
 
 def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
     """Count how often each class was predicted as each other one.

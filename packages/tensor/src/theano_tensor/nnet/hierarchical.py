@@ -16,6 +16,8 @@ from ..linear import batched_dot, dot, tensordot
 from ..shape import flatten, reshape, shape_padright
 from ._softmax import softmax
 
+__all__ = ["h_softmax"]
+
 #: Numbers of dimensions of the parameters.
 _NDIM = {"W1": 2, "b1": 1, "W2": 3, "b2": 2}
 
