@@ -3,16 +3,10 @@
  * Vectorised loops take whole vectors only, so that the compiler need not make further loops for what remains. Where
  * operands lie as such a loop wants them it runs there. Otherwise they are copied into blocks, the last element
  * repeated until the last vector is full. */
-#include "runtime.h"
+#include "blocks.h"
 
 /* Elements of a block: a multiple of the lanes of any vector. */
 #define BLOCK 256
-/* How a kernel describes an operand: the bytes of an element, whether it is read and written, and, in a bit for each
- * of its loops, whether it is the same for all elements there. Same numbers as in kernels/_shared_code.py. */
-#define SIZE_OF(kind) ((kind) & 31)
-#define IS_READ(kind) ((kind) & 32)
-#define IS_WRITTEN(kind) ((kind) & 64)
-#define IS_FIXED(kind, loop) ((kind) & 128 << (loop))
 
 typedef struct {
     int32_t count, loops;
@@ -36,7 +30,7 @@ typedef struct {
     }
 
 /* Copy elements that lie `stride` bytes apart to where they lie side by side. */
-static void gather(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
+void block_gather(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
     if (stride == size)
         memcpy(to, from, n * size);
     else
@@ -44,7 +38,7 @@ static void gather(char *to, const char *from, int64_t stride, int64_t n, int64_
 }
 
 /* Copy elements that lie side by side to where they lie `stride` bytes apart. */
-static void scatter(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
+void block_scatter(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
     if (stride == size)
         memcpy(to, from, n * size);
     else
@@ -68,15 +62,15 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *strides, con
                 continue;
             /* One value for all elements is copied once: the block keeps it. */
             if (IS_READ(kinds[k]) && (start == 0 || stride != 0)) {
-                gather(copy, block[k], stride, left, size);
-                gather(copy + left * size, block[k] + (left - 1) * stride, 0, whole - left, size);
+                block_gather(copy, block[k], stride, left, size);
+                block_gather(copy + left * size, block[k] + (left - 1) * stride, 0, whole - left, size);
             }
             block[k] = copy;
         }
         nest->vector[loop](whole, block);
         for (int32_t k = 0; k < count; k++)
             if (IS_WRITTEN(kinds[k]) && block[k] != data[k] + start * strides[k])
-                scatter(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
+                block_scatter(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
     }
 }
 
@@ -130,9 +124,10 @@ static void run_nest(int64_t n, char *const *data, const int64_t *strides, const
     run_blocks(n, data, strides, nest, 0);
 }
 
+#define ADDRESS(function) (unsigned long long)(uintptr_t)(function)
+
 /* A dictionary of the addresses by the names that kernels use. */
 PyObject *shared_code(void) {
-    return Py_BuildValue("{s:K,s:K,s:K}", "theano_gather", (unsigned long long)(uintptr_t)gather, "theano_scatter",
-                         (unsigned long long)(uintptr_t)scatter, "theano_run",
-                         (unsigned long long)(uintptr_t)run_nest);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K}", "theano_gather", ADDRESS(block_gather), "theano_scatter",
+                         ADDRESS(block_scatter), "theano_run", ADDRESS(run_nest), "theano_fold", ADDRESS(fold_blocks));
 }

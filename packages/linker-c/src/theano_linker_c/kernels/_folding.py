@@ -1,7 +1,7 @@
 """C text of kernels that keep some results of each element and fold others, all in one pass.
 
 As in reductions, elements are folded in blocks by one vectorised loop, and sums of floats join the sums of blocks with
-a running compensation. Kept results are stored by the same loop.
+a running compensation. Kept results are stored by the same loop. The runtime runs it over blocks and joins the totals.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from ..scalar import (
     is_discrete,
     program_of,
 )
-from ._descriptions import FoldingKernel, reduction_seed
-from ._elementwise import PARAMETERS, Nest, declare_blocks, nest_functions, take_block
+from ._descriptions import EXPENSIVE, FoldingKernel, reduction_seed
+from ._elementwise import PARAMETERS, Nest, nest_functions
+from ._shared_code import join_code
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
-#: Elements that are folded before their total is joined with that of the others.
-BLOCK = 512
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
@@ -61,14 +60,6 @@ class _Accumulator:
         return f"nan{self.number}"
 
     @property
-    def total(self) -> str:
-        return f"total{self.number}"
-
-    @property
-    def lost(self) -> str:
-        return f"lost{self.number}"
-
-    @property
     def clause(self) -> str:
         """The operator of OpenMP's reduction clause; of truth values, "or" is the sum."""
         clause = _CLAUSES[self.combine.name]
@@ -79,8 +70,13 @@ class _Accumulator:
         return self.clause in ("max", "min") and not is_discrete(self.dtype)
 
     @property
-    def compensates(self) -> bool:
-        return self.clause == "+" and not is_discrete(self.dtype)
+    def code(self) -> int:
+        """How the runtime joins totals."""
+        return join_code("sum" if self.clause == "+" and not is_discrete(self.dtype) else self.clause, self.dtype)
+
+    @property
+    def seed(self) -> str:
+        return c_literal(reduction_seed(self.combine, self.dtype), self.dtype)
 
     def clauses(self) -> Iterator[str]:
         """Give the clauses of the vectorised loop."""
@@ -90,15 +86,16 @@ class _Accumulator:
 
     def start(self, writer: CWriter) -> None:
         """Declare the total of a block."""
-        seed = c_literal(reduction_seed(self.combine, self.dtype), self.dtype)
-        writer.line(f"{memory_type(self.dtype)} {self.part} = {seed};")
+        writer.line(f"{memory_type(self.dtype)} {self.part} = {self.seed};")
         if self.tracks_nan:
             writer.line(f"int32_t {self.nan} = 0;")
 
-    def add(self, writer: CWriter, value: CValue) -> None:
-        """Fold the value of an element into the total of its block."""
+    def add(self, writer: CWriter, value: CValue, masked: bool) -> None:
+        """Fold the value of an element into the total of its block, unless it is `masked` and one to leave out."""
         name = f"v{self.number}"
-        writer.line(f"const {c_type(self.dtype)} {name} = {c_cast(value, self.dtype)};")
+        text = c_cast(value, self.dtype)
+        text = f"at >= 0 ? {text} : {self.seed}" if masked else text
+        writer.line(f"const {c_type(self.dtype)} {name} = {text};")
         if self.clause in ("max", "min"):
             sign = ">" if self.clause == "max" else "<"
             writer.line(f"{self.part} = {name} {sign} {self.part} ? {name} : {self.part};")
@@ -114,20 +111,6 @@ class _Accumulator:
             writer.line(f'if ({self.nan}) {self.part} = __builtin_nan{suffix}("");')
         writer.line(f"*({memory_type(self.dtype)} *)data[{index}] = {self.part};")
 
-    def join(self, writer: CWriter) -> None:
-        """Join the total of a block with that of the blocks before."""
-        total, part, lost = self.total, self.part, self.lost
-        if not self.compensates:
-            args = [CValue(total, self.dtype), CValue(part, self.dtype)]
-            writer.line(f"{total} = ({c_type(self.dtype)})({self.combine.c_expression(args, self.dtype)});")
-            return
-        with writer.block(""):
-            kind = memory_type(self.dtype)
-            writer.line(f"const {kind} given = {part} - {lost}, sum = {total} + given;")
-            # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
-            writer.line(f"{lost} = sum - sum == 0 ? (sum - {total}) - given : 0;")
-            writer.line(f"{total} = sum;")
-
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -142,13 +125,18 @@ class _Parts:
     layouts: tuple[tuple[bool, ...], ...]
 
     @property
-    def count(self) -> int:
-        return len(self.inputs) + len(self.kept) + len(self.totals)
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.inputs, *self.kept, *self.totals)
 
     @property
-    def pinned(self) -> tuple[Operand, ...]:
-        """Inputs that are fixed in the faster loop only."""
-        return tuple(x for x in self.inputs if self.layouts[-1][x.index] and not self.layouts[0][x.index])
+    def lanes(self) -> int:
+        """Elements that a loop takes at a time, whatever the machine's vectors and the operands' types."""
+        return max(x.lanes for x in self.operands)
+
+    @property
+    def masked(self) -> bool:
+        """Whether loops take whole vectors only: where elements are cheap, choosing would cost more than they do."""
+        return self.program.cost >= EXPENSIVE
 
 
 def folding_source(kernel: FoldingKernel) -> KernelSource:
@@ -187,9 +175,16 @@ def _block(parts: _Parts, number: int) -> CFunction:
     fixed = [x.load(writer, "fixed") if f else None for x, f in zip(parts.inputs, layout, strict=True)]
     for accumulator in parts.accumulators:
         accumulator.start(writer)
+    length = "n"
+    if parts.masked:
+        length = "whole"
+        writer.line(f"const int64_t whole = n & -{parts.lanes};")
     clauses = [clause for accumulator in parts.accumulators for clause in accumulator.clauses()]
     writer.directive(f"#pragma omp simd {' '.join(clauses)}")
-    with writer.block("for (int64_t i = 0; i < n; i++)"):
+    with writer.block(f"for (int64_t i = 0; i < {length}; i++)"):
+        if parts.masked:
+            index = "int64_t" if parts.totals[0].itemsize == 8 else "int32_t"
+            writer.line(f"const {index} at = ({index})i - ({index})skip;")
         values = [
             v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, parts.inputs, strict=True)
         ]
@@ -199,54 +194,25 @@ def _block(parts: _Parts, number: int) -> CFunction:
         for operand, result in zip(parts.kept, results[: len(parts.kept)], strict=True):
             operand.store(writer, "contiguous", result)
         for accumulator, result in zip(parts.accumulators, results[len(parts.kept) :], strict=True):
-            accumulator.add(writer, result)
+            accumulator.add(writer, result, parts.masked)
     for accumulator, total in zip(parts.accumulators, parts.totals, strict=True):
         accumulator.finish(writer, total.index)
-    return CFunction(f"__part{number}", "int64_t n, char *const *data", tuple(writer.lines))
+    return CFunction(f"__part{number}", "int64_t n, char *const *data, int64_t skip", tuple(writer.lines))
 
 
 def _inner(parts: _Parts, suffix: str) -> CFunction:
-    """Write the function that folds along its loop: blocks one after the other."""
+    """Write the function that folds along its loop: the runtime goes from block to block."""
     writer = CWriter()
-    layout = parts.layouts[0]
-    for operand in (*parts.inputs, *parts.kept):
-        operand.declare_stride(writer)
-    for total, accumulator in zip(parts.totals, parts.accumulators, strict=True):
-        kind = memory_type(total.dtype)
-        writer.line(f"{kind} {accumulator.total} = *({kind} *)data[{total.index}], {accumulator.part};")
-        if accumulator.compensates:
-            writer.line(f"{kind} {accumulator.lost} = 0;")
-    varying = [x for x in parts.inputs if not layout[x.index]]
-    declare_blocks(writer, [*varying, *parts.kept], parts.count, BLOCK)
-    for total, accumulator in zip(parts.totals, parts.accumulators, strict=True):
-        writer.line(f"block[{total.index}] = (char *)&{accumulator.part};")
-    call = f"{SYMBOL}__part0(count, block);"
-    if parts.pinned:
-        writer.line(f"const int pinned = {' && '.join(f's{x.index} == 0' for x in parts.pinned)};")
-        call = f"if (pinned) {SYMBOL}__part1(count, block); else {call}"
-    with writer.block(f"for (int64_t start = 0; start < n; start += {BLOCK})"):
-        writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
-        _take_blocks(writer, parts)
-        writer.line(call)
-        for x in parts.kept:
-            copy = f"theano_scatter(data[{x.index}] + start * s{x.index}, b{x.index}, s{x.index}, count, {x.itemsize});"
-            writer.line(f"if (s{x.index} != {x.itemsize}) {copy}")
-        for accumulator in parts.accumulators:
-            accumulator.join(writer)
-    for total, accumulator in zip(parts.totals, parts.accumulators, strict=True):
-        writer.line(f"*({memory_type(total.dtype)} *)data[{total.index}] = {accumulator.total};")
+    rest = (False,) * (len(parts.kept) + len(parts.totals))
+    layouts = [(*layout, *rest) for layout in parts.layouts]
+    kinds = ", ".join(str(operand.kind(layouts)) for operand in parts.operands)
+    joins = ", ".join(str(accumulator.code) for accumulator in parts.accumulators)
+    loops = ", ".join(f"{SYMBOL}__part{i}" for i in range(len(layouts)))
+    writer.line(f"static const int32_t kinds[] = {{{kinds}}}, joins[] = {{{joins}}};")
+    counts = f"{len(parts.operands)}, {len(layouts)}, {len(parts.accumulators)}, {int(parts.masked)}, {parts.lanes}"
+    writer.line(f"static const theano_folding folding = {{{counts}, kinds, joins, {{{loops}}}}};")
+    writer.line("theano_fold(n, data, strides, &folding);")
     return CFunction(suffix, PARAMETERS, tuple(writer.lines))
-
-
-def _take_blocks(writer: CWriter, parts: _Parts) -> None:
-    for x in parts.inputs:
-        if x in parts.pinned:
-            writer.line(f"if (pinned) block[{x.index}] = data[{x.index}]; else {{")
-        take_block(writer, x, parts.layouts[0][x.index])
-        if x in parts.pinned:
-            writer.line("}")
-    for x in parts.kept:
-        take_block(writer, x, fixed=False)
 
 
 def _outer(parts: _Parts, kernel: FoldingKernel) -> Sequence[CFunction]:

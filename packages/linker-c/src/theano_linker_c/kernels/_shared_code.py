@@ -16,9 +16,12 @@ except ImportError:  # it was not built, so nothing runs kernels
 else:
     SHARED_CODE = MappingProxyType(_runtime.SHARED_CODE)
 
-#: How an operand is described to `theano_run`: the bytes of an element, these flags, and ``FIXED << i`` if it is the
-#: same for all elements in the kernel's loop i. Same numbers as in c/blocks.c.
+#: How an operand is described to shared code: the bytes of an element, these flags, and ``FIXED << i`` if it is the
+#: same for all elements in the kernel's loop i. Same numbers as in c/blocks.h.
 READ, WRITTEN, FIXED = 32, 64, 128
+#: How totals are joined, and of which dtypes, as `theano_fold` is told: numbers of c/fold_blocks.c.
+_JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
 _COPY = "void (*{name})(char *to, const char *from, int64_t stride, int64_t n, int64_t size);"
 _DECLARATIONS: Mapping[str, str] = MappingProxyType(
@@ -32,8 +35,20 @@ _DECLARATIONS: Mapping[str, str] = MappingProxyType(
   void (*vector[2])(int64_t n, char *const *data);
 } theano_nest;
 void (*theano_run)(int64_t n, char *const *data, const int64_t *strides, const theano_nest *nest);""",
+        "theano_fold": """typedef struct {
+  int32_t count, loops, folds, whole;
+  int64_t lanes;
+  const int32_t *kinds, *joins;
+  void (*vector[2])(int64_t n, char *const *data, int64_t skip);
+} theano_folding;
+void (*theano_fold)(int64_t n, char *const *data, const int64_t *strides, const theano_folding *folding);""",
     }
 )
+
+
+def join_code(clause: str, dtype: str) -> int:
+    """Give the number by which `theano_fold` knows how totals of `dtype` are joined: "sum" is "+" with compensation."""
+    return _JOINS.index(clause) << 8 | _DTYPES.index(dtype)
 
 
 def shared_names(texts: Sequence[str]) -> tuple[str, ...]:
