@@ -148,3 +148,27 @@ class TestByName(unittest.TestCase):
         rules = {rule.name for rule in rules_of(FAST_RUN.excluding("local_add_specialize").optimizer)}
         self.assertFalse({"zero_in_sum", "zero_in_difference"} & rules)
         self.assertIn("one_in_product", rules)
+
+
+class TestAsserts(unittest.TestCase):
+    """Checks of what users pass are kept at every level but "unsafe"; what is known to hold is not checked."""
+
+    def test_kept_or_left_out(self) -> None:
+        x = T.dvector("x")
+        checked = T.Assert("x is negative")(x, T.all(x >= 0)) * 2
+        for level in (*LEVELS, "fast_run", "fast_compile", "stabilize", "merge", "None", None):
+            f: Any = function([x], checked, mode=Mode("cvm", level))
+            with self.subTest(level=level):
+                if level == "unsafe":
+                    self.assertEqual(f([-1.0]).tolist(), [-2.0])
+                    continue
+                with self.assertRaisesRegex(AssertionError, "x is negative"):
+                    f([-1.0])
+
+    def test_known_to_hold(self) -> None:
+        x = T.dvector("x")
+        checked = T.Assert()(x, T.constant(True), T.eq(x.shape[0], x.shape[0])) * 2
+        for level in (*LEVELS, "merge", "None"):
+            f: Any = function([x], checked, mode=Mode("cvm", level))
+            kept = any("Assert" in str(node.op) for node in f.maker.fgraph.apply_nodes)
+            self.assertEqual(kept, level in ("merge", "None"), level)
