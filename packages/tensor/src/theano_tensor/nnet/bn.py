@@ -144,8 +144,9 @@ def batch_normalization_train(
     -------
     tuple of TensorVariable
         The normalized inputs, the mean, and the inverse of the standard deviation, these in the layout of `gamma`, so
-        that programs may average them with variables of its shape; with running averages also their new values, ``running_mean * (1 - f) + mean * f`` and ``running_var * (1 - f) + m / (m - 1) * var * f`` for m
-        averaged elements.
+        that programs may average them with variables of its shape; with running averages also their new values,
+        ``running_mean * (1 - f) + mean * f`` and ``running_var * (1 - f) + m / (m - 1) * var * f`` for m averaged
+        elements.
 
     Raises
     ------
