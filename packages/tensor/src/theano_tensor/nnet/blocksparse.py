@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
+from theano_optimize import InplaceRewriter, Phase
 
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
@@ -212,6 +214,15 @@ pushforward.register(_BlockOp)(derived_pushforward)
 @shape_rule.register(_BlockOp)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
+
+
+def _in_place(node: Apply) -> Iterable[_BlockOp]:
+    return [] if node.op.inplace else [type(node.op)(inplace=True)]
+
+
+#: What is added to is mostly made for that alone.
+sparse_block_inplace = InplaceRewriter(_in_place, [SparseBlockGemv, SparseBlockOuter], "sparse_block_inplace")
+optdb.register("sparse_block_inplace", sparse_block_inplace, "fast_run", "inplace", "o4", position=Phase.INPLACE)
 
 
 def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> TensorVariable:
