@@ -415,12 +415,14 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:
-        order: dict[Any, None] = {}
+        order: list[Any] = list(self.inputs)
+        known = set(order)
         for node in toposort(self.inputs, self.outputs):
-            order.update(dict.fromkeys(node.inputs))
-            order[node] = None
-            order.update(dict.fromkeys(node.outputs))
-        return list(order)
+            fresh = [v for v in node.inputs if v.owner is None and v not in known]
+            known.update(fresh)
+            order += fresh
+            order.append(node)
+        return order
 
     def __len__(self) -> int:
         return len(self._nodes)
