@@ -94,7 +94,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         for i, output in enumerate(self.outputs):
             self._enter(output, self._newcomers(output, "init"), "init", None)
             self._clients[output][(OUTPUT, i)] = self._next_moment()
-        number(self._nodes)
+        self._is_numbered = False
+
+    def _number(self) -> None:
+        """Give the nodes of a graph that has not changed yet their positions, in the order of their arrival."""
+        if not self._is_numbered:
+            number(self._nodes)
+            self._is_numbered = True
 
     # ---- questions
 
@@ -274,6 +280,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self, old: Variable, new: Variable, clients: Sequence[Client], reason: object, everywhere: bool = False
     ) -> None:
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
+        self._number()
         newcomers = self._newcomers(new, reason)
         users = {user for user, _ in clients if not isinstance(user, str)}
         if everywhere:
@@ -305,12 +312,14 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
         if variable in self._clients:
             return []
+        if variable.owner is None and not isinstance(variable, Constant):
+            raise missing(variable, [], reason)
         nodes = toposort(self._clients, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
-        for leaf in {v for node in nodes for v in node.inputs} | {variable}:
-            if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
-                raise missing(leaf, nodes, reason)
+            for v in node.inputs:
+                if v.owner is None and not isinstance(v, Constant) and v not in self._clients:
+                    raise missing(v, nodes, reason)
         return nodes
 
     # ---- the end of a graph, copies and checks
@@ -373,6 +382,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             Naming the first node or variable that breaks one.
         """
         mend = "change the graph through its own methods only"
+        self._number()
         order = toposort(self.inputs, self.outputs)
         if set(order) != set(self._nodes):
             stray = next(iter(set(order) ^ set(self._nodes)))
@@ -412,6 +422,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._seconds = None
         self._mark_members()
         number(toposort(self.inputs, self.outputs))
+        self._is_numbered = True
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:

@@ -121,7 +121,7 @@ def in_order(node: Node, without: Collection[int] = ()) -> list[Node]:
     The walk stops at nodes whose ``id`` is in `without`.
     """
     stop: Container[Any] = _ByIdentity(without) if without else ()
-    last = node if hasattr(node, "outputs") else getattr(node, "owner", None)
+    last: Any = node if hasattr(node, "outputs") else getattr(node, "owner", None)
     order: list[Node] = []
     leaves: set[Node] = set()
     for applied in [] if last is None or last in stop else nodes_in_order([last], stop):

@@ -332,7 +332,7 @@ class Apply(Node):
 
     __slots__ = ("_mark", "_position", "inputs", "op", "outputs")
     #: What the last walk that left marks has written here.
-    _mark: object
+    _mark: Any
     #: Greater than those of the nodes that this one depends on; says something inside of a function graph only.
     _position: int
     op: Any

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import CycleError, compose
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ._nodes import Apply, Variable
 
 NodeT = TypeVar("NodeT")
+
 
 def nodes_in_order(roots: Sequence[Apply], stop: Container[Variable] = ()) -> list[Apply]:
     """Return the nodes that `roots` need, these included, each after the owners of its inputs.
@@ -32,6 +34,34 @@ def nodes_in_order(roots: Sequence[Apply], stop: Container[Variable] = ()) -> li
 #: Held by the walk that may leave marks on nodes. One that finds it taken, in another thread or further up on the
 #: stack of this one, goes without marks.
 _marking = threading.Lock()
+
+
+class NumberedMarks:
+    """Things by the numbers that a walk writes on nodes: from `first` on, which no walk has used before."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.things: list[Any] = []
+
+
+class _Numbers:
+    """The next number that no walk has written on a node."""
+
+    next = 0
+
+
+@contextlib.contextmanager
+def numbered_marks() -> Iterator[NumberedMarks | None]:
+    """Let a walk number nodes, as the attribute `_mark`; None where another one has marks on its way."""
+    if not _marking.acquire(blocking=False):
+        yield None
+        return
+    marks = NumberedMarks(_Numbers.next)
+    try:
+        yield marks
+    finally:
+        _Numbers.next += len(marks.things)
+        _marking.release()
 
 
 def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:
