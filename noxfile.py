@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, release, stress, sanitize (`nox -s NAME -- options`)."""
+"""Sessions beyond the tests: demo, bench, release, stress, sanitize, fuzz (`nox -s NAME -- options`)."""
 
 from __future__ import annotations
 
@@ -85,6 +85,15 @@ def stress(session: nox.Session) -> None:
     with session.chdir(folder):
         names = session.posargs or ["stress"]
         session.run(python, "-m", "nose2", "-s", "tests", *names, env={"THEANO_STRESS": "long"}, external=True)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Compare random graphs: as written in Python, compiled, and in NumPy; options after `--` are the fuzzer's."""
+    python = python_of(session)
+    install_layer(session, "testing", python, "--test")
+    options = session.posargs or ["--graphs", "20000", "--processes", "2"]
+    session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
 
 
 #: What is not looked at under sanitizers: they hold freed memory back and slow processes down.

@@ -1,4 +1,4 @@
-"""What one call costs when there is next to nothing to compute: two Python floats, and five nodes on vectors of ten."""
+"""What one call costs when there is next to nothing to compute: two floats, vectors of ten, an op made of a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import theano.tensor as T
 
 
 def run(options: Options) -> list[Row]:
-    return [_floats(options), _vectors(options)]
+    return [_floats(options), _vectors(options), _held_graph(options)]
 
 
 def _floats(options: Options) -> Row:
@@ -27,6 +27,22 @@ def _floats(options: Options) -> Row:
         "numpy": partial(numpy.add, 1.5, 2.5),
     }
     return Row("call f(a, b) = a + b on Python floats", compare(contenders, options), limit=1e-6)
+
+
+def _held_graph(options: Options) -> Row:
+    """What it costs that a graph is inside of an op: a call of the op less a call of the graph."""
+    x, y = numpy.linspace(1, 2, 10), numpy.linspace(2, 3, 10)
+    u, v = T.dvectors("x", "y")
+    graph = T.exp(u) * v + 1
+    contenders: dict[str, Callable[[], object] | None] = {
+        "inside": partial(theano.function([u, v], theano.OpFromGraph([u, v], [graph])(u, v)), x, y),
+        "inlined": partial(theano.function([u, v], graph), x, y),
+    }
+    found = compare(contenders, options)
+    inside, inlined = found["inside"], found["inlined"]
+    assert isinstance(inside, float) and isinstance(inlined, float)
+    results: dict[str, float | str] = {OURS: max(inside - inlined, 0.0)}
+    return Row("OpFromGraph: a call of it, less a call of the graph inlined", results, limit=1e-6)
 
 
 def _small(module: Any, x: Any, y: Any) -> tuple[Any, ...]:

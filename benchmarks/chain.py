@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 from harness import OURS, Options, Row
 from ready_child import compare_cold
+from started import COUNTED
 
 #: Links of a chain, and the seconds that it may take.
 LIMITS = {50: 0.5, 200: 1.5, 2000: 15.0}
@@ -29,7 +30,7 @@ def run(options: Options) -> list[Row]:
     """Measure each length in processes of their own, with empty caches."""
     return [
         compare_cold(
-            Row(f"ready to call a chain of {links} links with its gradient: empty caches", limit=limit),
+            Row(f"building a chain of {links} links with its gradient: empty caches{COUNTED}", limit=limit),
             "chain",
             {OURS: "theano"},
             options,

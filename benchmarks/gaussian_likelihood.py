@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 from harness import OURS, Options, Row, compare, jax_with_doubles, peer
 from ready_child import compare_cold
+from started import COUNTED
 
 POINTS = 200
 
@@ -101,7 +102,7 @@ def run(options: Options) -> list[Row]:
     }
     case = f"log-likelihood and gradient of a Gaussian process, {POINTS} points"
     ahead = dict.fromkeys(("jax", "pytensor", "pytensor (c)"), 1 / 0.9)
-    ready = Row("ready to call that likelihood: empty caches", beat=("jax",))
+    ready = Row(f"building that likelihood: empty caches{COUNTED}", beat=("jax",))
     targets = {OURS: "theano", "jax": "jax", "pytensor": "pytensor", "pytensor (c)": "pytensor:CVM"}
     return [
         Row(case, compare(contenders, options), ahead=ahead),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 from harness import OURS, Options, Row, compare, jax_with_doubles, peer
 from ready_child import compare_cold
+from started import COUNTED
 
 OBSERVATIONS, GROUPS = 919, 85
 
@@ -91,7 +92,7 @@ def run(options: Options) -> list[Row]:
         "pytensor (c)": partial(symbolic("pytensor", "CVM"), *point()) if has_pytensor else None,
     }
     case = "log-density and gradient of a hierarchical regression, 919 observations, 85 groups"
-    ready = Row("ready to call that density: empty caches", beat=("jax",))
+    ready = Row(f"building that density: empty caches{COUNTED}", beat=("jax",))
     targets = {OURS: "theano", "jax": "jax", "pytensor": "pytensor", "pytensor (c)": "pytensor:CVM"}
     row = Row(case, compare(contenders, options), beat=("pytensor", "pytensor (c)"), ahead={"jax": 1 / 0.3})
     return [row, compare_cold(ready, "hierarchical", targets, options)]

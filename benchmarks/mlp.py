@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 from harness import OURS, Options, Row, compare, peer
 from ready_child import compare_cold
+from started import COUNTED
 
 SIZES = (784, 512, 512, 10)
 BATCH, RATE = 128, 0.1
@@ -92,7 +93,7 @@ def run(options: Options) -> list[Row]:
         "pytensor": None if peer("pytensor") is None else partial(symbolic_step("pytensor", None), *data()),
     }
     case = "training step of an MLP 784-512-512-10, 128 examples, float32"
-    ready = Row("ready to call that step: empty caches", beat=("jax",))
+    ready = Row(f"building that step: empty caches{COUNTED}", beat=("jax",))
     targets = {OURS: "theano", "jax": "jax", "pytensor": "pytensor"}
     return [
         Row(case, compare(contenders, options), beat=("jax",)),

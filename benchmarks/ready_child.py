@@ -1,8 +1,9 @@
-"""A process of its own: import one contender, then print the seconds until its function for some work has been called.
+"""A process of its own: start one contender, then print the seconds until its function for some work has been called.
 
     python benchmarks/ready_child.py MODULE theano | jax | pytensor[:MODE] [ARGUMENT ...]
 
-MODULE is a benchmark with a function ``prepare(package, mode, *arguments)`` that compiles, calls once and returns.
+MODULE is a benchmark with a function ``prepare(package, mode, *arguments)`` that compiles, calls once and returns. What
+is counted is that call alone: imports and the first use of each contender (`started`) lie before.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from harness import Command, Options, Row, compare_processes, installed
+from started import start
 
 
 def commands(
@@ -55,13 +57,11 @@ def compare_cold(row: Row, module: str, contenders: Mapping[str, str], options: 
 def main() -> None:
     module, contender, *arguments = sys.argv[1:]
     package, _, mode = contender.partition(":")
-    importlib.import_module(package)
-    if package != "theano":
-        importlib.import_module({"jax": "jax.numpy", "pytensor": "pytensor.tensor"}[package])
+    start(package, mode or None)
     prepare = importlib.import_module(module).prepare
-    start = time.perf_counter()
+    begin = time.perf_counter()
     prepare(package, mode or None, *arguments)
-    print(json.dumps(time.perf_counter() - start))
+    print(json.dumps(time.perf_counter() - begin))
 
 
 if __name__ == "__main__":

@@ -98,6 +98,29 @@ class TestConstruction(unittest.TestCase):
         with self.assertRaisesRegex(GraphError, "not in this graph"):
             fgraph.clients(names("y")[0])
 
+    def test_sole_client(self) -> None:
+        x, y = names("xy")
+        z = join(x, y, y)
+        fgraph = FunctionGraph([x, y], [z], clone=False)
+        self.assertIs(fgraph.sole_client(x), z.owner)
+        self.assertIsNone(fgraph.sole_client(y))
+        self.assertIsNone(fgraph.sole_client(z))
+        with self.assertRaisesRegex(GraphError, "not in this graph"):
+            fgraph.sole_client(names("w")[0])
+
+    def test_what_was_derived_is_forgotten_at_a_change(self) -> None:
+        x, y = names("xy")
+        mid = join(x)
+        fgraph = FunctionGraph([x, y], [other(mid, y)], clone=False)
+        before = fgraph.toposort()
+        before.clear()
+        self.assertEqual(ops_of(fgraph.toposort()), ["join", "other"])
+        fgraph.derived["mine"] = 1
+        self.assertEqual(pickled(fgraph).derived, {})
+        fgraph.replace(mid, join(join(x)))
+        self.assertNotIn("mine", fgraph.derived)
+        self.assertEqual(ops_of(fgraph.toposort()), ["join", "join", "other"])
+
     def test_text(self) -> None:
         x, y = names("xy")
         shared = join(x, y)

@@ -135,6 +135,32 @@ class TestFunctions(unittest.TestCase):
         self.assertEqual(numpy.ndim(T.dmatrix("x")), 2)
 
 
+class Opaque:
+    """An operand that decides about operators itself, as sparse matrices do."""
+
+    __array_ufunc__ = None
+
+    def __radd__(self, other: Any) -> Any:
+        return ("radd", other)
+
+    def __dot__(self, other: Any) -> Any:
+        return ("dot", other)
+
+    def __rdot__(self, other: Any) -> Any:
+        return ("rdot", other)
+
+
+class TestOptingOut(unittest.TestCase):
+    def test_the_other_operand_decides(self) -> None:
+        x, other = T.dvector("x"), Opaque()
+        for found, name in ((x + other, "radd"), (T.dot(other, x), "dot"), (T.dot(x, other), "rdot")):
+            self.assertEqual(found[0], name)
+            self.assertIs(found[1], x)
+        untyped: Any = x
+        with self.assertRaises(TypeError):
+            untyped * other
+
+
 class TestMethods(unittest.TestCase):
     def test_methods_of_arrays(self) -> None:
         x = T.dmatrix("x")

@@ -32,6 +32,7 @@ from theano_tensor.linalg import CholeskyGrad, EighGrad, Hint, cholesky, eigh, e
 from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace, ger
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
+from theano_tensor.rewrites._fused_nest import FusedNest
 from theano_tensor.rewrites._fused_reduce import FusedReduce
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, load_records, record_absence
@@ -86,6 +87,11 @@ def _eigh_gradient(x: Any) -> Any:
 def _composite() -> scalar.Composite:
     x, y = (scalar.ScalarType("float64").make_variable() for _ in range(2))
     return scalar.Composite([x, y], [scalar.exp(x * y) + x])
+
+
+def _two_results() -> scalar.Composite:
+    x, y = (scalar.ScalarType("float64").make_variable() for _ in range(2))
+    return scalar.Composite([x, y], [scalar.exp(x * y), x + y])
 
 
 def _gamma_derivative(k: Any, x: Any) -> Any:
@@ -251,6 +257,19 @@ _RECORDS = [
         lambda x, y: FusedReduce(Sum((0,)), scalar.mul)(x, y),
         lambda x, y: (x * y).sum(0),
         [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
+    ),
+    OpRecord(
+        "number_as_a_scalar_and_back",
+        lambda x: tt.tensor_from_scalar(tt.scalar_from_tensor(x * 2)) * x,
+        lambda x: 2 * x * x,
+        [[np.array(3.0)], [np.array(1.5, dtype="float32")]],
+        [[np.array(3.0)]],
+    ),
+    OpRecord(
+        "fused_nest",
+        lambda x, y: FusedNest(_two_results(), [Sum((0,))])(x, y),
+        lambda x, y: [np.exp(x * y), (x + y).sum(0)],
+        [[MATRIX, MATRIX + 1], [MATRIX[:1], MATRIX[:1]]],
     ),
     OpRecord("unbroadcast", lambda x: tt.unbroadcast(x, 0) * 2, lambda x: x * 2, [[MATRIX[:1]]], [[MATRIX[:1]]]),
     OpRecord("vector_of_lengths", lambda x: tt.ShapeOf()(x), lambda x: np.array(x.shape), [[MATRIX], [CUBE[:0]]]),

@@ -68,10 +68,13 @@ class TestTensorProducts(unittest.TestCase):
         x, y = variables_for([a, b])
         axes = [[1, 2], [3, 2]]
         np.testing.assert_allclose(run([x, y], T.tensordot(x, y, axes), a, b), np.tensordot(a, b, (axes[0], axes[1])))
+        np.testing.assert_allclose(
+            run([x, y], T.tensordot(x, y, np.array(axes)), a, b), np.tensordot(a, b, (axes[0], axes[1]))
+        )
         c = RNG.normal(size=(4, 5))
         z = T.dmatrix("z")
-        for n in (0, 1):
-            np.testing.assert_allclose(run([x, z], T.tensordot(x, z, n), a, c), np.tensordot(a, c, n))
+        for n in (0, 1, np.int64(1), np.array(1)):
+            np.testing.assert_allclose(run([x, z], T.tensordot(x, z, n), a, c), np.tensordot(a, c, int(n)))
         np.testing.assert_allclose(run([x], T.tensordot(x, x, 3), a), np.tensordot(a, a, 3))
         check_gradient(lambda u, v: T.tensordot(u, v, [[1], [0]]), RNG.normal(size=(2, 3)), RNG.normal(size=(3, 2)))
 

@@ -13,6 +13,22 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[3] / "examples"
 
+#: Chapters that print one line, always the same.
+LAST_LINES = {
+    "c_ops": "C ops: 3 pairs of types from one file",
+    "conditions": "conditions: 2 of 4 branches were computed",
+    "configuration": "configuration: 2 flags of our own, 3 sources",
+    "first_steps": "first steps: 5 modes, one result",
+    "graphs": "graphs: 3 nodes became 1",
+    "library": "library: 6 chapters agree with NumPy",
+    "memory": "memory: copies by default, borrowed where asked",
+    "multicore": "cores: 4 threads called one function",
+    "profiling": "profiling: 3 calls; a report of some lines",
+    "saving": "saving: 2 files, 1 archive, 3 copies",
+    "testing": "testing: 6 tests passed",
+    "typed_lists": "typed lists: 3 rows of different lengths",
+}
+
 
 def run(name: str) -> tuple[Any, str]:
     """Run the program of a name; return what its `main` returns and what it prints."""
@@ -50,6 +66,19 @@ class TestChapters(unittest.TestCase):
 
     def test_rewriting(self) -> None:
         self.assertIn("rewriting: 3 additions, then 1", run("chapter_rewriting")[1])
+
+    def test_the_last_lines_of_other_chapters(self) -> None:
+        for name, line in LAST_LINES.items():
+            with self.subTest(name):
+                self.assertEqual(run(f"chapter_{name}")[1], line + "\n")
+
+    def test_drawing(self) -> None:
+        self.assertRegex(run("chapter_printing")[1], r"^printing: formulas, trees, pages; (no|drawn by) Graphviz")
+
+    def test_each_chapter_is_run(self) -> None:
+        text = Path(__file__).read_text(encoding="utf-8")
+        for path in FOLDER.glob("chapter_*.py"):
+            self.assertTrue(path.stem.removeprefix("chapter_") in LAST_LINES or f'"{path.stem}"' in text, path.stem)
 
     def test_as_a_script(self) -> None:
         done = subprocess.run(

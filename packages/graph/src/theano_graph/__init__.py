@@ -11,6 +11,7 @@ from ._clone import (
     equal_computations as equal_computations,
     is_same_graph as is_same_graph,
 )
+from ._collector import collector_paused as collector_paused
 from ._config import Config as Config, add_flag as add_flag, config as config
 from ._config_changes import ChangedFlags as ChangedFlags
 from ._config_kinds import (
@@ -229,6 +230,7 @@ __all__ = [
     "clone_get_equiv",
     "clone_graph",
     "clone_replace",
+    "collector_paused",
     "compose",
     "compute_test_values",
     "config",

@@ -138,6 +138,20 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """
         return len(self._clients_of(variable))
 
+    def sole_client(self, variable: Variable) -> Apply | None:
+        """Return the node that alone uses `variable`, in one place; None where several do, nothing, or an output.
+
+        Raises
+        ------
+        GraphError
+            If the variable is not in this graph.
+        """
+        clients = self._clients_of(variable)
+        if len(clients) != 1:
+            return None
+        user = next(iter(clients))[0]
+        return None if isinstance(user, str) else user
+
     def _clients_of(self, variable: Variable) -> dict[Client, int]:
         try:
             return self._clients[variable]
@@ -152,7 +166,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         CycleError
             If the orderings contradict each other or the data.
         """
-        return toposort(self.inputs, self.outputs, self.orderings())
+        before = self.orderings()
+        if before:
+            return toposort(self.inputs, self.outputs, before)
+        order = self.derived.get("toposort")
+        if order is None:
+            order = self.derived["toposort"] = toposort(self.inputs, self.outputs)
+        return list(order)
 
     def orderings(self) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for some nodes, the nodes that must run before them for reasons other than data."""
@@ -312,9 +332,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
         if variable in self._clients:
             return []
-        if variable.owner is None and not isinstance(variable, Constant):
+        made = variable.owner
+        if made is None and not isinstance(variable, Constant):
             raise missing(variable, [], reason)
-        nodes = toposort(self._clients, [variable])
+        if made is not None and all(v.owner is None or v in self._clients for v in made.inputs):
+            nodes = [made]
+        else:
+            nodes = toposort(self._clients, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
             for v in node.inputs:
@@ -329,7 +353,15 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         for feature in self.features:
             self.remove_feature(feature)
         self._release()
-        for content in (self._nodes, self._clients, self._input_set, self.inputs, self.outputs, self.memo):
+        for content in (
+            self._nodes,
+            self._clients,
+            self._input_set,
+            self.inputs,
+            self.outputs,
+            self.memo,
+            self.derived,
+        ):
             content.clear()
         self.update_mapping = None
 
@@ -411,7 +443,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
-        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}}
+        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}, "derived": {}}
         for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent", "_seconds"):
             del state[name]
         return state

@@ -11,7 +11,7 @@ import contextlib
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -262,8 +262,25 @@ def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
         _inherited.reset(token)
 
 
-@contextlib.contextmanager
-def origin_from(source: HasOrigin | Origin | None) -> Iterator[None]:
+class _OriginScope:
+    """What :func:`origin_from` gives: a class, since rewriting enters one for each node that it looks at."""
+
+    __slots__ = ("_origin", "_token")
+
+    def __init__(self, origin: Origin | None) -> None:
+        self._origin = origin
+        self._token: Token[Origin | None] | None = None
+
+    def __enter__(self) -> None:
+        if self._origin is not None:
+            self._token = _inherited.set(self._origin)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._token is not None:
+            _inherited.reset(self._token)
+
+
+def origin_from(source: HasOrigin | Origin | None) -> contextlib.AbstractContextManager[None]:
     """Give every node that is made inside the origin of `source`.
 
     Used where the library makes nodes on behalf of a node of the user's: gradients and rewriting.
@@ -278,12 +295,4 @@ def origin_from(source: HasOrigin | Origin | None) -> Iterator[None]:
     >>> with origin_from(None):
     ...     pass
     """
-    origin = source if isinstance(source, Origin) or source is None else source.origin
-    if origin is None:
-        yield
-        return
-    token = _inherited.set(origin)
-    try:
-        yield
-    finally:
-        _inherited.reset(token)
+    return _OriginScope(source if isinstance(source, Origin) or source is None else source.origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,9 +32,25 @@ def nodes_in_order(roots: Sequence[Apply], stop: Container[Variable] = ()) -> li
     return postorder(roots, lambda node: [v.owner for v in node.inputs if v.owner is not None and v not in stop])
 
 
-#: Held by the walk that may leave marks on nodes. One that finds it taken, in another thread or further up on the
-#: stack of this one, goes without marks.
-_marking = threading.Lock()
+class _Marking:
+    """Who may leave marks on nodes, and the next number that no walk has written on one.
+
+    The lock is held by the walk that leaves marks. One that finds it taken, in another thread or further up on the
+    stack of this one, goes without marks.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.next_number = 0
+
+    def free(self) -> None:
+        """Forget, in a child after a fork, the walks of threads that are not there."""
+        self.lock = threading.Lock()
+
+
+_marking = _Marking()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_marking.free)
 
 
 class NumberedMarks:
@@ -44,24 +61,19 @@ class NumberedMarks:
         self.things: list[Any] = []
 
 
-class _Numbers:
-    """The next number that no walk has written on a node."""
-
-    next = 0
-
-
 @contextlib.contextmanager
 def numbered_marks() -> Iterator[NumberedMarks | None]:
     """Let a walk number nodes, as the attribute `_mark`; None where another one has marks on its way."""
-    if not _marking.acquire(blocking=False):
+    lock = _marking.lock
+    if not lock.acquire(blocking=False):
         yield None
         return
-    marks = NumberedMarks(_Numbers.next)
+    marks = NumberedMarks(_marking.next_number)
     try:
         yield marks
     finally:
-        _Numbers.next += len(marks.things)
-        _marking.release()
+        _marking.next_number += len(marks.things)
+        lock.release()
 
 
 def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:
@@ -70,12 +82,13 @@ def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list
     What the walk knows of a node is written on the node: a dictionary of a million nodes is memory in which no two
     look-ups lie close together, and takes longer than all the rest.
     """
-    if not _marking.acquire(blocking=False):
+    lock = _marking.lock
+    if not lock.acquire(blocking=False):
         return None
     try:
         return _walk_with_marks(roots, stop)
     finally:
-        _marking.release()
+        lock.release()
 
 
 def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:

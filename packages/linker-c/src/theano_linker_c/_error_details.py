@@ -35,7 +35,7 @@ def details(program: Program, index: int, values: Sequence[Any]) -> list[str]:
     """
     node = program.instructions[index].node
     tree = str(debugprint(node, depth=_DEPTH, print_type=True, file="str")).splitlines()
-    lines = ["  Debugprint of the node:", *(f"    {line}" for line in tree[:_MOST_LINES])]
+    lines = ["  Debugprint of the apply node:", *(f"    {line}" for line in tree[:_MOST_LINES])]
     if len(tree) > _MOST_LINES:
         lines.append("    ...")
     stored = sorted(_stored(program, index, values), key=lambda item: -item[2])

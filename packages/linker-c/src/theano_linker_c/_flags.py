@@ -69,6 +69,12 @@ add_flag(
     "operations that cost more are shared from proportionally fewer elements on.",
     IntFlag(200000, lambda value: value >= 0),
 )
+add_flag(
+    "blas.ldflags",
+    "What a linker is told to link a BLAS library, as '-L/opt/blas -lopenblas': functions that are compiled from then "
+    "on take their matrix products from it. Empty: the BLAS that SciPy brings along. LAPACK is SciPy's in any case.",
+    StrFlag(""),
+)
 add_flag("compiledir", "Directory of the compiled kernels.", StrFlag(default_compile_directory), fixed=True)
 add_flag(
     "cmodule.remove_gxx_opt",

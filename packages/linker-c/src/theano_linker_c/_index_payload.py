@@ -30,7 +30,7 @@ def index_payload(kernel: Indexing, instruction: Instruction, deferred: bool) ->
         adjacent,
         max(ndims, default=0),
         write is not None and write.replace,
-        write is not None and instruction.inputs[0] in instruction.release,
+        write is not None and instruction.overwrites and instruction.inputs[0] in instruction.release,
         deferred,
         0 if write is None else _bits(write.stretches),
     )
@@ -67,6 +67,8 @@ def _entry(entry: IndexEntry) -> tuple[Any, ...]:
 def _writes(instruction: Instruction) -> bool:
     """Tell whether the result is the first input with something written into it or added to it."""
     kernel = instruction.kernel
+    if not instruction.overwrites:
+        return False
     if isinstance(kernel, MatrixProduct):
         return kernel.accumulates(len(instruction.inputs))
     return isinstance(kernel, IndexWrite)

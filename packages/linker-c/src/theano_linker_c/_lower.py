@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
+from ._overwriting import ALL_KINDS, Overwriting, kind_of
 from ._perform import OwnThunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
@@ -29,6 +30,7 @@ def lower(
     lazy: bool = True,
     keep: bool = False,
     options: CompilerOptions | None = None,
+    overwriting: Collection[Overwriting] = ALL_KINDS,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
 
@@ -53,6 +55,8 @@ def lower(
     keep : bool
         True: results keep their memory until the end of a call, but for arrays that a native node writes a part of.
     options : CompilerOptions, optional
+    overwriting : collection of Overwriting
+        Which operations may use the memory of operands that die.
 
     Returns
     -------
@@ -77,6 +81,7 @@ def lower(
             tuple(registers[v] for v in node.outputs),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
             *found[i],
+            overwrites=kind_of(found[i][0]) in overwriting,
         )
         for i, node in enumerate(order)
     )
@@ -216,8 +221,11 @@ def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) ->
     ]
     loaded: list[LoadedKernel | None] = [None] * len(kernels)
     if wanted:
-        for (i, _), made in zip(wanted, build([kernel for _, kernel in wanted], options), strict=True):
-            loaded[i] = made
+        # Repeated parts of a graph have equal kernels: the text of each is written once.
+        different = list(dict.fromkeys(kernel for _, kernel in wanted))
+        made = dict(zip(different, build(different, options), strict=True))
+        for i, kernel in wanted:
+            loaded[i] = made[kernel]
     return loaded
 
 

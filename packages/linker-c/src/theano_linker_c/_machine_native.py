@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from functools import cache
@@ -27,6 +27,7 @@ from .kernels import (
     ElementwiseKernel,
     ExtremumPosition,
     Filled,
+    FoldingKernel,
     Gather,
     IndexRead,
     IndexView,
@@ -87,6 +88,7 @@ class Code(IntEnum):
     LAPACK = 20
     CHECKED = 21
     SPLIT = 22
+    FOLDS = 23
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -305,10 +307,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
             return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction, deferred)
         case Length() | Gather() | OtherShape() | Filled() | Joined() | Checked() | Parts() as kernel:
             return _shaping(kernel)
-        case ElementwiseKernel() as kernel if loaded is not None:
-            return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
-        case ReductionKernel() as kernel if loaded is not None:
-            return Code.REDUCTION, _reduction(kernel, loaded)
+        case ElementwiseKernel() | ReductionKernel() | FoldingKernel() as kernel if loaded is not None:
+            return _loop(kernel, loaded, instruction)
         case ExtremumPosition(dtype, ndim, axes) as kernel if loaded is not None:
             folded = (tuple(d in axes for d in range(ndim)),)
             addresses = loaded.address, loaded.outer_address
@@ -330,6 +330,18 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
                 deferred,
             )
     return _python_payload(instruction)
+
+
+def _loop(
+    kernel: ElementwiseKernel | ReductionKernel | FoldingKernel, loaded: LoadedKernel, instruction: Instruction
+) -> tuple[Code, tuple[Any, ...]]:
+    match kernel:
+        case ElementwiseKernel():
+            return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
+        case ReductionKernel():
+            return Code.REDUCTION, _reduction(kernel, loaded)
+        case FoldingKernel():
+            return Code.FOLDS, _folds(kernel, loaded, instruction)
 
 
 def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
@@ -372,21 +384,12 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
 def _dies_first(instruction: Instruction) -> bool:
     """Tell whether the first operand is read here for the last time, and only once."""
     first = instruction.inputs[0]
-    return first in instruction.release and first not in instruction.inputs[1:]
+    return instruction.overwrites and first in instruction.release and first not in instruction.inputs[1:]
 
 
 def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
-    takers = tuple(
-        tuple(
-            i
-            for i, register in enumerate(instruction.inputs)
-            if len(kernel.output_dtypes) == 1
-            and register in instruction.release
-            and kernel.input_dtypes[i] == dtype
-            and not any(kernel.broadcast[i])
-        )
-        for dtype in kernel.output_dtypes
-    )
+    takers = _takers(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
+    takers += ((),) * (len(kernel.output_dtypes) - len(takers))
     types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
     return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), takers
 
@@ -406,4 +409,35 @@ def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]
         kernel.keepdims,
         float(kernel.cost),
         _JOIN.get(kernel.combine.name),
+    )
+
+
+def _takers(
+    kernel: ElementwiseKernel | FoldingKernel, instruction: Instruction, dtypes: Sequence[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Return, for each of the first results, the inputs whose memory it may be put into."""
+    dying = [
+        i
+        for i, register in enumerate(instruction.inputs)
+        if instruction.overwrites and register in instruction.release and not any(kernel.broadcast[i])
+    ]
+    return tuple(tuple(i for i in dying if kernel.input_dtypes[i] == dtype) for dtype in dtypes)
+
+
+def _folds(kernel: FoldingKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+    folds = kernel.folds
+    dtypes = (*kernel.input_dtypes, *kernel.kept_dtypes, *(fold.output_dtype for fold in folds))
+    return (
+        loaded.address,
+        loaded.outer_address,
+        kernel.ndim,
+        tuple(_number(dtype) for dtype in dtypes),
+        tuple(_number(fold.acc_dtype) for fold in folds),
+        tuple(np.array(fold.seed).astype(fold.acc_dtype).tobytes() for fold in folds),
+        tuple(_JOIN[fold.combine.name] for fold in folds),
+        kernel.broadcast,
+        (tuple(d in kernel.axes for d in range(kernel.ndim)),),
+        _takers(kernel, instruction, kernel.kept_dtypes),
+        any(fold.identity is None for fold in folds),
+        float(kernel.cost),
     )

@@ -32,8 +32,9 @@ class HasArraySpec(Protocol):
 
 def array_spec_of(variable: Variable) -> ArraySpec | None:
     """Return dtype and static shape of the values of `variable`, or None where its type has no native check."""
-    found = variable.type
-    return found.array_spec() if isinstance(found, HasArraySpec) else None
+    # An instance check of a protocol would take longer than everything else that is done with a variable.
+    ask: Callable[[], ArraySpec] | None = getattr(variable.type, "array_spec", None)
+    return None if ask is None else ask()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Instruction:
         The form in which a machine chooses between inputs itself.
     c_thunk : CThunk or None
         The op's own C code, compiled.
+    overwrites : bool
+        Whether the result may be put into the memory of an operand that dies here.
     """
 
     node: Apply
@@ -67,6 +70,7 @@ class Instruction:
     thunk: OwnThunk | None = None
     branch: Branch | None = None
     c_thunk: CThunk | None = None
+    overwrites: bool = True
 
     @property
     def lazy(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, config, describe
+from theano_graph import Apply, Origin, Variable, config, describe
 
 from ._error_details import details
 from ._program import Instruction, Program
@@ -17,6 +17,8 @@ _PLAIN_STR = BaseException.__str__
 _MOST_OPERANDS = 12
 #: Arrays of so many elements at most are shown, not only described.
 _MOST_SHOWN = 5
+#: The innermost frames say which line it was; those above them, for whom.
+_MOST_FRAMES = 4
 _ADVICE = "\n  To mend:"
 
 
@@ -105,8 +107,20 @@ def _lines(program: Program, index: int, values: Sequence[Any]) -> list[str]:
     )
     if len(pairs) > _MOST_OPERANDS:
         lines.append(f"    and {len(pairs) - _MOST_OPERANDS} more inputs")
+    if origin is not None:
+        lines.extend(_backtrace(origin))
     if config.exception_verbosity == "high":
         lines.extend(details(program, index, values))
+    return lines
+
+
+def _backtrace(origin: Origin) -> list[str]:
+    """Return the lines of the user's program that made a node, outermost first, with their text if it can be read."""
+    lines = ["  Backtrace when the node is created:"]
+    for filename, lineno, function, text in origin.entries()[-_MOST_FRAMES:]:
+        lines.append(f'    File "{filename}", line {lineno}, in {function}')
+        if text:
+            lines.append(f"      {text}")
     return lines
 
 

@@ -1,6 +1,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+#: Addresses of what kernels call, by name.
+SHARED_CODE: dict[str, int]
+
 class Machine:
     position_of_error: int
     buffer_limit: int

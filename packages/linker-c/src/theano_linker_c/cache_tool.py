@@ -70,13 +70,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(options.directory, error)
 
 
-def _work(given: argparse.Namespace, options: CompilerOptions) -> int:
+def open_cache(directory: str | None = None) -> KernelCache:
+    """Return the cache of compiled code in a directory, to look at and to clean.
+
+    Parameters
+    ----------
+    directory : str, optional
+        By default what the flag ``compiledir`` says.
+
+    Examples
+    --------
+    >>> isinstance(open_cache().objects(), list)
+    True
+    """
+    options = CompilerOptions.from_config()
+    path = directory or options.directory
     with warnings.catch_warnings():
         # A directory that is refused for running code from may still be looked at and emptied.
         warnings.simplefilter("ignore", CompilerWarning)
-        folder = CompileDirectory(options.directory)
-    folder.path = options.directory
-    cache = KernelCache(folder, options.max_age, options.max_bytes)
+        folder = CompileDirectory(path)
+    folder.path = path
+    return KernelCache(folder, options.max_age, options.max_bytes)
+
+
+def _work(given: argparse.Namespace, options: CompilerOptions) -> int:
+    cache = open_cache(options.directory)
+    folder = cache.folder
     match given.command:
         case "list":
             _list(cache)

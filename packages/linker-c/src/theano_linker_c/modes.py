@@ -24,6 +24,7 @@ from theano_optimize import (
 )
 
 from . import _flags_modes as _flags_modes
+from ._overwriting import AllowOverwriting, Overwriting
 from .linkers import Linker as Linker
 
 __all__ = [
@@ -102,6 +103,22 @@ optdb.register("specialize", EquilibriumDatabase("specialize"), *_MOST, position
 optdb.register("uncanonicalize", EquilibriumDatabase("uncanonicalize"), *_MOST, position=Phase.UNCANONICALIZE)
 optdb.register("merge2", MergeRewriter(), *_ALL, position=Phase.FUSE, aliases=("merge",))
 optdb.register("add_destroy_handler", AddDestroyHandler(), "fast_run", position=Phase.ADD_DESTROY, aliases=("inplace",))
+for _name, _kind, _aliases in (
+    (
+        "overwrite_elementwise",
+        Overwriting.ELEMENTWISE,
+        ("inplace_elemwise", "inplace_elemwise_optimizer", "insert_inplace_optimizer", "inplace_opt"),
+    ),
+    ("local_inplace_setsubtensor", Overwriting.INDEX_WRITE, ("inplace_setsubtensor",)),
+    (
+        "overwrite_products",
+        Overwriting.PRODUCT,
+        ("InplaceBlasOpt", "local_inplace_gemm", "local_inplace_gemv", "local_inplace_ger"),
+    ),
+):
+    optdb.register(
+        _name, AllowOverwriting(_name, _kind), "fast_run", "o4", "inplace", position=Phase.INPLACE, aliases=_aliases
+    )
 optdb.register("merge3", MergeRewriter(), *_ALL, position=Phase.FINAL_MERGE, aliases=("merge",))
 
 _NOTHING = RewriteQuery([], name="OPT_NONE")

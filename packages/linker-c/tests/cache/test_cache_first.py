@@ -33,7 +33,7 @@ class TestFirstUse(CacheTestCase):
 
     def test_kept_sources_and_shown_warnings_hold_kernels_alone(self) -> None:
         self.build(sc.exp, options=replace(self.options, keep_sources=True))
-        self.assertTrue(self.sources[0].endswith("x[i] = expf(x[i]);\n}\n"))
+        self.assertTrue(self.sources[0].endswith("x[i] = exp(x[i]);\n}\n"))
         self.assertEqual(len(self.names("sources")), 1)
 
     def test_code_that_does_not_compile_is_left_out_of_the_trial(self) -> None:

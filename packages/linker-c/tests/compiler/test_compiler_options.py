@@ -17,8 +17,15 @@ from cache.cache_support import CacheTestCase, kernel, start
 from theano_graph import config
 from theano_linker_c import scalar as sc
 from theano_linker_c._flags import default_base_directory, default_compile_directory, find_compiler
-from theano_linker_c.compiler import CompileError, CompilerOptions, CompilerWarning, run_compiler
-from theano_linker_c.kernels import KernelLibrary
+from theano_linker_c.compiler import (
+    CompileError,
+    CompilerOptions,
+    CompilerWarning,
+    available_vector_functions,
+    run_compiler,
+)
+from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary
+from theano_linker_c.scalar import Composite, ScalarType
 
 
 class TestFlags(unittest.TestCase):
@@ -144,6 +151,22 @@ class TestArguments(CacheTestCase):
                 loaded = library.build([kernel(sc.exp), kernel(sc.tanh)], options)
                 self.assertNotIn(None, loaded)
                 self.assertEqual(library.compiler_runs, 1)
+
+    def test_vector_functions_are_called_by_every_compiler(self) -> None:
+        x = ScalarType("float64")()
+        flat = ElementwiseKernel(Composite([x], [sc.sin(x) * sc.cos(x)]), ("float64",), ("float64",), ((False,),), 1)
+        for name in ("gcc", "clang"):
+            if shutil.which(name) is None or not {"sin", "cos"} <= set(available_vector_functions()):
+                continue
+            options = CompilerOptions(command=name, directory=os.path.join(self.path, name), keep_sources=True)
+            self.assertNotIn(None, KernelLibrary().build([flat], options))
+            (folder,) = Path(options.directory).rglob("objects")
+            symbols = b"".join(path.read_bytes() for path in folder.iterdir())
+            with self.subTest(compiler=name):
+                # Joined into one call, sine and cosine would be computed one element at a time.
+                self.assertNotIn(b"\0sincos\0", symbols)
+                self.assertRegex(symbols, rb"\0_ZGV\w+_sin\0")
+                self.assertRegex(symbols, rb"\0_ZGV\w+_cos\0")
 
     def test_a_compiler_with_a_space_in_its_path(self) -> None:
         folder = os.path.join(os.path.dirname(self.path), "mes outils é")

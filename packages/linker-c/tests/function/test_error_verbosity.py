@@ -37,7 +37,7 @@ class TestVerbosity(unittest.TestCase):
             with config.change_flags(exception_verbosity="high"):
                 high = text_of(f, np.ones(2), np.ones(3))
             for part in (
-                "Debugprint of the node:",
+                "Debugprint of the apply node:",
                 "|y [id",
                 "<",
                 "`w` (shared): float64 of shape (1000,), 8000 bytes",
@@ -62,6 +62,15 @@ class TestVerbosity(unittest.TestCase):
             self.assertIn("HINT: the flag exception_verbosity=high", text)
             with config.change_flags(exception_verbosity="high", optimizer="fast_compile"):
                 self.assertNotIn("HINT", text_of(f, np.ones(2), np.ones(3)))
+
+    def test_the_lines_that_made_the_node(self) -> None:
+        for linker in ("cvm", "py"):
+            text = text_of(self.failing(Mode(linker=linker, optimizer=None)), np.ones(2), np.ones(3))
+            trace = text[text.index("Backtrace when the node is created:") :].splitlines()
+            own = next(i for i, line in enumerate(trace) if line.endswith("in failing"))
+            self.assertRegex(trace[own], r'^    File ".*test_error_verbosity.py", line \d+, in failing$')
+            self.assertIn("add(add(x, x), mul(y, w))", trace[own + 1])
+            self.assertLessEqual(sum(line.startswith("    File") for line in trace), 4)
 
     def test_errors_of_python_code(self) -> None:
         x = matrix("x")

@@ -98,7 +98,18 @@ class TestMutable(unittest.TestCase):
 
     def setUp(self) -> None:
         self.x, self.y = vector("x"), vector("y")
-        self.total = function([In(self.x, mutable=True), self.y], native_add(self.x, self.y), mode=Mode("cvm", None))
+        self.total = self.compiled("fast_run")
+
+    def compiled(self, optimizer: str | None) -> Any:
+        mode = Mode("cvm", optimizer)
+        return function([In(self.x, mutable=True), self.y], native_add(self.x, self.y), mode=mode)
+
+    def test_modes_without_in_place_rewrites_leave_it_alone(self) -> None:
+        for optimizer in (None, "merge", "o1", "o2", "o3"):
+            a = np.arange(4.0)
+            result = self.compiled(optimizer)(a, np.ones(4))
+            np.testing.assert_array_equal(result, [1, 2, 3, 4])
+            np.testing.assert_array_equal(a, [0, 1, 2, 3])
 
     def test_the_result_lies_in_the_callers_array(self) -> None:
         a = np.arange(4.0)

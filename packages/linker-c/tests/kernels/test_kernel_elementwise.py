@@ -96,6 +96,59 @@ class TestDtypesMeet(unittest.TestCase):
         self.assertEqual(result.tolist(), [False, True, False])
 
 
+class TestLengths(unittest.TestCase):
+    """Vectorised loops take whole vectors; what remains is computed by the same loops, at every length."""
+
+    LENGTHS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 256, 257, 511, 515, 1000)
+
+    def test_a_value_depends_on_the_operands_alone(self) -> None:
+        for dtype in ("float32", "float64"):
+            x = np.linspace(-2, 2, 1000).astype(dtype)
+            y = x[::-1].copy()
+            address = load(flat_kernel(sample(dtype), (dtype, dtype))).address
+            whole = np.empty(1000, dtype)
+            call(address, 1000, [x, y, whole])
+            for n in self.LENGTHS:
+                for name, z in layouts(np.full(n + 2, 9.0, dtype)):
+                    call(address, n, [x[:n], y[:n], z[: n + 1]])
+                    with self.subTest(dtype=dtype, n=n, strides=name):
+                        np.testing.assert_array_equal(z[:n], whole[:n])
+                        np.testing.assert_array_equal(z[n:], 9.0)
+
+    def test_over_the_memory_of_an_input(self) -> None:
+        address = load(flat_kernel(sample(), ("float64", "float64"))).address
+        x, y = np.linspace(-2, 2, 1000), np.linspace(1, 3, 1000)
+        expected = sample().impl(x, y)
+        for n in self.LENGTHS:
+            for name, z in layouts(x[:n]):
+                call(address, n, [z, y[:n], z])
+                with self.subTest(n=n, strides=name):
+                    np.testing.assert_allclose(z, expected[:n], rtol=1e-13)
+
+    def test_one_value_for_all_beside_contiguous_operands(self) -> None:
+        address = load(flat_kernel(sample(), ("float64", "float64"))).address
+        x = np.linspace(-2, 2, 1000)
+        for n in self.LENGTHS:
+            one = np.broadcast_to(np.array(0.5), n)
+            for inputs in ([x[:n], one], [one, x[:n]]):
+                z = np.empty(n)
+                call(address, n, [*inputs, z])
+                with self.subTest(n=n):
+                    np.testing.assert_allclose(z, sample().impl(*inputs), rtol=1e-13)
+
+    def test_elements_of_different_sizes(self) -> None:
+        x = ScalarType("float64")()
+        for element in (sc.exp(x) > 2.0, x > 0.5, sc.cast("float32")(sc.exp(x)), sc.cast("int16")(x * 100)):
+            op = Composite([x], [element])
+            kernel = flat_kernel(op, ("float64",))
+            values = np.linspace(-1, 1, 700)
+            for n in self.LENGTHS[:-1]:
+                result = np.empty(n, kernel.output_dtypes[0])
+                call(load(kernel).address, n, [values[:n], result])
+                with self.subTest(op=str(op), n=n):
+                    np.testing.assert_allclose(result, op.impl(values[:n]), rtol=1e-6)
+
+
 class TestStrides(unittest.TestCase):
     def setUp(self) -> None:
         rng = np.random.default_rng(3)

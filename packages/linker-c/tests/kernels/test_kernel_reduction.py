@@ -27,6 +27,11 @@ def flat(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identit
     return ReductionKernel(combine, element, (dtype,) * count, ((False,),) * count, 1, (0,), acc, acc, None)
 
 
+def of_rows(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identity) -> ReductionKernel:
+    """Describe the fold of a matrix along its first axis."""
+    return ReductionKernel(combine, element, (dtype,), ((False, False),), 2, (0,), acc, acc, None)
+
+
 def fold(kernel: ReductionKernel, *arrays: Array) -> Any:
     total = np.array(kernel.seed, kernel.acc_dtype)
     call(load(kernel).address, len(arrays[0]), arrays, total)
@@ -139,7 +144,7 @@ class TestOuter(unittest.TestCase):
             rows = rng.normal(size=(count, 700))
             rows[count // 2 :, 5] = np.nan
             for op, ufunc in NUMPY:
-                kernel = flat(op, "float64", "float64")
+                kernel = of_rows(op, "float64", "float64")
                 for name, acc in layouts(np.full(700, float(kernel.seed))):
                     for order, matrix in matrices(rows):
                         result = dict(layouts(acc))[name]
@@ -152,7 +157,7 @@ class TestOuter(unittest.TestCase):
         x = ScalarType("float32")()
         rows = np.linspace(-1, 1, 3000, dtype=np.float32).reshape(5, 600)
         for element, reference in ((sc.exp(x), np.exp), (x * x + x, lambda v: v * v + v)):
-            kernel = flat(sc.add, "float32", "float64", Composite([x], [element]))
+            kernel = of_rows(sc.add, "float32", "float64", Composite([x], [element]))
             for order, matrix in matrices(rows):
                 acc = np.zeros(600)
                 call_rows(load(kernel).outer_address, [matrix], acc)

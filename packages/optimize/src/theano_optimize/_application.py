@@ -7,7 +7,7 @@ after an error the graph is as it was.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -71,29 +71,49 @@ class RuleApplication:
 
         The caller has set the origin for new nodes.
         """
-        start = perf_counter() if self._timed else 0.0
-        try:
-            rule, result = rewriter.attempt(self.fgraph, node)
-        except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
-            if isinstance(error, RewriteError):
-                self._fail(error)
-            else:
-                self._fail(_raised(rewriter, node, error))
+        return next(self.answers((rewriter,), node), None)
+
+    def answers(self, rewriters: Iterable[NodeRewriter], node: Apply) -> Iterator[tuple[NodeRewriter, Pairs]]:
+        """Ask rules in turn; give those that answered, with the checked replacements that they offer.
+
+        The caller has set the origin for new nodes.
+        """
+        fgraph = self.fgraph
+        for rewriter in rewriters:
+            start = perf_counter() if self._timed else 0.0
+            try:
+                direct = rewriter.direct
+                if direct is None:
+                    rule, result = rewriter.attempt(fgraph, node)
+                else:
+                    rule, result = rewriter, direct(fgraph, node)
+            except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
+                self._fail(error if isinstance(error, RewriteError) else _raised(rewriter, node, error))
+                continue
+            if self._timed:
+                self._note(rule, perf_counter() - start)
+            if result is None or result is False:
+                continue
+            pairs = self._pairs_of(rule, node, result)
+            if pairs:
+                yield rule, pairs
+
+    def _note(self, rule: NodeRewriter, seconds: float) -> None:
+        """Record how long a rule took to answer; a group that answers nothing is charged as a whole."""
+        self._seconds = seconds
+        for record in (self.trace, self.details):
+            if record is not None:
+                record.asked(rule.name, seconds)
+
+    def _pairs_of(self, rule: NodeRewriter, node: Apply, result: TransformResult) -> Pairs | None:
+        """Return the checked replacements of an answer; None where it changes nothing, or is wrong and errors pass."""
+        if is_unchanged(node, result):
             return None
-        if self._timed:
-            self._seconds = perf_counter() - start
-            # A group that answers nothing is charged as a whole.
-            for record in (self.trace, self.details):
-                if record is not None:
-                    record.asked(rule.name, self._seconds)
-        if result is None or result is False or is_unchanged(node, result):
-            return None
         try:
-            pairs = self._checked_pairs(rule, node, result)
+            return self._checked_pairs(rule, node, result)
         except RewriteError as error:
             self._fail(error)
             return None
-        return (rule, pairs) if pairs else None
 
     def replace(self, rule: NodeRewriter, node: Apply, pairs: Pairs) -> bool:
         """Carry out what :meth:`ask` returned.

@@ -77,9 +77,9 @@ class Worklist(Feature):
         freed, self._freed = self._freed, {}
         for variable in freed:
             if variable in fgraph.variables:
-                clients = fgraph.clients(variable)
-                if len(clients) == 1 and isinstance(clients[0][0], Apply):
-                    self.push(clients[0][0], 1)
+                client = fgraph.sole_client(variable)
+                if client is not None:
+                    self.push(client, 1)
         return bool(self._distance)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
@@ -189,8 +189,12 @@ class EquilibriumRewriter(GraphRewriter):
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
         work = Worklist(TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio))
-        for node in options.sorted_nodes(fgraph):
-            work.push(node, UNSEEN)
+        # Where no rule wants to see any node, none of them can change anything that another waits for.
+        if self._index.any_for(fgraph.apply_nodes):
+            for node in options.sorted_nodes(fgraph):
+                work.push(node, UNSEEN)
+        else:
+            profile.visits += len(fgraph.apply_nodes)
         fgraph.attach_feature(work)
         try:
             self._run_rounds(RuleApplication(fgraph, options), work, profile)
@@ -242,18 +246,12 @@ class EquilibriumRewriter(GraphRewriter):
         self, application: RuleApplication, work: Worklist, profile: RewriteProfile, node: Apply, distance: int
     ) -> bool:
         """Ask the rules about one node; tell whether one of them changed the graph."""
-        rules = self._index.for_op(node.op)
+        rules = self._index.for_op(node.op, distance)
         if not rules:
             return False
-        may_refuse = application.may_refuse
         with origin_from(node):
-            for rewriter in rules:
-                if distance > rewriter.reach:
-                    continue
-                answer = application.ask(rewriter, node)
-                if answer is None:
-                    continue
-                rule, pairs = answer
+            for rule, pairs in application.answers(rules, node):
+                may_refuse = application.may_refuse
                 work.guard.before(rule.name, node)
                 if may_refuse:
                     work.hold()

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from theano_graph import Op
+from theano_graph import Apply, Op
 
 from ._node_rewriter import NodeRewriter, check_tracks
+
+
+class _Found:
+    """The rules that track an op, and those of them that look as far as a distance."""
+
+    __slots__ = ("_near", "every", "reach")
+
+    def __init__(self, every: tuple[NodeRewriter, ...]) -> None:
+        self.every = every
+        self.reach = max((rewriter.reach for rewriter in every), default=0)
+        self._near: dict[int, tuple[NodeRewriter, ...]] = {}
+
+    def within(self, distance: int) -> tuple[NodeRewriter, ...]:
+        """Return the rules whose `reach` is not below `distance`, in order."""
+        found = self._near.get(distance)
+        if found is None:
+            found = self._near[distance] = tuple(r for r in self.every if r.reach >= distance)
+        return found
 
 
 class RewriterIndex:
@@ -27,8 +45,8 @@ class RewriterIndex:
         self._by_class: dict[type[Op], list[int]] = {}
         self._by_instance: dict[Op, list[int]] = {}
         self._classes_of_instances: set[type[Op]] = set()
-        self._found_for_class: dict[type[Op], tuple[NodeRewriter, ...]] = {}
-        self._found_for_op: dict[Op, tuple[NodeRewriter, ...]] = {}
+        self._found_for_class: dict[type[Op], _Found] = {}
+        self._found_for_op: dict[Op, _Found] = {}
         for number, rewriter in enumerate(self.rewriters):
             self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
 
@@ -43,25 +61,41 @@ class RewriterIndex:
                 self._by_instance.setdefault(tracked, []).append(number)
                 self._classes_of_instances.add(type(tracked))
 
-    def for_op(self, op: Op) -> tuple[NodeRewriter, ...]:
-        """Return the rules that track `op`, its class or a base of its class, and those that track everything."""
+    def any_for(self, nodes: Iterable[Apply]) -> bool:
+        """Tell whether a rule wants to see one of some nodes."""
+        return any(self.for_op(node.op) for node in nodes)
+
+    def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
+        """Return the rules that track `op`, its class or a base of its class, and those that track everything.
+
+        Parameters
+        ----------
+        op : Op
+        distance : int
+            Only rules whose `reach` is not below it.
+        """
         op_class = type(op)
-        if op_class in self._classes_of_instances:
-            found = self._found_for_op.get(op)
-            if found is None:
-                found = self._collect(op_class, self._by_instance.get(op, ()))
-                # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
-                if len(self._found_for_op) > 4096:
-                    self._found_for_op.clear()
-                self._found_for_op[op] = found
-            return found
-        found = self._found_for_class.get(op_class)
+        by_instance = op_class in self._classes_of_instances
+        found = self._found_for_op.get(op) if by_instance else self._found_for_class.get(op_class)
         if found is None:
+            found = self._find(op, by_instance)
+        if distance <= 0:
+            return found.every
+        return found.within(distance) if distance <= found.reach else ()
+
+    def _find(self, op: Op, by_instance: bool) -> _Found:
+        op_class = type(op)
+        if not by_instance:
             found = self._found_for_class[op_class] = self._collect(op_class, ())
+            return found
+        # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
+        if len(self._found_for_op) > 4096:
+            self._found_for_op.clear()
+        found = self._found_for_op[op] = self._collect(op_class, self._by_instance.get(op, ()))
         return found
 
-    def _collect(self, op_class: type[Op], own: Iterable[int]) -> tuple[NodeRewriter, ...]:
+    def _collect(self, op_class: type[Op], own: Iterable[int]) -> _Found:
         numbers = {*self._everywhere, *own}
         for base in op_class.__mro__:
             numbers.update(self._by_class.get(base, ()))
-        return tuple(self.rewriters[number] for number in sorted(numbers))
+        return _Found(tuple(self.rewriters[number] for number in sorted(numbers)))

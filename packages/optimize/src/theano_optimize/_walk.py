@@ -97,6 +97,9 @@ class WalkRewriter(GraphRewriter):
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
+        if not self._index.any_for(fgraph.apply_nodes):
+            profile.visits += len(fgraph.apply_nodes)
+            return profile
         application = RuleApplication(fgraph, options)
         guard = TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio)
         new = _NewNodes(guard)
@@ -127,11 +130,7 @@ class WalkRewriter(GraphRewriter):
         if not rules:
             return False
         with origin_from(node):
-            for rewriter in rules:
-                answer = application.ask(rewriter, node)
-                if answer is None:
-                    continue
-                rule, pairs = answer
+            for rule, pairs in application.answers(rules, node):
                 if self.visit_new:
                     guard.before(rule.name, node)
                 changed = application.replace(rule, node, pairs)

@@ -19,7 +19,7 @@ from . import (
     shape as _shape,
     sorting,
 )
-from ._assert import Assert as Assert, assert_op as assert_op
+from ._assert import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
 from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
 from ._constructors import (
     PluralConstructor as PluralConstructor,
@@ -61,6 +61,12 @@ from ._errors import (
     ShapeError as ShapeError,
 )
 from ._operators import TensorOperators as TensorOperators
+from ._scalar_bridge import (
+    ScalarFromTensor as ScalarFromTensor,
+    TensorFromScalar as TensorFromScalar,
+    scalar_from_tensor as scalar_from_tensor,
+    tensor_from_scalar as tensor_from_scalar,
+)
 from ._shared import (
     ScalarSharedVariable as ScalarSharedVariable,
     TensorSharedVariable as TensorSharedVariable,
@@ -465,6 +471,10 @@ from ._constructors_typed import ztensor7 as ztensor7, ztensor7s as ztensor7s, z
 register_library(__file__)
 
 __all__ = [
+    "ScalarFromTensor",
+    "TensorFromScalar",
+    "scalar_from_tensor",
+    "tensor_from_scalar",
     "BatchedDot",
     "Dot",
     "batched_dot",
@@ -486,6 +496,7 @@ __all__ = [
     "ArgMax",
     "ArgMin",
     "Assert",
+    "CheckAndRaise",
     "DTypeError",
     "DisconnectedInputError",
     "DisconnectedType",

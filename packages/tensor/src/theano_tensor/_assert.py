@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,29 +13,44 @@ from ._convert import as_tensor_variable
 from ._errors import ShapeError
 
 
-class Assert(Op):
-    """The first input as it is, as long as all others are true; AssertionError otherwise.
+class CheckAndRaise(Op):
+    """The first input as it is, as long as all others are true; an error otherwise.
 
     The check is made only where the result is used, and goes where conditions are known to hold. The rewrite
     ``local_remove_all_assert`` takes all checks out.
 
     Parameters
     ----------
+    exc_type : class
+        Of the error.
     msg : str
         Text of the error.
 
+    Raises
+    ------
+    TypeError
+        If `exc_type` is no class of exceptions.
+
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> x = dvector("x")
-    >>> Assert("two elements at most")(x, x.size < 3).type
-    TensorType(float64, vector)
+    >>> from theano_tensor import dscalar, log
+    >>> x = dscalar("x")
+    >>> y = log(CheckAndRaise(ValueError, "x has to be above 0")(x, x > 0))
+    >>> y.eval({x: 1.0})
+    array(0.)
     """
 
-    __props__ = ("msg",)
+    __props__: ClassVar[tuple[str, ...] | None] = ("exc_type", "msg")
     view_map = {0: [0]}
 
-    def __init__(self, msg: str = "Theano Assert failed!") -> None:
+    def __init__(self, exc_type: type[Exception], msg: str = "") -> None:
+        if not isinstance(exc_type, type) or not issubclass(exc_type, Exception):
+            raise TypeError(
+                compose(
+                    f"CheckAndRaise: {exc_type!r} is no class of exceptions", mend="pass a class such as ValueError"
+                )
+            )
+        self.exc_type = exc_type
         self.msg = msg
 
     def make_node(self, value: Any, *conds: Any) -> Apply:
@@ -46,7 +61,7 @@ class Assert(Op):
             if condition.type.ndim:
                 raise ShapeError(
                     compose(
-                        f"Assert: a condition has {condition.type.ndim} dimensions, expected none",
+                        f"{type(self).__name__}: a condition has {condition.type.ndim} dimensions, expected none",
                         where=[describe(condition)],
                         mend="reduce it with T.all(condition)",
                     )
@@ -59,12 +74,41 @@ class Assert(Op):
         """Check and return the value."""
         value, *conditions = inputs
         if not all(np.asarray(c).item() for c in conditions):
-            raise AssertionError(self.msg)
+            raise self.exc_type(self.msg)
         output_storage[0][0] = value
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The result does not depend differentiably on conditions."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.exc_type.__name__}({self.msg!r})}}"
+
+
+class Assert(CheckAndRaise):
+    """The first input as it is, as long as all others are true; AssertionError otherwise.
+
+    Parameters
+    ----------
+    msg : str
+        Text of the error.
+
+    See Also
+    --------
+    CheckAndRaise
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector
+    >>> x = dvector("x")
+    >>> Assert("two elements at most")(x, x.size < 3).type
+    TensorType(float64, vector)
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("msg",)
+
+    def __init__(self, msg: str = "Theano Assert failed!") -> None:
+        super().__init__(AssertionError, msg)
 
     def __str__(self) -> str:
         return f"Assert{{msg={self.msg!r}}}"
@@ -73,16 +117,16 @@ class Assert(Op):
 assert_op = Assert()
 
 
-@pullback.register(Assert)
+@pullback.register(CheckAndRaise)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0], *(None for _ in node.inputs[1:])]
 
 
-@pushforward.register(Assert)
+@pushforward.register(CheckAndRaise)
 def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
 
 
-@shape_rule.register(Assert)
+@shape_rule.register(CheckAndRaise)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]

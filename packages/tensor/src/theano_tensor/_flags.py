@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theano_graph import EnumFlag, IntFlag, add_flag
+from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag
 
 add_flag(
     "floatX",
@@ -36,4 +36,16 @@ add_flag(
     "What to do when the shape rule of an op fails: 'warn' and take the shape from the value, or 'raise' an error of "
     "the rewrite that asked, with which `on_opt_error` deals.",
     EnumFlag("warn", "raise"),
+)
+add_flag(
+    "experimental.local_alloc_elemwise_assert",
+    "Whether the rewrite `local_alloc_optimization`, by which a filled tensor gives way to the number it is filled with, "
+    "keeps mistakes in shapes visible. It then takes place only where the shapes are known to agree, so that no "
+    "assertion is needed; with False also where they may differ, and nobody hears of it.",
+    BoolFlag(True),
+)
+add_flag(
+    "conv.assert_shape",
+    "Whether convolutions check at run time that operands have the shapes that were given for them.",
+    BoolFlag(False),
 )

@@ -25,6 +25,9 @@ def _unary(name: str) -> Callable[[Any], TensorVariable]:
 
 def _binary(name: str) -> Callable[[Any, Any], TensorVariable]:
     def method(self: Any, other: Any) -> TensorVariable:
+        if getattr(other, "__array_ufunc__", self) is None:
+            # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
+            return NotImplemented
         result: TensorVariable = OPERATIONS[name](self, other)
         return result
 

@@ -183,6 +183,50 @@ class TestOverrides(OpFromGraphCase):
                 with self.subTest(options=options, inline=inline):
                     self.assertEqual(self.gradients(self.op(inline=inline, **options)), expected)
 
+    def test_each_form_that_gets_outputs(self) -> None:
+        """As for `grad_overrides`, with the outputs between inputs and gradients: e = 14, so 14 w and the like."""
+        e, w = T.dscalars("e", "w")
+        given = [self.x, self.y, self.z, e, w]
+        as_op, one = OpFromGraph(given, [w * e, w * 6, w * self.x]), OpFromGraph(given, [w * e * 2])
+        cases: list[tuple[Any, list[float]]] = [
+            (as_op, [14.0, 6.0, 2.0]),
+            ([one, "default", lambda i, o, g: g[0] * o[0] * i[1]], [28.0, 4.0, 42.0]),
+            ([lambda i, o, g: [g[0]], one, "default"], [1.0, 28.0, 3.0]),
+            ("default", [1.0, 4.0, 3.0]),
+        ]
+        for overrides, expected in cases:
+            for inline in (False, True):
+                with self.subTest(overrides=overrides, inline=inline):
+                    self.assertEqual(self.gradients(self.op(inline=inline, lop_overrides=overrides)), expected)
+
+    def test_special_variables_in_each_place(self) -> None:
+        cut, unknown = DisconnectedType()(), NullType("not known")()
+        for name in ("grad_overrides", "lop_overrides"):
+            for overrides in (cut, [cut, cut, "default"]):
+                op = self.op(**{name: overrides})
+                out = op(self.x, self.y, self.z)
+                found = T.grad(out, [self.x, self.y], disconnected_inputs="ignore")
+                f = function([self.x, self.y, self.z], found, on_unused_input="ignore")
+                self.assertEqual([float(v) for v in f(2.0, 3.0, 4.0)], [0.0, 0.0])
+            for overrides in (unknown, ["default", unknown, "default"]):
+                out = self.op(**{name: overrides})(self.x, self.y, self.z)
+                with self.assertRaisesRegex(NullTypeGradError, "not known"):
+                    T.grad(out, self.y)
+
+    def test_second_derivatives_of_overrides(self) -> None:
+        op = self.op(grad_overrides=["default", lambda i, g: g[0] * i[1] ** 2, "default"])
+        first = T.grad(op(self.x, self.y, self.z), self.y)
+        f = function([self.x, self.y, self.z], T.grad(first, self.y), on_unused_input="ignore")
+        self.assertEqual(float(f(2.0, 3.0, 4.0)), 6.0)
+
+    def test_shared_variables_given_to_the_node(self) -> None:
+        s = shared(4.0)
+        out = self.op()(self.x, self.y, s)
+        f = function([self.x, self.y], [out, T.grad(out, s)])
+        self.assertEqual([float(v) for v in f(2.0, 3.0)], [14.0, 3.0])
+        s.set_value(5.0)
+        self.assertEqual(float(f(2.0, 3.0)[0]), 17.0)
+
     def test_no_gradient_and_no_connection(self) -> None:
         cut = DisconnectedType()()
         op = self.op(grad_overrides=[cut, "default", NullType("it is not known")()])
@@ -210,9 +254,15 @@ class TestOverrides(OpFromGraphCase):
         self.assertEqual(calls, [1])
 
     def test_r_op(self) -> None:
-        u, v = T.dscalars("u", "v")
+        u, v, w = T.dscalars("u", "v", "w")
+        as_op = OpFromGraph([self.x, self.y, self.z, u, v, w], [u * self.z + v * 100 + w])
         for options, expected in (
             ({"rop_overrides": tangents}, 210.0),
+            ({"rop_overrides": as_op}, 204.0),
+            ({"rop_overrides": [as_op]}, 204.0),
+            ({"rop_overrides": "default"}, 9.0),
+            ({"rop_overrides": ["default"]}, 9.0),
+            ({"rop_overrides": DisconnectedType()()}, 0.0),
             ({"rop_overrides": [lambda i, p: p[0] * 7]}, 7.0),
             ({"rop_overrides": [DisconnectedType()()]}, 0.0),
         ):
@@ -221,6 +271,9 @@ class TestOverrides(OpFromGraphCase):
             f = function([self.x, self.y, self.z, u, v], found, on_unused_input="ignore")
             with self.subTest(options=options):
                 self.assertEqual(float(f(2.0, 3.0, 4.0, 1.0, 2.0)), expected)
+        unknown = self.op(rop_overrides=NullType("not known")())(self.x, self.y, self.z)
+        with self.assertRaisesRegex(NullTypeGradError, "not known"):
+            function([self.x, self.y, self.z, u], T.Rop(unknown, self.x, u), on_unused_input="ignore")
 
 
 class TestWrongInput(OpFromGraphCase):

@@ -12,6 +12,7 @@ import numpy as np
 import theano_tensor as T
 from theano_graph import Apply, Op
 from theano_linker_c import Mode, function, shared
+from theano_linker_c.ops import DeepCopyOp
 from theano_tensor.control import IfElse, ifelse
 from theano_testing.tensor import verify_grad
 
@@ -36,6 +37,9 @@ class Counted(Op):
     ) -> None:
         self.calls += 1
         output_storage[0][0] = inputs[0].copy()
+
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        return shapes[:1]
 
 
 class Doubled(Op):
@@ -190,6 +194,89 @@ class TestRewrites(unittest.TestCase):
         f = function([self.c, self.x, self.y], chosen)
         f(1.0, [1.0], [2.0])
         self.assertEqual(([node.op.n_outs for node in choices(f)], first.calls), ([1], 0))
+
+
+def is_chosen(output: Any) -> bool:
+    """Tell whether an output comes from a choice, perhaps copied."""
+    node = output.owner
+    return isinstance((node.inputs[0].owner if isinstance(node.op, DeepCopyOp) else node).op, IfElse)
+
+
+class TestWorkInsideBranches(unittest.TestCase):
+    """What is done to zeros is left out: gradients of choices compute what the branch that is taken needs."""
+
+    def setUp(self) -> None:
+        self.c = T.iscalar("c")
+        self.x, self.w = T.dmatrices("x", "w")
+        rng = np.random.RandomState(0)
+        self.values = [rng.randn(3, 3), rng.randn(3, 3)]
+        self.first, self.second = Counted("first"), Counted("second")
+
+    def counted(self, f: Any, condition: int) -> tuple[int, int]:
+        self.first.calls = self.second.calls = 0
+        f(condition, *self.values)
+        return self.first.calls, self.second.calls
+
+    def test_the_gradient_of_a_choice_is_lazy(self) -> None:
+        x, w = self.x, self.w
+        one, two = T.tanh(T.dot(x, w)), T.exp(T.dot(w, x))
+        cost = ifelse(self.c, one, two).sum()
+        f: Any = function([self.c, x, w], [cost, *T.grad(cost, [x, w])])
+        for condition, chosen in ((1, one), (0, two)):
+            alone = function([x, w], [chosen.sum(), *T.grad(chosen.sum(), [x, w])])
+            for got, wanted in zip(f(condition, *self.values), alone(*self.values), strict=True):
+                np.testing.assert_allclose(got, wanted, rtol=1e-12)
+        graph = f.maker.fgraph
+        self.assertTrue(all(map(is_chosen, graph.outputs[1:])))
+        names = {type(node.op).__name__ for node in graph.apply_nodes}
+        self.assertNotIn("Alloc", names)  # no zeros are made, and none is added
+        self.assertEqual(len(choices(f)), 3)
+
+    def test_only_the_branch_that_is_taken_runs(self) -> None:
+        x, w = self.x, self.w
+        chosen = ifelse(self.c, x * 2, T.zeros_like(x))
+        f: Any = function([self.c, x, w], T.dot(chosen * self.first(w), w).sum() + self.second(w).sum())
+        self.assertEqual(self.counted(f, 1), (1, 1))
+        self.assertEqual(self.counted(f, 0), (0, 1))
+        np.testing.assert_allclose(f(0, *self.values), self.values[1].sum())
+
+    def test_each_kind_of_work(self) -> None:
+        x, w = self.x, self.w
+        chosen = ifelse(self.c, x, T.zeros_like(x))
+        for made in (
+            T.exp(chosen),
+            chosen.T + w,
+            chosen.sum(0),
+            T.dot(w, chosen),
+            chosen.reshape((9,)),
+            chosen[1:],
+            T.inc_subtensor(chosen[0], w[0]),
+            T.batched_dot(chosen.dimshuffle("x", 0, 1), w.dimshuffle("x", 0, 1)),
+            chosen + ifelse(self.c, T.ones_like(x), w),
+        ):
+            f: Any = function([self.c, x, w], made, on_unused_input="ignore")
+            plain = function([self.c, x, w], made, mode=Mode("cvm", None), on_unused_input="ignore")
+            for condition in (0, 1):
+                got, wanted = (g(condition, *self.values) for g in (f, plain))
+                np.testing.assert_allclose(got, wanted, rtol=1e-12)
+            with self.subTest(made=str(made)):
+                self.assertTrue(is_chosen(f.maker.fgraph.outputs[0]))
+
+    def test_graphs_do_not_grow_with_the_number_of_conditions(self) -> None:
+        conditions = [T.iscalar() for _ in range(12)]
+        total = self.x
+        for c in conditions:
+            total = T.tanh(total + ifelse(c, self.w, T.zeros_like(self.w)))
+        f: Any = function([*conditions, self.x, self.w], total)
+        self.assertLess(len(f.maker.fgraph.apply_nodes), 100)
+        both = sum(ifelse(c, self.w, T.zeros_like(self.w)) for c in conditions)
+        g: Any = function([*conditions, self.w], both)
+        self.assertLess(len(g.maker.fgraph.apply_nodes), 100)
+        np.testing.assert_allclose(g(*[1] * 5, *[0] * 7, self.values[1]), 5 * self.values[1])
+
+    def test_branches_without_constants_are_left(self) -> None:
+        f: Any = function([self.c, self.x, self.w], T.exp(ifelse(self.c, self.x, self.w)))
+        self.assertFalse(is_chosen(f.maker.fgraph.outputs[0]))
 
 
 class TestWrongInput(unittest.TestCase):

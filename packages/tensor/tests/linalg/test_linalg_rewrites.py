@@ -101,6 +101,22 @@ class TestDeterminants(RewriteCase):
         wanted = np.linalg.det(FACTOR)
         self.check([self.x], L.det(L.cholesky(self.x)), [DEFINITE], wanted, [L.Cholesky])
 
+    def test_a_factor_that_is_there_gives_the_determinant(self) -> None:
+        wanted = np.linalg.det(DEFINITE)
+        for lower in (True, False):
+            determinant: Any = L.det(self.x)
+            for made in (determinant, T.log(determinant), T.log(abs(determinant))):
+                output = L.Cholesky(lower=lower)(self.x).sum() + made
+                value = wanted if made is determinant else np.log(wanted)
+                self.check([self.x], output, [DEFINITE], FACTOR.sum() + value, [L.Cholesky])
+
+    def test_a_factor_that_may_be_missing_does_not(self) -> None:
+        factor = L.Cholesky(on_error="nan")(self.x)
+        call = function([self.x], [factor, L.det(self.x)])
+        values = call(-SQUARE @ SQUARE.T)
+        self.assertTrue(np.isnan(values[0]).all())
+        np.testing.assert_allclose(values[1], np.linalg.det(-SQUARE @ SQUARE.T))
+
     def test_trace_of_a_product_needs_no_product(self) -> None:
         for a, b in ((SQUARE, OTHER), (SQUARE[:3], OTHER), (SQUARE, OTHER[:, :2])):
             call = function([self.x, self.y], L.trace(T.dot(self.x, self.y)))

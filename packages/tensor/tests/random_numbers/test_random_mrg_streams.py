@@ -365,7 +365,8 @@ class TestBadInput(unittest.TestCase):
             MRG_RandomStreams(1).normal((2,), [1.0, 2.0, 3.0])
 
     def test_wrong_arguments(self) -> None:
-        r, x = MRG_RandomStreams(1), T.dmatrix("x")
+        r: Any = MRG_RandomStreams(1)
+        x = T.dmatrix("x")
         wrong: tuple[tuple[type[Exception], str, Callable[[], Any]], ...] = (
             (TypeError, "unknown option sze", lambda: r.uniform((2,), sze=3)),
             (TypeError, "target='cuda'", lambda: r.normal((2,), target="cuda")),

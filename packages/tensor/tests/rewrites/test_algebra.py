@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import theano_tensor as tt
 from theano_graph import FunctionGraph
 from theano_linker_c import FAST_RUN, Mode, function
-from theano_optimize import EquilibriumRewriter
+from theano_optimize import EquilibriumRewriter, Exactness
 from theano_tensor.gradient import grad
 from theano_tensor.rewrites import RULES
 from theano_testing.graph import interpret
@@ -129,7 +129,8 @@ class TestEachRule(unittest.TestCase):
         self.assertEqual(len({entry.rewriter.name for entry in RULES}), len(RULES))
         for entry in RULES:
             self.assertTrue(entry.rewriter.__doc__, entry.rewriter.name)
-            self.assertNotIn("local_", entry.rewriter.name)
+            if entry.rewriter.info.exactness is not Exactness.FAST:  # those are asked for by their documented names
+                self.assertNotIn("local_", entry.rewriter.name)
 
 
 class TestGuards(unittest.TestCase):

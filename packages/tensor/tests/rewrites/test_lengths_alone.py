@@ -79,6 +79,14 @@ class TestLengthsAlone(unittest.TestCase):
                 costly = [str(node.op) for node in lengths.maker.fgraph.toposort() if not _is_cheap(node)]
                 self.assertEqual(costly, [])
 
+    def test_what_is_filled_is_not_computed(self) -> None:
+        x, v = T.dmatrix("x"), T.dvector("v")
+        for like in (T.dot(x, v), T.cumsum(T.exp(v)), T.dot(T.exp(T.dot(x, x)), v)):
+            compiled: Any = function([x, v], T.fill(like, 3.0), on_unused_input="ignore")
+            ops = {type(node.op).__name__ for node in compiled.maker.fgraph.toposort()}
+            self.assertEqual(ops, {"Alloc", "ShapeI"})
+            np.testing.assert_array_equal(compiled(np.ones((2, 2)), np.ones(2)), [3.0, 3.0])
+
     def test_lengths_that_only_values_know(self) -> None:
         x = T.lvector("x")
         compiled: Any = function([x], [T.unique(x).shape, T.bincount(x).shape, x.nonzero()[0].shape])

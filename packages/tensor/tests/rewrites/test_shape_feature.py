@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 import theano_tensor as T
-from theano_graph import AlreadyThere, FunctionGraph
+from theano_graph import AlreadyThere, Apply, FunctionGraph, Op, generic
 from theano_linker_c import FAST_RUN
 from theano_optimize import WalkRewriter, node_rewriter
 from theano_tensor import ShapeError
@@ -57,6 +57,46 @@ class TestShapeFeature(unittest.TestCase):
         new = T.exp(self.x).T
         self.graph.replace(self.y, new)
         self.assertIs(self.feature.shape_of[new], before)
+
+    def test_a_chain_is_asked_for_one_by_one(self) -> None:
+        """Each question costs what is not known yet, whatever has been asked before."""
+        y: Any = self.x
+        chain = [y := T.tanh(y) for _ in range(3000)]
+        feature = ShapeFeature()
+        FunctionGraph([self.x], [y], features=[feature], clone=False)
+        for variable in chain:
+            self.assertTrue(feature.same_shape(variable, self.x))
+        other = ShapeFeature()
+        FunctionGraph([self.x], [T.exp(y)], features=[other])
+        self.assertEqual(len(other.shape_of[chain[-1]]), 2)
+
+    def test_rules_that_give_up_and_outputs_without_shape(self) -> None:
+        """A rule that raises ShapeError leaves the length to the value; what is no tensor has no shape."""
+
+        class Odd(Op):
+            __props__ = ()
+            calls = 0
+
+            def make_node(self, *inputs: Any) -> Apply:
+                return Apply(self, list(inputs), [inputs[0].type(), generic(), inputs[0].type()])
+
+            def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+                for cell in output_storage:
+                    cell[0] = inputs[0]
+
+            def infer_shape(self, node: Any, shapes: Any) -> Any:
+                type(self).calls += 1
+                if self.calls == 1:
+                    raise ShapeError("not known")
+                return [shapes[0], None, shapes[0]]
+
+        first, nothing, second = Odd().make_node(self.x).outputs
+        for _ in range(2):
+            feature = ShapeFeature()
+            FunctionGraph([self.x], [first, nothing, second], features=[feature], clone=False).disown()
+            self.assertIsNone(feature.shape_of[nothing])
+            own = feature.shape_of[second][0].owner.inputs[0]
+            self.assertIs(own, second if Odd.calls == 1 else self.x)
 
     def test_it_belongs_to_one_graph(self) -> None:
         with self.assertRaises(AlreadyThere):

@@ -109,6 +109,61 @@ ELEMENTWISE: dict[str, tuple[Function, Function, Function]] = {
         special.log_softmax,
         lambda z: 1 - len(z) * special.softmax(z),
     ),
+    "log of a mean of exponentials": (
+        lambda x: T.log(T.exp(x).mean()),
+        lambda z: special.logsumexp(z) - np.log(len(z)),
+        special.softmax,
+    ),
+    "log(sum(exp(x))) of a row": (
+        lambda x: T.log(T.exp(x.dimshuffle("x", 0)).sum(axis=1)),
+        lambda z: special.logsumexp(z, keepdims=True),
+        special.softmax,
+    ),
+    "log(sum(exp(2x)))": (
+        lambda x: T.log(T.exp(2 * x).sum()),
+        lambda z: special.logsumexp(2 * z),
+        lambda z: 2 * special.softmax(2 * z),
+    ),
+    "x - log(sum(exp(x)))": (
+        lambda x: x - T.log(T.exp(x).sum()),
+        special.log_softmax,
+        lambda z: 1 - len(z) * special.softmax(z),
+    ),
+    "log(1 / (1 + exp(-x)))": (
+        lambda x: T.log(1 / (1 + T.exp(-x))),
+        lambda z: -np.logaddexp(0, -z),
+        lambda z: special.expit(-z),
+    ),
+    "log(1 - 1 / (1 + exp(-x)))": (
+        lambda x: T.log(1 - 1 / (1 + T.exp(-x))),
+        lambda z: -np.logaddexp(0, z),
+        lambda z: -special.expit(z),
+    ),
+    "log(exp(x) / (1 + exp(x)))": (
+        lambda x: T.log(T.exp(x) / (1 + T.exp(x))),
+        lambda z: -np.logaddexp(0, -z),
+        lambda z: special.expit(-z),
+    ),
+    "cross-entropy of a sigmoid": (
+        lambda x: -0.3 * T.log(T.sigmoid(x)) - 0.7 * T.log(1 - T.sigmoid(x)),
+        lambda z: 0.3 * np.logaddexp(0, -z) + 0.7 * np.logaddexp(0, z),
+        lambda z: special.expit(z) - 0.3,
+    ),
+    "cross-entropy of a sigmoid that is written out": (
+        lambda x: -0.3 * T.log(1 / (1 + T.exp(-x))) - 0.7 * T.log(1 - 1 / (1 + T.exp(-x))),
+        lambda z: 0.3 * np.logaddexp(0, -z) + 0.7 * np.logaddexp(0, z),
+        lambda z: special.expit(z) - 0.3,
+    ),
+    "difference of logarithms of sigmoids": (
+        lambda x: T.log(T.sigmoid(x)) - T.log(1 - T.sigmoid(x)),
+        lambda z: z,
+        np.ones_like,
+    ),
+    "log1p(-sigmoid(x))": (
+        lambda x: T.log1p(-T.sigmoid(x)),
+        lambda z: -np.logaddexp(0, z),
+        lambda z: -special.expit(z),
+    ),
     "log of a softmax that is written out": (
         lambda x: T.log(T.exp(x) / T.exp(x).sum()),
         special.log_softmax,
@@ -139,6 +194,59 @@ class TestStableEverywhere(unittest.TestCase):
                 pairs = list(zip(f(Z), (value(Z), slope(Z)), strict=True))
             failing += not all(np.allclose(a, b, rtol=1e-9, atol=1e-30) for a, b in pairs)
         self.assertGreaterEqual(failing, len(ELEMENTWISE) - 3)
+
+
+class TestLogSumExp(unittest.TestCase):
+    """Along any axes of a matrix, with gradients, in both precisions."""
+
+    def test_axes(self) -> None:
+        z = np.random.RandomState(2).randn(4, 3) * 500
+        for axis in (0, 1, (0, 1)):
+            for keep in (False, True):
+                for optimizer in MODES:
+                    for dtype in ("float64", "float32"):
+                        with self.subTest(axis=axis, keepdims=keep, optimizer=optimizer, dtype=dtype):
+                            x = T.matrix("x", dtype=dtype)
+                            y = T.log(T.exp(x).sum(axis=axis, keepdims=keep))
+                            f: Any = function([x], [y, grad(y.sum(), x)], mode=Mode("vm", optimizer))
+                            given = z.astype(dtype)
+                            value, slope = f(given)
+                            rtol = 1e-12 if dtype == "float64" else 1e-5
+                            assert_allclose(value, special.logsumexp(given, axis=axis, keepdims=keep), rtol=rtol)
+                            assert_allclose(slope, special.softmax(given, axis=axis), rtol=rtol, atol=1e-12)
+
+    def test_nothing_and_infinities(self) -> None:
+        x = T.dvector("x")
+        y = T.log(T.exp(x).sum())
+        for optimizer in MODES:
+            f: Any = function([x], y, mode=Mode("vm", optimizer))
+            with np.errstate(all="ignore"):
+                found = [float(f(np.array(row))) for row in ([], [-np.inf] * 2, [1.0, np.inf], [np.nan, 1.0])]
+            np.testing.assert_array_equal(found, [-np.inf, -np.inf, np.inf, np.nan])
+
+
+class TestPowersAtZero(unittest.TestCase):
+    """Derivatives of ``x ** p`` by both, where x is 0: the logarithm of 0 does not get in."""
+
+    def test_in_every_mode(self) -> None:
+        bases, exponents = np.array([0.0, 0, 0, 0, 2]), np.array([0.0, 1, 2, 3, 0])
+        for optimizer in MODES:
+            with self.subTest(optimizer=optimizer), np.errstate(all="ignore"):
+                x, p = T.dvectors("x", "p")
+                y = x**p
+                f: Any = function([x, p], [y, *grad(y.sum(), [x, p])], mode=Mode("cvm", optimizer))
+                value, by_base, by_exponent = f(bases, exponents)
+                np.testing.assert_array_equal(value, bases**exponents)
+                np.testing.assert_array_equal(by_base, [0, 1, 0, 0, 0])
+                assert_allclose(by_exponent, [0, 0, 0, 0, np.log(2)])
+
+    def test_constant_exponents(self) -> None:
+        for optimizer in MODES:
+            for exponent in (0, 1, 2, 3, 2.5):
+                with self.subTest(optimizer=optimizer, exponent=exponent):
+                    x = T.dvector("x")
+                    f: Any = function([x], grad((x**exponent).sum(), x), mode=Mode("cvm", optimizer))
+                    np.testing.assert_array_equal(f([0.0]), [1.0 if exponent == 1 else 0.0])
 
 
 def _rows(z: Any, keep: bool) -> Any:

@@ -10,6 +10,8 @@ This package says under which documented name each thing is known; the layers be
 8.0
 """
 
+from typing import TYPE_CHECKING
+
 from theano_graph import (
     Apply as Apply,
     Constant as Constant,
@@ -24,6 +26,7 @@ from theano_graph import (
     debugprint as debugprint,
     generic as generic,
     pp as pp,
+    pprint as pprint,
     register_library,
 )
 from theano_linker_c import (
@@ -64,6 +67,8 @@ from . import (
     ifelse as ifelse,
     misc as misc,
     printing as printing,
+    raise_op as raise_op,
+    sandbox as sandbox,
     scalar as scalar,
     tensor as tensor,
     typed_list as typed_list,
@@ -71,10 +76,23 @@ from . import (
     version as version,
 )
 from ._graph_copies import clone as clone
+from ._lazy import submodule
+from ._nose import test as test
 from ._version import __version__ as __version__
+from .compile.io import SymbolicInput as SymbolicInput
+from .compile.ops import as_op as as_op
+from .compile.pfunc import Param as Param, pfunc as pfunc
 from .configparser import change_flags as change_flags
 from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
 from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
 
 register_library(__file__)
 configdefaults.start()
+
+if TYPE_CHECKING:
+    from . import tests as tests
+else:
+
+    def __getattr__(name: str) -> object:
+        """Find the helpers for tests, whose package is imported only when it is asked for."""
+        return submodule(__name__, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,35 @@ def from_testing(module: str, name: str) -> object:
     if name in FROM_TESTING:
         return getattr(importlib.import_module("theano.tests.unittest_tools"), name)
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def submodule(package: str, name: str) -> object:
+    """Return the package `tests` of a package, or raise what a module without the name raises."""
+    if name == "tests":
+        return importlib.import_module(f"{package}.{name}")
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
+    """Return what another module has under a name, or that module itself where it is called so.
+
+    Parameters
+    ----------
+    module : str
+        Who is asked.
+    sources : mapping of str to str
+        For each name the module that is imported for it.
+    name : str
+
+    Raises
+    ------
+    AttributeError
+        What a module without the name raises.
+    """
+    if name not in sources:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    found = importlib.import_module(sources[name])
+    return found if sources[name] == f"{module}.{name}" else getattr(found, name)
 
 
 def picture_drawers() -> list[Callable[[str, str], bytes]]:

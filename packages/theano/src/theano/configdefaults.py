@@ -17,6 +17,8 @@ from theano_graph import (
     config as config,
 )
 
+from ._unread_flags import warn_default as warn_default
+
 _REACTIONS = ("warn", "raise", "call", "print", "log")
 _DEVICE = re.compile(r"cpu|cuda\d*|opencl(\d+:\d+)?")
 

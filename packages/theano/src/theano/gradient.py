@@ -35,6 +35,7 @@ from theano_tensor.gradient import (
 from ._lazy import from_testing
 
 ConsiderConstant = ZeroGrad
+disconnected_type = DisconnectedType()
 
 if TYPE_CHECKING:
     from theano_testing.tensor import (

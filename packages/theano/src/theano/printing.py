@@ -18,4 +18,14 @@ from theano_graph import (
 )
 from theano_linker_c import Print as Print
 
+from ._lazy import pydot_library
 from ._pictures import PictureError as PictureError, pydotprint as pydotprint
+
+PPrinter = PrettyPrinter
+
+
+def __getattr__(name: str) -> object:
+    """Tell under the name `pydot_imported` whether pictures can be drawn through pydot."""
+    if name == "pydot_imported":
+        return pydot_library() is not None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Variable, compose, config
+from theano_graph import Variable, collector_paused, compose, config
 
 from .._alias import check_no_inplace
 from ..modes import Mode, get_mode
@@ -89,20 +89,21 @@ def function(
     where = f"function `{name}`" if name else "function"
     _check_name(name, where)
     stats, begin = as_profile(profile, name, where), perf_counter()
-    chosen = get_mode(mode)
-    unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
-    items = as_inputs(inputs, allow_input_downcast, where)
-    outs, keys, single = as_outputs(outputs, where)
-    signature = Signature(items, outs, keys=keys, single=single, name=name)
-    fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
-    check_used(signature, fgraph, unused)
-    if not accept_inplace:
-        check_no_inplace(fgraph, where)
-    maker = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
-    containers = maker.containers()
-    with timing(stats, "optimizer_time"):
-        maker.optimize()
-    fn = Function(maker, containers, stats)
+    with collector_paused():
+        chosen = get_mode(mode)
+        unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
+        items = as_inputs(inputs, allow_input_downcast, where)
+        outs, keys, single = as_outputs(outputs, where)
+        signature = Signature(items, outs, keys=keys, single=single, name=name)
+        fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
+        check_used(signature, fgraph, unused)
+        if not accept_inplace:
+            check_no_inplace(fgraph, where)
+        maker = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
+        containers = maker.containers()
+        with timing(stats, "optimizer_time"):
+            maker.optimize()
+        fn = Function(maker, containers, stats)
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
         stats.compile_time += perf_counter() - begin

@@ -260,7 +260,7 @@ class Function(ShownAsHtml):
 
     def _link(self, fgraph: FunctionGraph, wiring: Wiring) -> Machine:
         with timing(self.profile, "linker_time"):
-            machine = link(fgraph, wiring, self.maker.mode.linker, self.maker.signature.label)
+            machine = link(fgraph, wiring, self.maker.linker, self.maker.signature.label, self.maker.overwriting)
         if self.profile is not None:
             self.profile.watch(machine)
         return machine

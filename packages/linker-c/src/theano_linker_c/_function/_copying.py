@@ -40,7 +40,7 @@ def copy_maker(
     twin.source = maker.source.without_updates(len(source.outputs)) if delete_updates else maker.source
     # Without its update, a shared variable keeps memory that an output could share until now.
     twin.protect()
-    twin.profile = maker.profile
+    twin.profile, twin.overwriting = maker.profile, maker.overwriting
     return twin
 
 

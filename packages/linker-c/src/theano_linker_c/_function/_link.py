@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from theano_graph import FunctionGraph, compose, config
 
 from .._container import Container
+from .._overwriting import Overwriting
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
 from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower
@@ -95,8 +96,10 @@ def _takes(item: In, value: object) -> bool:
         return False
 
 
-def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> Machine:
-    """Return a machine for the graph.
+def link(
+    fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str, overwriting: Collection[Overwriting]
+) -> Machine:
+    """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
 
     Raises
     ------
@@ -113,6 +116,7 @@ def link(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str) -> M
         native=linker.native and HAS_RUNTIME,
         lazy=linker.lazy,
         keep=not linker.frees,
+        overwriting=overwriting,
     )
     if linker.native_only:
         _check_native(program, linker, where)

@@ -10,6 +10,7 @@ from theano_graph import FunctionGraph, Variable, clone_graph, config
 from .._alias import protect_outputs
 from .._container import Container
 from .._inplace import protect_overwritten, supervise
+from .._overwriting import Overwriting, overwriting_of
 from ..modes import Linker, Mode
 from ._collect import Signature
 from ._io import In, Out
@@ -37,6 +38,8 @@ class FunctionMaker:
         The rewritten graph.
     source : SourceGraph
         The graph before it was rewritten.
+    overwriting : frozenset of Overwriting
+        Which operations may use the memory of operands that nobody needs any more, as the mode says.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class FunctionMaker:
         self.accept_inplace = accept_inplace
         self.source = SourceGraph(fgraph.inputs, fgraph.outputs)
         self.profile: Any = None
+        self.overwriting: frozenset[Overwriting] = frozenset()
 
     @property
     def name(self) -> str | None:
@@ -120,6 +124,7 @@ class FunctionMaker:
             # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
             protect_overwritten(self.fgraph, self._mutable())
             self.profile = self.mode.rewrite(self.fgraph)
+            self.overwriting = overwriting_of(self.fgraph)
             self.protect()
 
     def protect(self) -> None:

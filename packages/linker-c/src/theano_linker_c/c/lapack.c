@@ -20,7 +20,8 @@ enum {
     FACTOR_BACK = 9,
     QR = 10
 };
-enum { MOST_ROUTINES = 2, BLOCK = 32 };
+/* Up to ALONE rows LAPACK runs in one thread. */
+enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500 };
 
 /* How the routines of each kind are called; `void *` stands for double or float. */
 typedef void (*potrf_fn)(char *, int *, void *, int *, int *);
@@ -466,7 +467,9 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     }
     NPY_BEGIN_THREADS_DEF;
     NPY_BEGIN_THREADS_THRESHOLDED((double)n * (double)n * (double)n > 1e5 ? 501 : 0);
-    int info = compute(p, a, b, out, work, number);
+    int alone = n <= ALONE && lapack_alone(), info = compute(p, a, b, out, work, number);
+    if (alone)
+        lapack_many();
     NPY_END_THREADS;
     PyMem_RawFree(work);
     if (info != 0)
@@ -498,5 +501,6 @@ int lapack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(addresses); i++)
         p->routines[i] = PyLong_AsVoidPtr(PyTuple_GET_ITEM(addresses, i));
+    lapack_find_threads((uintptr_t)p->routines[0]);
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -145,5 +145,9 @@ PyMODINIT_FUNC PyInit__runtime(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0)
         Py_CLEAR(module);
+    PyObject *code = module == NULL ? NULL : shared_code();
+    if (module != NULL && (code == NULL || PyModule_AddObjectRef(module, "SHARED_CODE", code) < 0))
+        Py_CLEAR(module);
+    Py_XDECREF(code);
     return module;
 }

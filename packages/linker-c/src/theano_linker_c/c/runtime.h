@@ -49,7 +49,8 @@ enum {
     CODE_LAPACK = 20,
     CODE_CHECKED = 21,
     CODE_SPLIT = 22,
-    CODE_COUNT = 23
+    CODE_FOLDS = 23,
+    CODE_COUNT = 24
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -158,6 +159,9 @@ void nest_simplify(Nest *nest);
 int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost);
 npy_intp nest_size(const Nest *nest);
 
+/* blocks.c */
+PyObject *shared_code(void);
+
 /* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
@@ -182,6 +186,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
+int folds_prepare(Machine *m, Instruction *in, PyObject *payload);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);
@@ -257,6 +262,9 @@ void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t
 
 /* blas_threads.c */
 void blas_find_threads(uintptr_t address);
+void lapack_find_threads(uintptr_t address);
+int lapack_alone(void);
+void lapack_many(void);
 int blas_share(range_fn fn, void *context, int64_t count, int64_t grain);
 void blas_after_fork(void);
 

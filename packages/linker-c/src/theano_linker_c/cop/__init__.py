@@ -6,6 +6,7 @@ from .._c_interface import (
     ScalarInterface as ScalarInterface,
 )
 from ._ask import c_interface as c_interface
+from ._blas import blas_arguments as blas_arguments, blas_declarations as blas_declarations
 from ._data import CDataType as CDataType
 from ._enums import CEnumType as CEnumType, EnumList as EnumList, EnumType as EnumType
 from ._external import COp as COp
@@ -46,6 +47,8 @@ __all__ = [
     "ThunkLibrary",
     "TypeCode",
     "TypeCodeTable",
+    "blas_arguments",
+    "blas_declarations",
     "c_interface",
     "c_thunk",
     "c_thunks",

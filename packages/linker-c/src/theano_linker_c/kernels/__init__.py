@@ -6,6 +6,12 @@ from ..compiler import (
     CompilerWarning as CompilerWarning,
 )
 from ._blas import blas_address as blas_address
+from ._blas_library import (
+    LinkArguments as LinkArguments,
+    chosen_routine as chosen_routine,
+    library_files as library_files,
+    link_arguments as link_arguments,
+)
 from ._build import (
     KernelLibrary as KernelLibrary,
     LoadedKernel as LoadedKernel,
@@ -21,6 +27,8 @@ from ._descriptions import (
     ElementwiseKernel as ElementwiseKernel,
     ExtremumPosition as ExtremumPosition,
     Filled as Filled,
+    Fold as Fold,
+    FoldingKernel as FoldingKernel,
     Gather as Gather,
     Joined as Joined,
     Kernel as Kernel,
@@ -36,6 +44,7 @@ from ._descriptions import (
     reduction_seed as reduction_seed,
     with_element as with_element,
 )
+from ._folding import can_fold as can_fold
 from ._indexing import (
     IndexArray as IndexArray,
     IndexEntry as IndexEntry,
@@ -61,6 +70,8 @@ __all__ = [
     "ElementwiseKernel",
     "ExtremumPosition",
     "Filled",
+    "Fold",
+    "FoldingKernel",
     "Gather",
     "IndexArray",
     "IndexEntry",
@@ -84,8 +95,13 @@ __all__ = [
     "ReductionKernel",
     "Reorder",
     "Shaping",
+    "LinkArguments",
     "blas_address",
+    "chosen_routine",
+    "library_files",
+    "link_arguments",
     "build",
+    "can_fold",
     "file_text",
     "is_expensive",
     "kernel_source",

@@ -34,10 +34,19 @@ from ..compiler import (
 )
 from ..scalar import NoNativeForm
 from ._blas import blas_address
-from ._descriptions import ElementwiseKernel, ExtremumPosition, Kernel, MatrixProduct, ReductionKernel
+from ._descriptions import (
+    ElementwiseKernel,
+    ExtremumPosition,
+    FoldingKernel,
+    Kernel,
+    MatrixProduct,
+    ReductionKernel,
+)
 from ._elementwise import elementwise_source
+from ._folding import folding_source
 from ._position import position_source
 from ._reduction import reduction_source
+from ._shared_code import SHARED_CODE, set_shared_code
 from ._source import KernelSource, file_text
 from ._special import set_special_functions, special_address
 
@@ -56,7 +65,7 @@ class LoadedKernel:
     address : int
         Address of the function (of a reduction: ``NAME_inner``); 0 for a `Reorder`, which needs no code.
     outer_address : int
-        Address of a reduction's ``NAME_outer``, otherwise 0.
+        Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
     code : MappedCode or None
         What the addresses lie in; stays in memory as long as this object.
     """
@@ -150,7 +159,7 @@ class KernelLibrary:
                 found = self._build_sources([s for s in sources if s is not None], options)
         return [
             (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, ExtremumPosition))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, FoldingKernel, ExtremumPosition))
             else (known or LoadedKernel("", 0))
             for kernel, source, known in zip(kernels, sources, plain, strict=True)
         ]
@@ -284,12 +293,12 @@ def _load_cached(cache: KernelCache, item: _Wanted) -> LoadedKernel | None:
 
 
 def _find(code: MappedCode, item: _Wanted) -> LoadedKernel:
+    set_shared_code(code.address, item.source.shared)
     set_special_functions(code.address, item.source.special.items())
-    if item.source.has_outer:
-        return LoadedKernel(
-            item.symbol, code.address(item.symbol + "_inner"), code.address(item.symbol + "_outer"), code
-        )
-    return LoadedKernel(item.symbol, code.address(item.symbol), code=code)
+    if not item.source.has("_inner"):
+        return LoadedKernel(item.symbol, code.address(item.symbol), code=code)
+    outer = code.address(item.symbol + "_outer") if item.source.has("_outer") else 0
+    return LoadedKernel(item.symbol, code.address(item.symbol + "_inner"), outer, code)
 
 
 def _warn_no_compiler(options: CompilerOptions) -> None:
@@ -305,9 +314,12 @@ def _warn_no_compiler(options: CompilerOptions) -> None:
 
 
 def kernel_source(kernel: Kernel) -> KernelSource | None:
-    """Give the C text of a kernel; None for a kernel without generated code, or whose ops or dtypes have no C form."""
+    """Give the C text of a kernel; None for a kernel without generated code, or whose ops or dtypes have no C form.
+
+    Nor is there any without the runtime, of which it calls shared code.
+    """
     generate = _GENERATORS.get(type(kernel))
-    if generate is None:
+    if generate is None or not SHARED_CODE:
         return None
     try:
         source: KernelSource = generate(kernel)
@@ -318,7 +330,12 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
 
 
 _GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
-    {ElementwiseKernel: elementwise_source, ReductionKernel: reduction_source, ExtremumPosition: position_source}
+    {
+        ElementwiseKernel: elementwise_source,
+        ReductionKernel: reduction_source,
+        FoldingKernel: folding_source,
+        ExtremumPosition: position_source,
+    }
 )
 
 

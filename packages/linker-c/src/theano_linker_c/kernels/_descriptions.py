@@ -103,6 +103,67 @@ class ReductionKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """How one result of a scalar op is folded along axes.
+
+    Parameters
+    ----------
+    combine : ScalarOp
+        What joins two elements; see :func:`can_fold`.
+    acc_dtype, output_dtype : str
+        Dtype in which elements are joined, and dtype of the result.
+    identity : float or int or None
+        Result for no elements; None if that is an error.
+    """
+
+    combine: ScalarOp
+    acc_dtype: str
+    output_dtype: str
+    identity: float | int | None
+
+    @property
+    def seed(self) -> float | int:
+        """The value that accumulators start from, also where `identity` is None."""
+        return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingKernel:
+    """A scalar op over all elements; its first results are kept, each of the others is folded along the same axes.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        With as many results as there are kept and folded ones together.
+    input_dtypes, kept_dtypes : tuple of str
+    folds : tuple of Fold
+        At least one.
+    broadcast : tuple of tuple of bool
+        For each input, which dimensions are known to have length 1 and stretch.
+    ndim : int
+        Number of dimensions of the inputs.
+    axes : tuple of int
+        Axes along which is folded; at least one.
+    """
+
+    scalar_op: ScalarOp
+    input_dtypes: tuple[str, ...]
+    kept_dtypes: tuple[str, ...]
+    folds: tuple[Fold, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_broadcast("folding kernel", self.input_dtypes, self.broadcast, self.ndim)
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return self.scalar_op.cost + sum(max(fold.combine.cost, 1) for fold in self.folds)
+
+
+@dataclass(frozen=True, slots=True)
 class ExtremumPosition:
     """Where the first extremum over some axes stands, counted in the flattened axes; the first NaN if there is one.
 
@@ -257,6 +318,7 @@ Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined | Checked | 
 Kernel: TypeAlias = (
     ElementwiseKernel
     | ReductionKernel
+    | FoldingKernel
     | ExtremumPosition
     | MatrixProduct
     | MatrixRoutine

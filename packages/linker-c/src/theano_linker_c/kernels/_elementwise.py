@@ -37,6 +37,11 @@ class Nest:
         """Operands that are written."""
         return tuple(operand for operand in self.operands if operand.written)
 
+    @property
+    def lanes(self) -> int:
+        """Elements that a vectorised loop takes at a time, whatever the machine's vectors and the operands' types."""
+        return max(x.lanes for x in self.operands)
+
 
 def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     """Generate ``void NAME(n, data, strides)`` for `kernel`.
@@ -61,27 +66,34 @@ def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
     """Write the function NAME + `suffix` and the vectorised loops that it calls."""
     loops = [_vector_function(nest, fixed, f"__vector{i}{suffix}") for i, fixed in enumerate(nest.layouts)]
     writer = CWriter()
-    plain = not loops or nest.program.cost < EXPENSIVE
+    if loops and nest.program.cost >= EXPENSIVE:
+        _run_blocks(writer, nest, [loop.suffix for loop in loops])
+        return (*loops, CFunction(suffix, PARAMETERS, tuple(writer.lines)))
     for operand in nest.operands:
-        if plain:
-            operand.declare(writer, stride=True)
-        else:
-            operand.declare_stride(writer)
+        operand.declare(writer, stride=True)
+    writer.line("int64_t i = 0;")
     for function, fixed in zip(loops, nest.layouts, strict=True):
-        with writer.block(f"if ({layout_test(nest.operands, fixed)})"):
-            writer.line(f"{SYMBOL}{function.suffix}(n, data);")
-            writer.line("return;")
-    if plain:
-        _loop(writer, nest, [None] * len(nest.inputs), "strided")
-    else:
-        _blocked_loop(writer, nest, loops[0].suffix)
+        with writer.block(f"{'else ' * (function is not loops[0])}if ({layout_test(nest.operands, fixed)})"):
+            writer.line(f"i = n & -{nest.lanes};")
+            writer.line(f"if (i) {SYMBOL}{function.suffix}(i, data);")
+    _loop(writer, nest, [None] * len(nest.inputs), "strided", "; i < n")
     return (*loops, CFunction(suffix, PARAMETERS, tuple(writer.lines)))
+
+
+def _run_blocks(writer: CWriter, nest: Nest, loops: Sequence[str]) -> None:
+    """Let shared code run the vectorised `loops`, on the operands themselves or on copies."""
+    kinds = ", ".join(str(operand.kind(nest.layouts)) for operand in nest.operands)
+    vectors = ", ".join(SYMBOL + suffix for suffix in loops)
+    writer.line(f"static const int32_t kinds[] = {{{kinds}}};")
+    values = f"{len(nest.operands)}, {len(loops)}, {nest.lanes}, kinds, {{{vectors}}}"
+    writer.line(f"static const theano_nest nest = {{{values}}};")
+    writer.line("theano_run(n, data, strides, &nest);")
 
 
 def layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
     """Give the C text that tells whether operands are contiguous, those of `fixed` apart, which stay in place."""
-    return " && ".join(
-        f"s{operand.index} == {0 if is_fixed else operand.itemsize}"
+    return " & ".join(
+        f"(s{operand.index} == {0 if is_fixed else operand.itemsize})"
         for operand, is_fixed in zip(operands, fixed, strict=True)
     )
 
@@ -91,36 +103,23 @@ def _vector_function(nest: Nest, fixed: Sequence[bool], suffix: str) -> CFunctio
     for operand in nest.operands:
         operand.declare(writer, stride=False)
     values = [x.load(writer, "fixed") if fixed[x.index] else None for x in nest.inputs]
+    # Whole vectors only: the compiler is spared the loops for what remains, which the caller sees to.
+    writer.line(f"const int64_t whole = n & -{nest.lanes};")
     # An output may be the very memory of an input: element i is then read before it is written, in each lane. So the
     # loop has no dependence between elements, although the pointers are not `restrict`.
     writer.directive("#pragma omp simd")
-    _loop(writer, nest, values, "contiguous")
+    _loop(writer, nest, values, "contiguous", "int64_t i = 0; i < whole")
     return CFunction(suffix, "int64_t n, char *const *data", tuple(writer.lines))
 
 
-def _loop(writer: CWriter, nest: Nest, values: Sequence[CValue | None], mode: str) -> None:
-    with writer.block("for (int64_t i = 0; i < n; i++)"):
+def _loop(writer: CWriter, nest: Nest, values: Sequence[CValue | None], mode: str, head: str) -> None:
+    with writer.block(f"for ({head}; i++)"):
         loaded = [v if v is not None else x.load(writer, mode) for v, x in zip(values, nest.inputs, strict=True)]
         statements, results = nest.program.emit(loaded, "t")
         for statement in statements:
             writer.line(statement)
         for operand, result in zip(nest.outputs, results, strict=True):
             operand.store(writer, mode, result)
-
-
-def _blocked_loop(writer: CWriter, nest: Nest, vector: str) -> None:
-    """Run the vectorised loop on blocks; operands that are not contiguous are copied there and back."""
-    fixed = nest.layouts[0]
-    declare_blocks(writer, [x for x in nest.operands if not fixed[x.index]], len(nest.operands), BLOCK)
-    with writer.block(f"for (int64_t start = 0; start < n; start += {BLOCK})"):
-        writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
-        for operand in nest.operands:
-            take_block(writer, operand, fixed[operand.index])
-        writer.line(f"{SYMBOL}{vector}(count, block);")
-        for x in nest.outputs:
-            size = x.itemsize
-            copy = f"theano_scatter(data[{x.index}] + start * s{x.index}, b{x.index}, s{x.index}, count, {size});"
-            writer.line(f"if (s{x.index} != {size}) {copy}")
 
 
 def declare_blocks(writer: CWriter, operands: Sequence[Operand], count: int, length: int) -> None:

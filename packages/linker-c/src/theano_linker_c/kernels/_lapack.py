@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from .._lazy import scipy_blas, scipy_lapack
-from ._blas import blas_address
+from ._blas import routine_address
 from ._capsules import capsule_pointer
 
 MatrixTask: TypeAlias = Literal[
@@ -52,7 +52,6 @@ class MatrixRoutine:
     flag: int = 0
 
 
-@cache
 def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:
     """Give the addresses of the routines of a task; an empty tuple if SciPy does not have them.
 
@@ -62,7 +61,13 @@ def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:
     1
     """
     # BLAS first: it chooses the routines for this processor when it is loaded.
-    blas_address("gemm", dtype)
-    module = scipy_blas() if task in ("triangular", "factor_back") else scipy_lapack()
-    capsules = [module.__pyx_capi__.get(_PREFIX.get(dtype, "") + name) for name in ROUTINES[task]]
-    return () if None in capsules else tuple(capsule_pointer(capsule) for capsule in capsules)
+    scipy_blas()
+    find = routine_address if task in ("triangular", "factor_back") else _address_in_scipy
+    addresses = tuple(find(_PREFIX[dtype] + name) for name in ROUTINES[task]) if dtype in _PREFIX else (0,)
+    return addresses if all(addresses) else ()
+
+
+@cache
+def _address_in_scipy(name: str) -> int:
+    capsule = scipy_lapack().__pyx_capi__.get(name)
+    return 0 if capsule is None else capsule_pointer(capsule)

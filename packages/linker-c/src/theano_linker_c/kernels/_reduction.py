@@ -89,7 +89,7 @@ class _Fold:
 
 
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
-    """Generate ``NAME_inner`` and ``NAME_outer`` for `kernel`.
+    """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
 
     Raises
     ------
@@ -103,7 +103,8 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
         raise NoNativeForm("accumulators of reductions have at least 32 bits")
     fold = _Fold(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
     parts = [_part(fold, number) for number in range(len(layouts))]
-    return KernelSource((*parts, _inner(fold), *_outer(fold, kernel)), program.preamble)
+    rows = _outer(fold, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
+    return KernelSource((*parts, _inner(fold), *rows), program.preamble)
 
 
 def _part(fold: _Fold, number: int) -> CFunction:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions
+from ..scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
+from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
 
 #: Functions of the C mathematical library that generated code may call, with their number of arguments.
 MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
@@ -22,24 +23,6 @@ MATH_FUNCTIONS: Mapping[str, int] = MappingProxyType(
 _SPECIAL = re.compile(r"\btheano_special_(\w+)\(")
 
 
-def _copy_function(name: str, target: str, source: str) -> str:
-    cases = " ".join(
-        f"case {size}: for (int64_t i = 0; i < n; i++) __builtin_memcpy({target}, {source}, {size}); break;"
-        for size in (1, 2, 4, 8, 16)
-    )
-    return (
-        f"static __attribute__((noinline)) char *{name}(char *to, const char *from, int64_t stride, int64_t n, "
-        f"const int64_t size) {{ switch (size) {{ {cases} }} return to; }}"
-    )
-
-
-#: Copies between strided memory and a block: cheap to compile, and never the bulk of the work.
-COPIES: Mapping[str, str] = MappingProxyType(
-    {
-        "theano_gather": _copy_function("theano_gather", "to + i * size", "from + i * stride"),
-        "theano_scatter": _copy_function("theano_scatter", "to + i * stride", "from + i * size"),
-    }
-)
 #: Stands for the kernel's own symbol in the bodies of its functions.
 SYMBOL = "SYMBOL"
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -96,15 +79,19 @@ class KernelSource:
     functions: tuple[CFunction, ...]
     preamble: tuple[str, ...] = ()
 
-    @property
-    def has_outer(self) -> bool:
-        """Whether there is a function for the reduced axis outside."""
-        return any(function.suffix == "_outer" for function in self.functions)
+    def has(self, suffix: str) -> bool:
+        """Whether there is a function whose name ends so: ``_outer`` is the one for the reduced axis outside."""
+        return any(function.suffix == suffix for function in self.functions)
 
     @property
     def special(self) -> Mapping[str, int]:
         """Functions of `scipy.special` that the kernel calls, with their number of arguments."""
         return special_functions([*self.preamble, *(line for function in self.functions for line in function.body)])
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Names of the runtime's code that the kernel calls."""
+        return shared_names([line for function in self.functions for line in function.body])
 
     def render(self, symbol: str) -> str:
         """Give the definitions, named after `symbol`."""
@@ -127,7 +114,7 @@ def file_text(definitions: Sequence[str], vector_functions: Iterable[str] = (), 
     -------
     str
     """
-    helpers = [*(text for name, text in COPIES.items() if any(name in d for d in definitions))]
+    helpers = shared_declarations(shared_names(definitions))
     given = list(dict.fromkeys(preamble))
     helpers += helper_definitions((*given, *definitions))
     pointers = [_pointer(name, count) for name, count in special_functions((*given, *definitions)).items()]
@@ -205,6 +192,16 @@ class Operand:
     def itemsize(self) -> int:
         """Bytes of an element."""
         return 1 if self.dtype == "bool" else int(re.sub(r"\D", "", self.dtype)) // 8
+
+    @property
+    def lanes(self) -> int:
+        """Elements in the widest vector that there is, of 64 bytes; complex numbers are pairs."""
+        return 64 // (self.itemsize // 2 if is_complex(self.dtype) else self.itemsize)
+
+    def kind(self, layouts: Sequence[Sequence[bool]]) -> int:
+        """Give what shared code is told of the operand: size, use, and in which of `layouts` it is fixed."""
+        flags = READ * self.read | WRITTEN * self.written
+        return self.itemsize | flags | sum(FIXED << i for i, fixed in enumerate(layouts) if fixed[self.index])
 
     def declare(self, writer: CWriter, stride: bool) -> None:
         """Declare the pointer ``p<index>`` and, if asked for, the stride ``s<index>``."""

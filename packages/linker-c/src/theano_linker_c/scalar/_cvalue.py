@@ -39,11 +39,14 @@ class CValue:
         Element type of the value. A float16 is a C float that holds a rounded value.
     constant : Any, optional
         The value itself where it is known when the code is generated.
+    truncated : bool
+        Whether it is an integer that was made of a floating-point number just before.
     """
 
     text: str
     dtype: str
     constant: Any = None
+    truncated: bool = False
 
 
 def c_type(dtype: str) -> str:
@@ -65,6 +68,9 @@ def c_cast(value: CValue, dtype: str) -> str:
             return c_literal(np.asarray(value.constant).astype(dtype)[()], dtype)
     if dtype == "float16":
         return c_rounded(value.text, value.dtype)
+    if value.truncated and dtype in ("float32", "float64"):
+        # gcc before 14 makes one truncation of a conversion to integers and back, which keeps the sign of zero.
+        return f"({value.text} ? ({c_type(dtype)}){value.text} : 0)"
     return f"(({c_type(dtype)}){value.text})"
 
 

@@ -109,7 +109,8 @@ class ScalarProgram:
             given = [values[number] if number >= 0 else literals[-1 - number] for number in step.args]
             name = f"{prefix}{i}"
             statements.extend(step.op.c_statements(given, [name]))
-            values.append(CValue(name, step.dtype))
+            whole = "int" in step.dtype and len(given) == 1 and given[0].dtype.startswith("float")
+            values.append(CValue(name, step.dtype, truncated=whole))
         return statements, [values[n] if n >= 0 else literals[-1 - n] for n in self.outputs]
 
     @property

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from theano_graph import (
-    Apply,
-    Constant,
-    FunctionGraph,
-    Op,
-    Variable,
-    clone_replace,
-    compose,
-    describe,
-    graph_inputs,
-    io_connection_pattern,
-)
-from theano_linker_c import Function, SharedVariable, function
+from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
+from theano_linker_c import SharedVariable
 
+from .._graph_op import GraphOp
 from ._overrides import Override, as_overrides, is_disconnected_override
 
 
-class OpFromGraph(Op):
+class OpFromGraph(GraphOp):
     """An op that computes some variables from others.
 
     What is inside is compiled once, as a function of its own, wherever the op is used; rewriting does not cross its
@@ -76,8 +65,6 @@ class OpFromGraph(Op):
     array(12.)
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = None
-
     def __init__(
         self,
         inputs: Sequence[Variable],
@@ -97,10 +84,9 @@ class OpFromGraph(Op):
             )
         self.inline = bool(inline)
         self.name = name
-        self.kwargs = {"on_unused_input": "ignore", **kwargs}
         self.shared_inputs = [v for v in graph_inputs(self.outputs, self.inputs) if isinstance(v, SharedVariable)]
         plain = {v: v.type.make_variable(v.name) for v in self.shared_inputs}
-        self.fgraph = FunctionGraph([*self.inputs, *plain.values()], clone_replace(self.outputs, plain))
+        super().__init__([*self.inputs, *plain.values()], clone_replace(self.outputs, plain), kwargs)
         self.itypes = [v.type for v in self.inputs]
         self.otypes = [v.type for v in self.outputs]
         self.uses_outputs = grad_overrides == "default"
@@ -110,8 +96,11 @@ class OpFromGraph(Op):
         self.tangent: Override | list[Override] = as_overrides(rop_overrides, "rop_overrides", len(self.outputs))
         #: Derivatives that have been built: under "pullback", or the positions of the tangents that are given.
         self.derivatives: dict[Any, Any] = {}
-        self._lock = threading.Lock()
-        self._function: Function | None = None
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The arguments for the function inside."""
+        return self.options
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to one variable for each input; shared variables come along by themselves.
@@ -148,18 +137,6 @@ class OpFromGraph(Op):
             ) from error
         return converted
 
-    def compiled(self) -> Function:
-        """Return the function inside, compiled on first use."""
-        with self._lock:
-            if self._function is None:
-                self._function = function(list(self.fgraph.inputs), list(self.fgraph.outputs), **self.kwargs)
-            return self._function
-
-    def runner(self) -> Callable[[list[Any]], Sequence[Any]]:
-        """Return what computes the list of output values of a list of input values, without Python in between."""
-        run: Callable[[list[Any]], Sequence[Any]] = self.compiled().fn.run
-        return run
-
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
@@ -169,30 +146,15 @@ class OpFromGraph(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Tell which outputs depend on which inputs: as in the graph, where the gradient is not overridden."""
-        pattern = io_connection_pattern(list(self.fgraph.inputs), list(self.fgraph.outputs))
+        pattern = self.inner_pattern()
         overrides = self.gradient if isinstance(self.gradient, list) else [self.gradient] * len(self.inputs)
         for row, override in zip(pattern, overrides, strict=False):
             if override != "default":
                 row[:] = [not is_disconnected_override(override)] * len(row)
         return pattern
 
-    def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """Return the outputs of the graph, computed from other variables."""
-        memo: dict[Variable, Variable] = dict(zip(self.fgraph.inputs, inputs, strict=True))
-        for node in self.fgraph.toposort():  # also what depends on constants alone: the nodes inside stay there
-            copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs])
-            memo.update(zip(node.outputs, copy.outputs, strict=True))
-        return [memo.get(v, v) for v in self.fgraph.outputs]
-
     def __str__(self) -> str:
         return self.name or f"{type(self).__name__}{{inline={self.inline}}}"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lock": None, "_function": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
 
 
 def _variables(given: Any, what: str) -> list[Variable]:

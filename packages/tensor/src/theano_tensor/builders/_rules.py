@@ -10,7 +10,6 @@ from theano_graph import Apply, Op, Variable, clone_replace, compose, graph_inpu
 from theano_linker_c.program import call_form
 
 from ..gradient import DisconnectedType, NullType, Rop, grad
-from ..shape import shape_i
 from ._op_from_graph import OpFromGraph
 from ._overrides import Override, is_absent
 
@@ -138,7 +137,7 @@ def _assemble(
     used = set(graph_inputs(wanted, arguments))
     needs = tuple(i for i, v in enumerate(arguments) if v in used)
     name = f"{op.name}_derivative" if op.name else None
-    made = OpFromGraph([arguments[i] for i in needs], wanted, inline=op.inline, name=name, **op.kwargs)
+    made = type(op)([arguments[i] for i in needs], wanted, inline=op.inline, name=name, **op.kwargs)
     return _Derivative(made, needs, tuple(computed), fixed, len(overrides))
 
 
@@ -195,10 +194,8 @@ def _forward(op: OpFromGraph, given: Sequence[int]) -> _Derivative:
 @shape_rule.register(OpFromGraph)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     """Lengths as the graph computes them; rewriting then traces them back to the inputs."""
-    outputs = cast(OpFromGraph, node.op).inlined(node.inputs)
-    shapes = [getattr(v.type, "shape", None) for v in outputs]
-    pairs = zip(outputs, shapes, strict=True)
-    return [None if known is None else tuple(shape_i(v, i) for i in range(len(known))) for v, known in pairs]
+    shapes: list[Any] = cast(OpFromGraph, node.op).inner_shapes(node.inputs)
+    return shapes
 
 
 @call_form.register(OpFromGraph)

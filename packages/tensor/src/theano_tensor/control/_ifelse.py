@@ -206,9 +206,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
     if not places:
         return results
     full: list[Any] = [
-        _zeros(branch, None) if tangent is None else tangent
-        for tangent, branch in zip(given, branches, strict=True)
-        for tangent, branch in zip(given, branches, strict=True)
+        _zeros(branch, None) if tangent is None else tangent for tangent, branch in zip(given, branches, strict=True)
     ]
     found = ifelse(condition, [full[k] for k in places], [full[n + k] for k in places])
     for k, tangent in zip(places, found, strict=True):

@@ -17,14 +17,14 @@ from .._variable import TensorVariable
 
 
 def broadcast_static(
-    name: str, inputs: Sequence[TensorVariable], shown: Sequence[Variable] | None = None
+    name: object, inputs: Sequence[TensorVariable], shown: Sequence[Variable] | None = None
 ) -> StaticShape:
     """Return the static shape of an elementwise result of inputs with one number of dimensions.
 
     Parameters
     ----------
-    name : str
-        Name of the operation, for errors.
+    name : str or object
+        Name of the operation, or what has it as its text, for errors.
     inputs : sequence of TensorVariable
     shown : sequence of Variable, optional
         The user's own variables, for errors.
@@ -45,7 +45,7 @@ def broadcast_static(
     return tuple(result)
 
 
-def _conflict(name: str, shown: Sequence[Variable], inputs: Sequence[TensorVariable], axis: int) -> str:
+def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[TensorVariable], axis: int) -> str:
     lengths = [x.type.shape[axis] for x in inputs]
     parts = [f"{length} (`{x}`)" for x, length in zip(shown, lengths, strict=True) if length not in (None, 1)]
     return compose(

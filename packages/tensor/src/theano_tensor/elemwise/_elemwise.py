@@ -117,7 +117,7 @@ class Elemwise(Op):
         types = self._output_types.get(key)
         if types is None:
             dtypes = self._result_dtypes(given)
-            shape = broadcast_static(self.scalar_op.name, padded, given)
+            shape = broadcast_static(self.scalar_op, padded, given)
             types = self._output_types[key] = [tensor_type(dtype, shape) for dtype in dtypes]
         outputs = [t.make_variable() for t in types]
         for output, overwritten in self.inplace_pattern.items():
@@ -138,7 +138,7 @@ class Elemwise(Op):
         given = [as_tensor_variable(x) for x in inputs]
         dtypes = list(self._result_dtypes(given))
         padded = _same_ndim(given, dim_shuffle)
-        shape = broadcast_static(self.scalar_op.name, padded, given)
+        shape = broadcast_static(self.scalar_op, padded, given)
         return dtypes, [tuple(length == 1 for length in shape)] * len(dtypes), padded
 
     def python_constant_folding(self, node: Apply) -> bool:

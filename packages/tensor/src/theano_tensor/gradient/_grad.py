@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, collector_paused, compose, describe
 from theano_linker_c.profiling import Stopwatch, outside
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_complex, is_continuous, ones_for, static_shape, zeros_for
@@ -103,7 +103,7 @@ def differentiate(
     variables = _as_list(wrt, "wrt")
     constants = _as_list([] if consider_constant is None else consider_constant, "consider_constant")
     cuts: set[Edge] = set()
-    with gradient_time:
+    with gradient_time, collector_paused():
         found = backward(seeds, variables, constants, cuts, additive=additive)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):

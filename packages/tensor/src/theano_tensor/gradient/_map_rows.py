@@ -6,22 +6,22 @@ derivatives can be taken.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Op, compose, describe, equal_computations, shape_rule
-from theano_linker_c import Mode, function
+from theano_graph import Apply, compose, describe, shape_rule
+from theano_linker_c import Mode
 
 from .._convert import as_tensor_variable
+from .._graph_op import GraphOp
 from .._type import TensorType, tensor_type
 
 STACK, SUM = "stack", "sum"
 
 
-class MapRows(Op):
+class MapRows(GraphOp):
     """Evaluate a graph for ``i = 0 ... n - 1``; each output is stacked along a new first dimension, or summed.
 
     The inputs of the inner graph are the number ``i`` (int64), a row of each sequence, and the constants, which are
@@ -57,12 +57,10 @@ class MapRows(Op):
         kinds: Sequence[str],
         likes: Sequence[int],
     ) -> None:
-        self.fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
+        super().__init__(inputs, outputs, {"mode": Mode("cvm", "fast_run")})
         self.sequences = sequences
         self.kinds = tuple(kinds)
         self.likes = tuple(likes)
-        self._lock = threading.Lock()
-        self._compiled: Callable[..., Any] | None = None
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the loop to the number of rows, the sequences and the constants.
@@ -113,7 +111,7 @@ class MapRows(Op):
             storage[0] = result
 
     def _run(self, n: int, sequences: Sequence[Any], constants: Sequence[Any], results: Sequence[Any]) -> None:
-        step, index = self._step(), np.zeros((), "int64")
+        step, index = self.runner(), np.zeros((), "int64")
         stores = [_store(kind, result) for kind, result in zip(self.kinds, results, strict=True)]
         shapes = [result.shape[kind == STACK :] for kind, result in zip(self.kinds, results, strict=True)]
         rows: list[Any] = []
@@ -121,7 +119,7 @@ class MapRows(Op):
             index[()] = i
             if sequences:
                 rows = [s[i, ...] for s in sequences]
-            for value, shape, store in zip(step(index, *rows, *constants), shapes, stores, strict=True):
+            for value, shape, store in zip(step([index, *rows, *constants]), shapes, stores, strict=True):
                 if value.shape != shape:
                     raise ValueError(_shape_text(self, i, value.shape, shape))
                 store(i, value)
@@ -134,32 +132,13 @@ class MapRows(Op):
             results.append(np.zeros(shape, dtype) if kind == SUM else np.empty((n, *shape), dtype))
         return results
 
-    def _step(self) -> Callable[..., Any]:
-        with self._lock:
-            if self._compiled is None:
-                clone = self.fgraph.clone()
-                mode = Mode("cvm", "fast_run")
-                self._compiled = function(clone.inputs, clone.outputs, mode=mode, on_unused_input="ignore")
-            return self._compiled
+    def settings(self) -> Hashable:
+        """Return how many sequences there are, and what becomes of the outputs."""
+        return self.sequences, self.kinds, self.likes
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other) or not isinstance(other, MapRows) or self._key() != other._key():
-            return False
-        mine, theirs = self.fgraph, other.fgraph
-        return equal_computations(mine.outputs, theirs.outputs, mine.inputs, theirs.inputs)
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        types = tuple(v.type for v in (*self.fgraph.inputs, *self.fgraph.outputs))
-        return type(self), self.sequences, self.kinds, self.likes, types
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (list(self.fgraph.inputs), list(self.fgraph.outputs), self.sequences, self.kinds, self.likes)
-        return type(self), arguments
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing depends differentiably on the number of rows."""
+        return [[False] * len(node.outputs), *self.inner_pattern()[1:]]
 
     def __str__(self) -> str:
         return f"MapRows{{{', '.join(self.kinds)}}}"

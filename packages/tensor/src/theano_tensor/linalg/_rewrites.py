@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
-from theano_graph import Apply, FunctionGraph, Op, Variable
+from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
-from theano_optimize import NodeRewriter, Phase, node_rewriter
+from theano_optimize import Phase
 
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
-from ..rewrites._language import lift, operands, sole_client
+from ..rewrites._language import operands, sole_client
+from ..rewrites._registry import RULES, register_rules, rule, stabilizing
 from ..shape import shape_i
 from ._cholesky import Cholesky, cholesky, cholesky_solve
 from ._hints import Hint, HintsOptimizer, hints_of
@@ -23,24 +23,10 @@ from ._inverse import Det, MatrixInverse, SLogDet, matrix_inverse
 from ._matrices import transposed
 from ._solve import Solve
 
-_RUN_TAGS = ("fast_run", "o2", "o3", "o4", "unsafe")
-_ALWAYS = (*_RUN_TAGS, "fast_compile")
 Found = list[Variable] | None
-Transform = Callable[[FunctionGraph, Apply], Found]
-
-
-def _rule(
-    *tracks: Op | type[Op], phase: Phase, tags: tuple[str, ...] = _RUN_TAGS
-) -> Callable[[Transform], NodeRewriter]:
-    """Return a decorator that makes a rule of a function and registers it with the database of its phase."""
-
-    def decorate(function: Transform) -> NodeRewriter:
-        made = node_rewriter(list(tracks), phase=phase)(function)
-        databases: Any = optdb
-        databases[phase.tag].register(made.name, made, *tags)
-        return made
-
-    return decorate
+_FIRST = len(RULES)
+#: Levels that simplify.
+_RUN = ("fast_run",)
 
 
 def _as_replacement(node: Apply, new: Variable) -> Found:
@@ -79,6 +65,14 @@ def _factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | No
     return None
 
 
+def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
+    """Return a triangular factor, lower or upper: also one that the graph computes anyway, and raises where none is."""
+    for client, _ in fgraph.clients(variable) if variable in fgraph.variables else []:
+        if isinstance(client, Apply) and isinstance(client.op, Cholesky) and client.op.on_error == "raise":
+            return cast(TensorVariable, client.outputs[0])
+    return _factor_of(fgraph, variable)
+
+
 def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
     """Return which triangle of a matrix holds all that is not zero, where this is known."""
     other = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
@@ -95,20 +89,20 @@ def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
     return None
 
 
-@_rule(Hint, phase=Phase.CANONICALIZE, tags=_ALWAYS)
+@rule(Hint, phases=(Phase.CANONICALIZE,))
 def remove_hint_nodes(fgraph: FunctionGraph, node: Apply) -> Found:
     """A hint has been noted by the feature of the graph; its node goes."""
     return [node.inputs[0]]
 
 
-@_rule(MatrixInverse, phase=Phase.CANONICALIZE)
+@rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
 def transinv_to_invtrans(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(x.T) -> inv(x).T``, so that the inverse of x is computed once."""
     turned = _turned(node.inputs[0])
     return None if turned is None else _as_replacement(node, transposed(matrix_inverse(turned)))
 
 
-@_rule(MatrixInverse, phase=Phase.CANONICALIZE)
+@rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
 def inverse_of_inverse(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(inv(x)) -> x``."""
     inner = node.inputs[0].owner
@@ -117,7 +111,7 @@ def inverse_of_inverse(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, inner.inputs[0])
 
 
-@_rule(Dot, phase=Phase.STABILIZE)
+@rule(Dot, phases=(Phase.STABILIZE,), tags=_RUN)
 def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(a) @ b -> solve(a, b)`` and ``b @ inv(a) -> solve(a.T, b.T).T``."""
     left, right = cast("list[TensorVariable]", node.inputs)
@@ -137,7 +131,7 @@ def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@_rule(Solve, phase=Phase.STABILIZE)
+@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def tag_solve_triangular(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a matrix that is known to be triangular is solved as such."""
     a, b = cast("list[TensorVariable]", node.inputs)
@@ -147,7 +141,7 @@ def tag_solve_triangular(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, Solve(structure, structure == "lower_triangular")(a, b))
 
 
-@_rule(Solve, phase=Phase.STABILIZE)
+@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def psd_solve_with_chol(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a positive definite matrix is solved by its factor, which serves everything else about it, too."""
     a, b = cast("list[TensorVariable]", node.inputs)
@@ -159,7 +153,7 @@ def psd_solve_with_chol(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, cholesky_solve(factor, b))
 
 
-@_rule(Solve, phase=Phase.STABILIZE)
+@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a matrix that is hinted to be symmetric is solved as such."""
     a, b = cast("list[TensorVariable]", node.inputs)
@@ -169,14 +163,14 @@ def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, Solve("symmetric")(a, b))
 
 
-@_rule(Det, phase=Phase.SPECIALIZE)
-def local_det_chol(fgraph: FunctionGraph, node: Apply) -> Found:
+@rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
+def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
     """The determinant of a triangular matrix is the product of its diagonal; that of a factor's matrix, its square."""
     x = cast(TensorVariable, node.inputs[0])
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return _as_replacement(node, prod(diagonal(x, 0, ndim - 2, ndim - 1), axis=-1))
-    factor = _factor_of(fgraph, x)
+    factor = _any_factor_of(fgraph, x)
     if factor is None:
         return None
     return _as_replacement(node, prod(diagonal(factor, 0, ndim - 2, ndim - 1), axis=-1) ** 2)
@@ -187,11 +181,11 @@ def _logarithm_of_size(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariab
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return sum_over(log(abs_(diagonal(x, 0, ndim - 2, ndim - 1))), axis=-1)
-    factor = _factor_of(fgraph, x)
+    factor = _any_factor_of(fgraph, x)
     return None if factor is None else 2 * sum_over(log(diagonal(factor, 0, ndim - 2, ndim - 1)), axis=-1)
 
 
-@_rule(lift(scalar.log), phase=Phase.STABILIZE, tags=_ALWAYS)
+@stabilizing(scalar.log)
 def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(det(x))`` without the determinant, which overflows for large matrices; NaN for a negative one."""
     inner = node.inputs[0].owner
@@ -213,7 +207,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@_rule(Sum, phase=Phase.CANONICALIZE)
+@rule(Sum, phases=(Phase.CANONICALIZE,), tags=_RUN)
 def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``trace(a @ b) -> sum(a * b.T)``, where nothing else needs the product."""
     inner = node.inputs[0].owner
@@ -235,4 +229,5 @@ def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, Sum(None, node.op.dtype, node.op.acc_dtype)(a * turned))
 
 
-optdb.register("hints", HintsOptimizer(), *_ALWAYS, position=0.5)
+register_rules(optdb, _FIRST)
+optdb.register("hints", HintsOptimizer(), "fast_run", "fast_compile", "o2", "o3", "o4", "unsafe", position=0.5)

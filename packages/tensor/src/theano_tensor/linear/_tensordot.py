@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
@@ -45,6 +47,11 @@ def dot(x: Any, y: Any) -> TensorVariable:
     >>> dot(dmatrix("x"), dvector("w")).type
     TensorType(float64, vector)
     """
+    for own, name, other in ((x, "__dot__", y), (y, "__rdot__", x)):
+        if getattr(own, "__array_ufunc__", name) is None and hasattr(own, name):
+            # A type of matrices with products of its own, such as sparse ones.
+            result: TensorVariable = getattr(own, name)(other)
+            return result
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
         return mul(a, b)
@@ -54,6 +61,8 @@ def dot(x: Any, y: Any) -> TensorVariable:
 
 
 def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, np.ndarray | np.integer):
+        axes = axes.tolist()
     if isinstance(axes, int):
         if not 0 <= axes <= min(a.type.ndim, b.type.ndim):
             raise ShapeError(
@@ -66,7 +75,7 @@ def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], 
         return list(range(a.type.ndim - axes, a.type.ndim)), list(range(axes))
     if not isinstance(axes, Sequence) or len(axes) != 2:
         raise ShapeError(compose(f"tensordot: axes must be a number or two lists of axes, not {axes!r}"))
-    left, right = ([entry] if isinstance(entry, int) else list(entry) for entry in axes)
+    left, right = ([int(entry)] if isinstance(entry, int | np.integer) else [int(n) for n in entry] for entry in axes)
     if len(left) != len(right):
         raise ShapeError(
             compose(f"tensordot: {len(left)} axes of the first cannot be summed with {len(right)} of the second")

@@ -1,4 +1,8 @@
-"""Functions for neural networks."""
+"""Functions for neural networks.
+
+Activations, softmax and losses are imported with the package; `bn`, `blocksparse`, `convolution`, `ctc`,
+`hierarchical`, `neighbours` and `tables` are modules that are imported when they are needed.
+"""
 
 from ._activations import (
     elu as elu,
@@ -8,17 +12,38 @@ from ._activations import (
     sigmoid as sigmoid,
     softplus as softplus,
     softsign as softsign,
+    ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
 from ._crossentropy import (
     binary_crossentropy as binary_crossentropy,
     categorical_crossentropy as categorical_crossentropy,
+    crossentropy_categorical_1hot as crossentropy_categorical_1hot,
+    crossentropy_softmax_1hot as crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
+    crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
+    crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
+    crossentropy_softmax_max_and_argmax_1hot_with_bias as crossentropy_softmax_max_and_argmax_1hot_with_bias,
     sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
 )
-from ._softmax import logsoftmax as logsoftmax, softmax as softmax
+from ._softmax import (
+    LogSoftmax as LogSoftmax,
+    Softmax as Softmax,
+    logsoftmax as logsoftmax,
+    softmax as softmax,
+    softmax_with_bias as softmax_with_bias,
+)
 
 __all__ = [
+    "LogSoftmax",
+    "Softmax",
     "binary_crossentropy",
     "categorical_crossentropy",
+    "crossentropy_categorical_1hot",
+    "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias",
+    "crossentropy_softmax_argmax_1hot_with_bias",
+    "crossentropy_softmax_max_and_argmax_1hot",
+    "crossentropy_softmax_max_and_argmax_1hot_with_bias",
     "elu",
     "hard_sigmoid",
     "logsoftmax",
@@ -27,6 +52,8 @@ __all__ = [
     "sigmoid",
     "sigmoid_binary_crossentropy",
     "softmax",
+    "softmax_with_bias",
     "softplus",
     "softsign",
+    "ultra_fast_sigmoid",
 ]

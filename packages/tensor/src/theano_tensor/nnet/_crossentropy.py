@@ -8,20 +8,21 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
-from .._errors import ShapeError
+from .._errors import DTypeError, ShapeError
 from .._variable import TensorVariable
 from ..creation import arange
 from ..elemwise import abs_, cast, dimshuffle, eq, log, log1p, softplus, switch
-from ..reduce import sum as sum_over
+from ..reduce import argmax, max as largest, sum as sum_over
 from ..shape import shape_i
+from ._softmax import LogSoftmax, Softmax, with_bias
 
 
 def binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """Cross-entropy of probabilities with targets between 0 and 1, element by element.
 
     ``-(target * log(output) + (1 - target) * log(1 - output))``. Where `output` is a sigmoid, compiled functions
-    compute it from the
-    argument of the sigmoid, so that it stays finite; :func:`sigmoid_binary_crossentropy` does so in every mode.
+    compute it from the argument of the sigmoid, so that it stays finite; :func:`sigmoid_binary_crossentropy` does so
+    in every mode.
 
     Parameters
     ----------
@@ -41,6 +42,15 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
     """Cross-entropy of ``sigmoid(output)`` with targets between 0 and 1, element by element.
 
     Finite for all finite `output`, in every mode.
+
+    Parameters
+    ----------
+    output, target : tensor_like
+
+    Examples
+    --------
+    >>> float(sigmoid_binary_crossentropy(1000.0, 0.0).eval())
+    1000.0
     """
     x, t = as_tensor_variable(output), as_tensor_variable(target)
     return softplus(-abs_(x)) + x * (cast(x > 0, x.type.dtype) - t)
@@ -49,10 +59,12 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> TensorVariable:
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable:
     """Cross-entropy between distributions, for each row.
 
+    Where `coding_dist` is a softmax, compiled functions compute it from the scores, so that it stays finite.
+
     Parameters
     ----------
     coding_dist : tensor_like
-        A matrix; each row is a distribution.
+        A matrix; each row is a distribution. More dimensions in front are allowed.
     true_dist : tensor_like
         A matrix of distributions, or a vector of integers: the one position of each row that is certain.
 
@@ -64,12 +76,19 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable
     Raises
     ------
     ShapeError
-        If the numbers of dimensions do not fit.
+        If the numbers of dimensions do not fit, or class numbers are no integers.
+
+    Examples
+    --------
+    >>> categorical_crossentropy([[0.5, 0.5], [0.25, 0.75]], [0, 0]).eval()
+    array([0.69314718, 1.38629436])
     """
     coded, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     if true.type.ndim == coded.type.ndim:
         return -sum_over(true * log(coded), axis=coded.type.ndim - 1)
     if true.type.ndim == coded.type.ndim - 1 and true.type.dtype in INTEGER_DTYPES:
+        if coded.type.ndim == 2:
+            return crossentropy_categorical_1hot(coded, true)
         axis = coded.type.ndim - 1
         hit = eq(dimshuffle(true, [*range(axis), "x"]), arange(shape_i(coded, axis)))
         # log of the other elements must not be seen: it may be infinite.
@@ -81,3 +100,124 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> TensorVariable
             mend="convert class numbers to an integer dtype",
         )
     )
+
+
+def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> TensorVariable:
+    """Negative logarithm of the probability of one class for each row: ``-log(coding_dist[i, true_one_of_n[i]])``.
+
+    Parameters
+    ----------
+    coding_dist : tensor_like
+        A matrix of probabilities.
+    true_one_of_n : tensor_like of int
+        A vector with the number of a column for each row. What is out of range is an IndexError at run time.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If they are something else.
+
+    Examples
+    --------
+    >>> crossentropy_categorical_1hot([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
+    array([ 0.69314718, -0.        ])
+    """
+    return -log(_of_classes("crossentropy_categorical_1hot", coding_dist, true_one_of_n))
+
+
+def _of_classes(name: str, rows: Any, classes: Any) -> TensorVariable:
+    """Return the element of each row of a matrix that a vector of integers names."""
+    values, y = as_tensor_variable(rows), as_tensor_variable(classes)
+    if values.type.ndim != 2 or y.type.ndim != 1:
+        raise ShapeError(
+            compose(
+                f"{name} takes a matrix, and a vector of class numbers",
+                where=[describe(values), describe(y)],
+                mend="reshape them, or use categorical_crossentropy for targets that are distributions",
+            )
+        )
+    if y.type.dtype not in INTEGER_DTYPES:
+        raise DTypeError(
+            compose(
+                f"{name}: class numbers are integers, not {y.type.dtype}",
+                where=[describe(y)],
+                mend="convert them: T.cast(y, 'int64')",
+            )
+        )
+    result: TensorVariable = values[arange(shape_i(values, 0)), y]
+    return result
+
+
+def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[TensorVariable]:
+    """Loss, probabilities and the best class of each row of scores, of which one class is right.
+
+    Stable in every mode, with its gradient: the loss is computed from the scores.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A matrix of scores, a row for each example.
+    b : tensor_like
+        A vector that is added to each row.
+    y_idx : tensor_like of int
+        A vector with the number of the right class of each example.
+
+    Returns
+    -------
+    list of TensorVariable
+        ``-log(softmax(x + b)[i, y_idx[i]])``, the softmax, and the number of the largest element of each row.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If they are something else.
+
+    Examples
+    --------
+    >>> losses, _, best = crossentropy_softmax_argmax_1hot_with_bias([[0.0, 1000.0]], [0.0, 0.0], [0])
+    >>> losses.eval(), best.eval()
+    (array([1000.]), array([1]))
+    """
+    name = "crossentropy_softmax_argmax_1hot_with_bias"
+    return _of_scores(name, with_bias(name, x, b), y_idx)
+
+
+def _of_scores(name: str, scores: TensorVariable, y_idx: Any) -> list[TensorVariable]:
+    loss = -_of_classes(name, LogSoftmax()(scores), y_idx)
+    return [loss, Softmax()(scores), argmax(scores, axis=1)]
+
+
+def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[TensorVariable]:
+    """Return the first two results of :func:`crossentropy_softmax_argmax_1hot_with_bias`: loss and softmax."""
+    name = "crossentropy_softmax_1hot_with_bias"
+    return _of_scores(name, with_bias(name, x, b), y_idx)[:2]
+
+
+def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list[TensorVariable]:
+    """Return loss and softmax of rows of scores; see :func:`crossentropy_softmax_argmax_1hot_with_bias`."""
+    return _of_scores("crossentropy_softmax_1hot", as_tensor_variable(x), y_idx)[:2]
+
+
+def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[TensorVariable]:
+    """Loss, softmax, the largest probability of each row and its place.
+
+    Parameters and errors are those of :func:`crossentropy_softmax_argmax_1hot_with_bias`.
+
+    Examples
+    --------
+    >>> results = crossentropy_softmax_max_and_argmax_1hot_with_bias([[0.0, 0.0]], [0.0, 0.0], [1])
+    >>> [r.eval().tolist() for r in results]
+    [[0.6931471805599453], [[0.5, 0.5]], [0.5], [0]]
+    """
+    name = "crossentropy_softmax_max_and_argmax_1hot_with_bias"
+    return _with_largest(name, with_bias(name, x, b), y_idx)
+
+
+def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list[TensorVariable]:
+    """Do as :func:`crossentropy_softmax_max_and_argmax_1hot_with_bias` does, without a bias."""
+    return _with_largest("crossentropy_softmax_max_and_argmax_1hot", as_tensor_variable(x), y_idx)
+
+
+def _with_largest(name: str, scores: TensorVariable, y_idx: Any) -> list[TensorVariable]:
+    loss, probabilities, best = _of_scores(name, scores, y_idx)
+    return [loss, probabilities, largest(probabilities, axis=1), best]

@@ -1,17 +1,192 @@
-"""Softmax and its logarithm."""
+"""Softmax and its logarithm.
+
+Both are ops, so that their derivatives stay short. Rewriting writes them out as exponentials and sums before anything
+else looks at the graph, and these run in fused loops.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from theano_graph import compose, describe
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
-from .._errors import ShapeError
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._errors import DTypeError, ShapeError
 from .._variable import TensorVariable
-from ..elemwise import exp
-from ..reduce import logsumexp, max as largest, sum as sum_over
-from ..shape import shape_padleft
+from ..elemwise import add, cast, exp, log
+from ..reduce import Supremum, sum as sum_over
+from ..shape import shape_padaxis, shape_padleft
+from ._quotients import share_divided
+
+
+class AlongAxis(Op):
+    """Base of ops on the lines of a tensor along one axis, whose results have its shape.
+
+    Parameters
+    ----------
+    axis : int
+        From the last one backwards if it is negative.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("axis",)
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis = int(axis)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; integers become floats.
+
+        Raises
+        ------
+        ShapeError
+            If there is no such axis.
+        DTypeError
+            For complex numbers, which have no order.
+        """
+        variable = as_tensor_variable(x)
+        name = str(self)
+        if not -variable.type.ndim <= self.axis < variable.type.ndim:
+            raise ShapeError(
+                compose(
+                    f"{name}: there is no axis {self.axis}",
+                    where=[describe(variable)],
+                    mend=f"use an axis of {variable.type.ndim} dimensions",
+                )
+            )
+        if variable.type.dtype in COMPLEX_DTYPES:
+            raise DTypeError(
+                compose(
+                    f"{name}: complex numbers are no scores",
+                    where=[describe(variable)],
+                    mend="take the real part: x.real",
+                )
+            )
+        if variable.type.dtype in DISCRETE_DTYPES:
+            variable = cast(variable, config.floatX)
+        return Apply(self, [variable], [variable.type.make_variable()])
+
+    def written_out(self, x: TensorVariable) -> TensorVariable:
+        """Return what the op computes, as an expression of elementwise ops and reductions."""
+        raise TypeError(f"{type(self).__name__} does not say how it is written out")
+
+    def __str__(self) -> str:
+        return type(self).__name__ if self.axis == -1 else f"{type(self).__name__}{{axis={self.axis}}}"
+
+
+def _shifted(x: Any, axis: int) -> Any:
+    return x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
+class Softmax(AlongAxis):
+    """Exponentials divided by their sum along an axis, the largest element taken out before.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> Softmax()(constant([[0.0, 0.0]])).eval()
+    array([[0.5, 0.5]])
+    """
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        with np.errstate(all="ignore"):
+            exponentials = np.exp(_shifted(inputs[0], self.axis))
+            result = exponentials / np.sum(exponentials, axis=self.axis, keepdims=True, dtype=exponentials.dtype)
+        output_storage[0][0] = np.asarray(result, dtype=node.outputs[0].type.dtype)
+
+    def written_out(self, x: TensorVariable) -> TensorVariable:
+        """Return exponentials divided by their sum."""
+        exponentials = exp(x - _largest(x, self.axis))
+        return exponentials / sum_over(exponentials, axis=self.axis, keepdims=True)
+
+
+class LogSoftmax(AlongAxis):
+    """Logarithm of :class:`Softmax`, right also where a softmax vanishes.
+
+    Examples
+    --------
+    >>> from theano_tensor import constant
+    >>> LogSoftmax()(constant([[0.0, -1000.0]])).eval()
+    array([[    0., -1000.]])
+    """
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        with np.errstate(all="ignore"):
+            shifted = _shifted(inputs[0], self.axis)
+            result = shifted - np.log(np.sum(np.exp(shifted), axis=self.axis, keepdims=True, dtype=shifted.dtype))
+        output_storage[0][0] = np.asarray(result, dtype=node.outputs[0].type.dtype)
+
+    def written_out(self, x: TensorVariable) -> TensorVariable:
+        """Return the scores less the logarithm of the sum of their exponentials."""
+        return x - log_of_sum(x, self.axis)
+
+
+def _largest(x: TensorVariable, axis: int) -> TensorVariable:
+    """Return the largest elements along an axis, of length 1 then; minus infinity where there are none."""
+    place = axis % x.type.ndim
+    return shape_padaxis(Supremum((place,))(x), place)
+
+
+def log_of_sum(x: TensorVariable, axis: int) -> TensorVariable:
+    """Return the logarithm of the sum of exponentials along an axis, of length 1 then.
+
+    It has the exponentials in common with the softmax, and no regard for infinite scores, of which a softmax makes NaN.
+    """
+    shift = _largest(x, axis)
+    return log(sum_over(exp(x - shift), axis=axis, keepdims=True)) + shift
+
+
+@shape_rule.register(AlongAxis)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+def _softmax_gradient(p: TensorVariable, g: TensorVariable, axis: int) -> TensorVariable:
+    """Return what the derivative of a softmax with the values p makes of a direction; the derivative is symmetric."""
+    return p * (g - sum_over(p * g, axis=axis, keepdims=True))
+
+
+@pullback.register(Softmax)
+def _pullback_softmax(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    p, g = as_tensor_variable(node.outputs[0]), as_tensor_variable(cotangents[0])
+    axis = node.op.axis
+    # Logarithms of p leave cotangents h / p; there p must not be divided by, for it may have vanished.
+    divided, rest = share_divided(g, p)
+    terms = [h - p * sum_over(h, axis=axis, keepdims=True) for h in divided]
+    if rest is not None:
+        terms.append(_softmax_gradient(p, rest, axis))
+    return [terms[0] if len(terms) == 1 else add(*terms)]
+
+
+@pushforward.register(Softmax)
+def _pushforward_softmax(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    p, t = as_tensor_variable(node.outputs[0]), as_tensor_variable(tangents[0])
+    return [_softmax_gradient(p, t, node.op.axis)]
+
+
+@pullback.register(LogSoftmax)
+def _pullback_log(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    axis, g = node.op.axis, as_tensor_variable(cotangents[0])
+    return [g - Softmax(axis)(node.inputs[0]) * sum_over(g, axis=axis, keepdims=True)]
+
+
+@pushforward.register(LogSoftmax)
+def _pushforward_log(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    axis, t = node.op.axis, as_tensor_variable(tangents[0])
+    return [t - sum_over(Softmax(axis)(node.inputs[0]) * t, axis=axis, keepdims=True)]
 
 
 def _as_rows(name: str, x: Any, axis: int | None) -> tuple[TensorVariable, int]:
@@ -26,13 +201,14 @@ def _as_rows(name: str, x: Any, axis: int | None) -> tuple[TensorVariable, int]:
                 mend="say along which axis: axis=-1",
             )
         )
-    return (variable if variable.type.ndim == 2 else shape_padleft(variable)), 1
+    return (variable if variable.type.ndim == 2 else shape_padleft(variable)), -1
 
 
 def softmax(x: Any, axis: int | None = None) -> TensorVariable:
     """Exponentials divided by their sum, for each row.
 
-    The largest element of a row is taken out before, so nothing overflows.
+    The largest element of a row is taken out before, so nothing overflows. The gradient is right also behind a
+    logarithm of results that have vanished.
 
     Parameters
     ----------
@@ -50,6 +226,8 @@ def softmax(x: Any, axis: int | None = None) -> TensorVariable:
     ------
     ShapeError
         For other numbers of dimensions without `axis`.
+    DTypeError
+        For complex numbers.
 
     Examples
     --------
@@ -58,11 +236,57 @@ def softmax(x: Any, axis: int | None = None) -> TensorVariable:
     TensorType(float64, matrix)
     """
     rows, along = _as_rows("softmax", x, axis)
-    exponentials = exp(rows - largest(rows, axis=along, keepdims=True))
-    return exponentials / sum_over(exponentials, axis=along, keepdims=True)
+    result: TensorVariable = Softmax(along)(rows)
+    return result
 
 
 def logsoftmax(x: Any, axis: int | None = None) -> TensorVariable:
-    """Logarithm of :func:`softmax`, right also where a result is too small for its exponential."""
+    """Logarithm of :func:`softmax`, right also where a result is too small for its exponential.
+
+    Parameters, results and errors are those of :func:`softmax`.
+
+    Examples
+    --------
+    >>> logsoftmax([0.0, -1000.0]).eval()
+    array([[    0., -1000.]])
+    """
     rows, along = _as_rows("logsoftmax", x, axis)
-    return rows - logsumexp(rows, axis=along, keepdims=True)
+    result: TensorVariable = LogSoftmax(along)(rows)
+    return result
+
+
+def softmax_with_bias(x: Any, b: Any) -> TensorVariable:
+    """Softmax of the rows of a matrix to each of which a vector has been added.
+
+    Parameters
+    ----------
+    x : tensor_like
+        A matrix.
+    b : tensor_like
+        A vector.
+
+    Raises
+    ------
+    ShapeError
+        If they are something else.
+
+    Examples
+    --------
+    >>> softmax_with_bias([[1.0, 2.0]], [1.0, 0.0]).eval()
+    array([[0.5, 0.5]])
+    """
+    return softmax(with_bias("softmax_with_bias", x, b))
+
+
+def with_bias(name: str, x: Any, b: Any) -> TensorVariable:
+    """Return the sum of a matrix and a vector for each row; ShapeError for other numbers of dimensions."""
+    scores, bias = as_tensor_variable(x), as_tensor_variable(b)
+    if scores.type.ndim != 2 or bias.type.ndim != 1:
+        raise ShapeError(
+            compose(
+                f"{name} takes a matrix of scores and a vector of biases",
+                where=[describe(scores), describe(bias)],
+                mend="reshape them",
+            )
+        )
+    return scores + bias

@@ -1,6 +1,7 @@
 """Random numbers: states of generators, draws from them, and streams that keep the states in shared variables."""
 
 from . import mrg as mrg
+from ._copies import copy_state as copy_state
 from ._distributions import (
     binomial as binomial,
     choice as choice,
@@ -23,7 +24,6 @@ from ._states import (
     GeneratorType as GeneratorType,
     RandomStateSharedVariable as RandomStateSharedVariable,
     RandomStateType as RandomStateType,
-    copy_state as copy_state,
     generator_type as generator_type,
     random_state_constructor as random_state_constructor,
     random_state_type as random_state_type,

@@ -16,7 +16,8 @@ from .._type import TensorType
 from ..elemwise import cast
 from ..gradient import grad_undefined
 from ..indexing._getitem import getitem
-from ._states import GeneratorType, RandomStateType, copy_state
+from ._copies import copy_state
+from ._states import GeneratorType, RandomStateType
 from ._variable import RandomVariable
 
 #: How long the dimension is that a distribution adds, from the node and the shapes of its inputs.

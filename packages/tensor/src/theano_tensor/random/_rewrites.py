@@ -19,5 +19,11 @@ def _in_place(node: Apply) -> Iterable[RandomFunction]:
 #: States in shared variables are copied all the same: a call that fails must leave them as they were.
 random_make_inplace = InplaceRewriter(_in_place, [RandomFunction], "random_make_inplace")
 optdb.register(
-    "random_make_inplace", random_make_inplace, "fast_run", "inplace", "inplace_random", "o4", position=Phase.INPLACE
+    "random_make_inplace",
+    random_make_inplace,
+    "fast_run",
+    "inplace",
+    "o4",
+    position=Phase.INPLACE,
+    aliases=("inplace_random",),
 )

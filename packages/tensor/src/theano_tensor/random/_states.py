@@ -6,44 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.random.bit_generator import ISeedSequence
 
 from theano_graph import SingletonType, compose
 from theano_linker_c import SharedVariable, register_shared_constructor
 
+from ._copies import copy_state
+
 _State = TypeVar("_State", np.random.RandomState, np.random.Generator)
-
-
-class _Blank(ISeedSequence):
-    """A seed that costs nothing, for generators whose state is set right away."""
-
-    _words: Mapping[Any, Any] = {np.uint32: np.ones(1024, np.uint32), np.uint64: np.ones(128, np.uint64)}
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        return self._words[dtype][:n_words]
-
-
-_BLANK = _Blank()
-
-
-def copy_state(state: Any) -> Any:
-    """Return a generator that draws the same numbers as `state` will, and goes on for itself.
-
-    ``copy.copy`` is no such thing: the copy draws from the very same bit generator.
-
-    Parameters
-    ----------
-    state : numpy.random.RandomState or numpy.random.Generator
-    """
-    if isinstance(state, np.random.Generator):
-        kind: Any = type(state.bit_generator)
-        bits = kind(_BLANK)
-        bits.state = state.bit_generator.state
-        return np.random.Generator(bits)
-    legacy_bits: Any = type(state._bit_generator)
-    twin = np.random.RandomState(legacy_bits(_BLANK))
-    twin.set_state(state.get_state(legacy=False))
-    return twin
 
 
 def state_contents(state: Any) -> Mapping[str, Any]:

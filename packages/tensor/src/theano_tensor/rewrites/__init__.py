@@ -19,6 +19,7 @@ from . import (
     log_products as log_products,
     log_sums as log_sums,
     matrix_products as matrix_products,
+    nnet as nnet,
     reductions as reductions,
     shape as shape,
     specials as specials,
@@ -27,12 +28,13 @@ from . import (
     useless as useless,
     views as views,
 )
+from ._fused_nest import FusedNest as FusedNest
 from ._fused_reduce import FusedReduce as FusedReduce
 from ._registry import RULES as RULES, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
-from .fusion import FuseElementwise as FuseElementwise, FuseReductions as FuseReductions
+from .fusion import FuseElementwise as FuseElementwise, FuseNests as FuseNests, FuseReductions as FuseReductions
 from .fusion_rules import fusion_database as fusion_database
 from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
 from .shape_feature import (
@@ -46,7 +48,9 @@ __all__ = [
     "RULES",
     "AlgebraicCanonizer",
     "FuseElementwise",
+    "FuseNests",
     "FuseReductions",
+    "FusedNest",
     "FusedReduce",
     "InplaceElemwiseOptimizer",
     "ShapeFeature",
@@ -70,6 +74,7 @@ __all__ = [
     "log_sums",
     "matrix_products",
     "merge_two_slices",
+    "nnet",
     "reductions",
     "register_blas",
     "register_rules",

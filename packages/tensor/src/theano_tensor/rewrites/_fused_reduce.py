@@ -48,7 +48,7 @@ class FusedReduce(Op):
             raise TypeError(
                 compose("the inputs of a fused reduction have one number of dimensions", mend="pad them on the left")
             )
-        shape = broadcast_static(str(self.element), variables)
+        shape = broadcast_static(self.element, variables)
         (dtype,) = self.element.result_dtypes(*(x.type.dtype for x in variables))
         gone = set(self.reduce_op.axes(len(shape)))
         result = TensorType(self.reduce_op.result_dtype(dtype), [n for i, n in enumerate(shape) if i not in gone])

@@ -60,7 +60,7 @@ def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     nests = {node: nest for node in order if (nest := nest_of(node)) is not None}
     levels = _levels(fgraph, order, nests)
     groups: dict[Hashable, list[Apply]] = {}
-    sets = _Sets()
+    sets = DisjointSets()
     for node, nest in nests.items():
         for key in _ties(node, nest, levels[node]):
             sets.join(node, key)
@@ -142,7 +142,7 @@ def _users(fgraph: FunctionGraph, node: Apply) -> list[Apply]:
     return [client for v in node.outputs for client, _ in fgraph.clients(v) if isinstance(client, Apply)]
 
 
-class _Sets:
+class DisjointSets:
     """Disjoint sets of nodes that have keys in common, with path compression."""
 
     def __init__(self) -> None:

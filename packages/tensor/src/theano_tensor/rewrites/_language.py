@@ -41,10 +41,19 @@ def operands(variable: Variable, *ops: ScalarOp) -> list[TensorVariable] | None:
     if node is None or not isinstance(node.op, Elemwise):
         return None
     own = node.op.scalar_op
+    kind = type(own)
     for op in ops:
-        if own is op or own == op:
-            return cast("list[TensorVariable]", node.inputs)
+        # Equality of ops is a call; that of classes is not, and settles nearly all questions.
+        if own is op or (kind is type(op) and own == op):
+            inputs: list[TensorVariable] = node.inputs
+            return inputs
     return None
+
+
+def kind_of(variable: Variable) -> type[ScalarOp] | None:
+    """Return the class of the scalar op that is applied to each element to make `variable`, or None."""
+    node = variable.owner
+    return type(node.op.scalar_op) if node is not None and isinstance(node.op, Elemwise) else None
 
 
 def number(variable: Variable) -> Any:
@@ -118,10 +127,7 @@ def negated(variable: Variable) -> TensorVariable | None:
 
 def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
     """Return the node that is the only user of `variable`, or None."""
-    clients = fgraph.clients(variable)
-    if len(clients) == 1 and isinstance(clients[0][0], Apply):
-        return clients[0][0]
-    return None
+    return fgraph.sole_client(variable)
 
 
 #: So many users of a variable are looked at to find something that is there already.

@@ -14,7 +14,7 @@ from theano_graph import Variable
 from theano_linker_c import scalar
 
 from .._variable import TensorVariable
-from ._language import call, is_float, number, operands
+from ._language import call, is_float, kind_of, number, operands
 from ._products import Product
 
 #: Terms of a sum that are looked at to see whether two arguments are opposite.
@@ -98,6 +98,7 @@ def one_minus(variable: Variable) -> TensorVariable | None:
 
 #: Powers of sigmoid(u) and sigmoid(-u), u, and how badly we want to be rid of the form.
 Atom = tuple[TensorVariable, int, int, float]
+_ATOMS = frozenset(type(op) for op in (scalar.sigmoid, scalar.exp, scalar.add, scalar.sub))
 
 
 def logistic_atom(variable: Variable) -> Atom | None:
@@ -107,6 +108,8 @@ def logistic_atom(variable: Variable) -> Atom | None:
 
 
 def _atom(variable: Variable) -> Atom | None:
+    if kind_of(variable) not in _ATOMS:
+        return None
     inner = operands(variable, scalar.sigmoid)
     if inner is not None:
         return inner[0], 1, 0, 1.0

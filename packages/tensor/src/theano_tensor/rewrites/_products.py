@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Variable
+from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_linker_c.scalar import ScalarOp
 
 from .._variable import TensorVariable
-from ._language import FLOATS, call, number, operands, scalar_constant
+from ..elemwise import Elemwise
+from ._language import FLOATS, call, cast_to, kind_of, number, scalar_constant, sole_client
 
 #: No product with more factors is taken apart: the work for one node stays bounded.
 MAX_FACTORS = 48
 #: Nor is one with more occurrences of factors: squares of squares have few factors, and very many occurrences.
 MAX_STEPS = 256
+
+#: What products are made of.
+_MUL, _DIVISION, _RECIPROCAL, _NEG, _SQUARE = (
+    type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr)
+)
+_PRODUCTS = frozenset((_MUL, _DIVISION, _RECIPROCAL, _NEG))
+_ENTERED = (_PRODUCTS, _PRODUCTS | {_SQUARE})
+_LIMITS = MappingProxyType({dtype: (float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)) for dtype in FLOATS})
+
+
+def is_product(variable: Variable) -> bool:
+    """Tell whether a variable is made by a multiplication, a division, a reciprocal or a change of sign."""
+    node = variable.owner
+    return node is not None and isinstance(node.op, Elemwise) and type(node.op.scalar_op) in _PRODUCTS
+
+
+def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Tell whether the only user of a product is a product of the same dtype: the better place to look at both."""
+    output = node.outputs[0]
+    client = sole_client(fgraph, output)
+    return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
 
 
 @dataclass(slots=True)
@@ -34,20 +57,34 @@ class Product:
         How many elementary operations it was made of.
     complete : bool
         False if there were too many factors; the normal form is then not to be used.
+    cancelled : bool
+        Whether a factor was there above and below.
     """
 
     coefficient: float = 1.0
     factors: dict[TensorVariable, int] = field(default_factory=dict)
     nodes: int = 0
     complete: bool = True
+    cancelled: bool = False
 
     def multiply(self, variable: TensorVariable, power: int) -> None:
         """Multiply by a power of a variable."""
-        total = self.factors.get(variable, 0) + power
+        known = self.factors.get(variable, 0)
+        total = known + power
+        if known * power < 0:
+            self.cancelled = True
         if total:
             self.factors[variable] = total
         else:
             self.factors.pop(variable, None)
+
+    def copy(self) -> Product:
+        """Return a product that can be changed without changing this one."""
+        return replace(self, factors=dict(self.factors))
+
+    def has(self, *kinds: type[ScalarOp]) -> bool:
+        """Tell whether a factor is made by a scalar op of one of these classes."""
+        return any(kind_of(factor) in kinds for factor in self.factors)
 
     def cost(self) -> int:
         """Return the number of elementary operations that :meth:`build` takes."""
@@ -60,8 +97,10 @@ class Product:
 
     def build(self, dtype: str, ndim: int) -> TensorVariable:
         """Return the expression of the product."""
-        above = [_power(v, p) for v, p in self.factors.items() if p > 0]
-        below = [_power(v, -p) for v, p in self.factors.items() if p < 0]
+        # Powers and products of narrower factors would overflow in their own dtype, and bool has no sign.
+        factors = [(cast_to(v, dtype), p) for v, p in self.factors.items()]
+        above = [_power(v, p) for v, p in factors if p > 0]
+        below = [_power(v, -p) for v, p in factors if p < 0]
         negate = bool(above) and self.coefficient == -1.0
         if not above or self.coefficient not in (1.0, -1.0):
             above.insert(0, scalar_constant(self.coefficient, dtype, ndim))
@@ -87,46 +126,58 @@ def _power(variable: TensorVariable, power: int) -> TensorVariable:
     return result
 
 
-def flatten_product(
-    root: TensorVariable, enter: Callable[[Variable], bool], is_factor: Callable[[Variable], bool] | None = None
-) -> Product:
+def flatten_product(root: TensorVariable, *, squares: bool = False, fgraph: FunctionGraph | None = None) -> Product:
     """Return the normal form of the product that makes `root`.
 
     Parameters
     ----------
     root : TensorVariable
         Taken apart itself in any case, if it holds real floating-point numbers.
-    enter : callable
-        Whether a product inside may be taken apart.
-    is_factor : callable, optional
-        Whether something is to stay whole though it is a product.
+    squares : bool
+        Whether squares inside are taken apart as well.
+    fgraph : FunctionGraph, optional
+        Only what has no other user in this graph is taken apart.
     """
     product = Product()
     dtype = root.type.dtype
-    limits = np.finfo(dtype if dtype in FLOATS else "float64")
+    entered = _ENTERED[squares] if dtype in FLOATS else frozenset[Any]()
     stack: list[tuple[TensorVariable, int]] = [(root, 1)]
     steps = 0
     while stack:
         variable, power = stack.pop()
-        value = number(variable)
-        if value is not None and _absorb(product, value, power, limits):
-            continue
-        parts = None
-        whole = is_factor is not None and is_factor(variable)
-        if not whole and variable.type.dtype == dtype and dtype in FLOATS and (variable is root or enter(variable)):
-            parts = _parts(product, variable, power)
-        if parts is None:
-            product.multiply(variable, power)
+        node = variable.owner
+        kind = type(node.op.scalar_op) if node is not None and isinstance(node.op, Elemwise) else None
+        if kind in entered or (variable is root and kind is _SQUARE and dtype in FLOATS):
+            shown = variable is root or fgraph is None or fgraph.sole_client(variable) is not None
+            if shown and variable.type.dtype == dtype:
+                stack.extend(_parts(product, cast(Apply, node), kind, power))
+            else:
+                product.multiply(variable, power)
         else:
-            stack.extend(reversed(parts))
+            value = number(variable) if kind is None else None
+            if value is not None and _absorb(product, value, power, dtype):
+                continue
+            product.multiply(variable, power)
         steps += 1
-        if len(product.factors) + len(stack) > MAX_FACTORS or steps > MAX_STEPS:
+        if steps + len(stack) > MAX_FACTORS and (len(product.factors) + len(stack) > MAX_FACTORS or steps > MAX_STEPS):
             product.complete = False
             break
     return product
 
 
-def _absorb(product: Product, value: float, power: int, limits: np.finfo[Any]) -> bool:
+def shared_product(fgraph: FunctionGraph, root: TensorVariable) -> Product:
+    """Return the normal form of a product, which rules that ask before the graph changes have in common.
+
+    It is not to be changed: :meth:`Product.copy` is.
+    """
+    key = ("product", root)
+    found = fgraph.derived.get(key)
+    if found is None:
+        found = fgraph.derived[key] = flatten_product(root)
+    return cast(Product, found)
+
+
+def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
     """Multiply the coefficient by a constant; False where the result is out of the range of normal numbers."""
     if isinstance(value, complex) or value == 0 or not math.isfinite(value):
         return False
@@ -134,33 +185,25 @@ def _absorb(product: Product, value: float, power: int, limits: np.finfo[Any]) -
         coefficient = product.coefficient * float(value) ** power
     except OverflowError:
         return False
-    if not float(limits.tiny) <= abs(coefficient) <= float(limits.max):
+    least, greatest = _LIMITS.get(dtype) or _LIMITS["float64"]
+    if not least <= abs(coefficient) <= greatest:
         return False
     product.coefficient = coefficient
     return True
 
 
-def _parts(product: Product, variable: TensorVariable, power: int) -> list[tuple[TensorVariable, int]] | None:
-    """Return the factors of `variable` with their powers, or None if it is no product."""
-    inputs = operands(variable, scalar.mul)
-    if inputs is not None:
+def _parts(product: Product, node: Apply, kind: type[ScalarOp] | None, power: int) -> list[tuple[TensorVariable, int]]:
+    """Return what the product that a node makes consists of, the last factor first, with powers."""
+    inputs = cast("list[TensorVariable]", node.inputs)
+    if kind is _MUL:
         product.nodes += (len(inputs) - 1) * abs(power)
-        return [(v, power) for v in inputs]
-    inputs = operands(variable, scalar.true_div)
-    if inputs is not None:
-        product.nodes += abs(power)
-        return [(inputs[0], power), (inputs[1], -power)]
-    inputs = operands(variable, scalar.reciprocal)
-    if inputs is not None:
-        product.nodes += abs(power)
+        return [(v, power) for v in reversed(inputs)]
+    product.nodes += abs(power)
+    if kind is _DIVISION:
+        return [(inputs[1], -power), (inputs[0], power)]
+    if kind is _RECIPROCAL:
         return [(inputs[0], -power)]
-    inputs = operands(variable, scalar.neg)
-    if inputs is not None:
-        product.nodes += abs(power)
+    if kind is _NEG:
         product.coefficient *= (-1.0) ** power
         return [(inputs[0], power)]
-    inputs = operands(variable, scalar.sqr)
-    if inputs is not None:
-        product.nodes += abs(power)
-        return [(inputs[0], 2 * power)]
-    return None
+    return [(inputs[0], 2 * power)]

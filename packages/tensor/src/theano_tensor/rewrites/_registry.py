@@ -85,20 +85,24 @@ def stabilizing(
     )
 
 
-def register_rules(database: RewriteDatabase[NodeRewriter] | object) -> None:
+def register_rules(database: RewriteDatabase[NodeRewriter] | object, first: int = 0) -> None:
     """Register all rules with the databases of their phases in `database`.
+
+    Packages that are imported on demand list their rules here too, and register those from the number `first` on.
 
     Rules that make expressions stable also run where only canonicalisation does (FAST_COMPILE): there a wrong number
     would surprise as much. They go by their keys alone there: what the manual lists for other levels only is not
     among the names of this one.
     """
-    for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
-        _register(database, phase, constant_folding.name, constant_folding, (*_RUN_TAGS, "fast_compile"))
-    for entry in RULES:
+    if not first:
+        for phase in (Phase.STABILIZE, Phase.SPECIALIZE):
+            _register(database, phase, constant_folding.name, constant_folding, (*_RUN_TAGS, "fast_compile"))
+    for entry in RULES[first:]:
         for phase in entry.phases:
             tags = (*entry.tags, *_RUN_TAGS) if "fast_run" in entry.tags else entry.tags
             _register(database, phase, entry.key, entry.rewriter, tags, entry.names)
-        if Phase.CANONICALIZE not in entry.phases and Phase.STABILIZE in entry.phases:
+        own = set(entry.phases)
+        if Phase.CANONICALIZE not in own and Phase.STABILIZE in own and "fast_compile" in entry.tags:
             _register(database, Phase.CANONICALIZE, entry.key, entry.rewriter, ("fast_compile",))
 
 

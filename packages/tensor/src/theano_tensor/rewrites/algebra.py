@@ -15,7 +15,7 @@ from theano_optimize import Phase
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
-from ._products import flatten_product
+from ._products import flatten_product, is_inside_product, is_product
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -142,18 +142,6 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, call(scalar.neg, bare))
 
 
-def is_product(variable: Variable) -> bool:
-    """Tell whether a variable is made by a multiplication, a division, a reciprocal or a change of sign."""
-    return operands(variable, scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal) is not None
-
-
-def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Tell whether the only user of a product is a product of the same dtype: the better place to look at both."""
-    output = node.outputs[0]
-    client = sole_client(fgraph, output)
-    return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
-
-
 @rule(
     scalar.mul,
     scalar.true_div,
@@ -175,7 +163,7 @@ def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     of_itself = node.op.scalar_op == scalar.true_div and node.inputs[0] is node.inputs[1] and is_float(node.inputs[0])
     if not of_itself and not any(is_product(v) or operands(v, scalar.sqr) for v in node.inputs):
         return None
-    product = flatten_product(root, lambda v: sole_client(fgraph, v) is not None)
+    product = flatten_product(root, squares=True, fgraph=fgraph)
     if not product.complete or product.cost() >= product.nodes:
         return None
     return fitted(node, product.build(root.type.dtype, root.type.ndim), _leaves(root, fgraph))
@@ -247,6 +235,25 @@ def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.outputs[0].type.dtype != "bool":
         return fitted(node, call(scalar.sqr, _inputs(node)[0]))
     return None
+
+
+@rule(
+    scalar.mul,
+    scalar.true_div,
+    phases=(Phase.SPECIALIZE,),
+    reach=0,
+    key="local_mul_to_neg",
+    names=("local_mul_specialize",),
+    tags=ONLY_RUN,
+)
+def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x * -1 -> -x``, ``x / -1 -> -x``."""
+    factors = _inputs(node)
+    signs = [i for i, x in enumerate(factors) if number(x) == -1]
+    if not signs or not is_float(node.outputs[0]) or (signs[0] == 0 and node.op.scalar_op == scalar.true_div):
+        return None
+    kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
+    return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))
 
 
 @rule(scalar.sqr, _ABS)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._assert import Assert
+from .._assert import CheckAndRaise
 from ._language import number
 from ._registry import rule
 
 Found = list[Variable] | None
 
 
-@rule(Assert, reach=0, key="local_remove_useless_assert")
+@rule(CheckAndRaise, reach=0, key="local_remove_useless_assert")
 def assert_of_truth(fgraph: FunctionGraph, node: Apply) -> Found:
     """Conditions that are constant and true, and those given twice, need no check; without conditions none is left."""
     value, *conditions = node.inputs
     kept = list(dict.fromkeys(c for c in conditions if not number(c)))
-    if len(kept) == len(conditions):
+    if conditions and len(kept) == len(conditions):
         return None
     return [node.op(value, *kept)] if kept else [value]
 
 
-@rule(Assert, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert")
+@rule(CheckAndRaise, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert")
 def assert_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
     """No check of what users pass is made. Only where that is asked for."""
     return [node.inputs[0]]

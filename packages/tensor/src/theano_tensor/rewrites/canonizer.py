@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable, constant
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
-from ._language import call, fitted, lift, number, sole_client
+from ._language import call, fitted, kind_of, lift, number, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -66,6 +66,8 @@ class AlgebraicCanonizer(NodeRewriter):
         self.reciprocal = reciprocal
         self.calculate = calculate
         self.use_reciprocal = use_reciprocal
+        ops = (main, inverse, reciprocal)
+        self._kinds = frozenset(type(op.scalar_op) for op in ops if isinstance(op, Elemwise))
         self.external_simplifiers: list[Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]] = []
 
     def tracks(self) -> Sequence[Op | type[Op]]:
@@ -82,9 +84,10 @@ class AlgebraicCanonizer(NodeRewriter):
 
         A node that converts to another dtype is left whole.
         """
-        node = variable.owner
-        if node is None or not isinstance(node.op, Elemwise):
+        kind = kind_of(variable)
+        if kind is None or kind not in self._kinds:
             return None
+        node = cast(Apply, variable.owner)
         dtype = getattr(variable.type, "dtype", None)
         if any(getattr(v.type, "dtype", None) != dtype and self.get_constant(v) is None for v in node.inputs):
             return None
@@ -155,6 +158,15 @@ class AlgebraicCanonizer(NodeRewriter):
         for simplifier in self.external_simplifiers:
             num, denum = simplifier(num, denum)
         return num, denum
+
+    def may_simplify(self, num: Sequence[Any], denum: Sequence[Any]) -> bool:
+        """Tell whether there is something to gain: something on both sides, or constants to put together or to drop."""
+        if self.external_simplifiers:
+            return True
+        if denum and not {id(v) for v in num}.isdisjoint([id(v) for v in denum]):
+            return True
+        constants = [value for v in (*num, *denum) if (value := self.get_constant(v)) is not None]
+        return len(constants) > 1 or (len(constants) == 1 and _same(constants[0], self.calculate([], [])))
 
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
         """Remove what is in both lists, which are changed and returned."""
@@ -299,6 +311,8 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     if output.type.dtype == "bool" or (client is not None and add_canonizer.parts(client.outputs[0]) is not None):
         return None
     num, denum = add_canonizer.get_num_denum(output, lambda v: sole_client(fgraph, v) is not None)
+    if not add_canonizer.may_simplify(num, denum):
+        return None
     leaves = cast("list[Variable]", [*num, *denum])
     before = len(leaves)
     num, denum = add_canonizer.simplify(num, denum, output.type)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._variable import TensorVariable
 from ..control import IfElse, ifelse
+from ..creation import Alloc
+from ..elemwise import DimShuffle, Elemwise
+from ..indexing import IncSubtensor, Subtensor
+from ..linear import BatchedDot, Dot
+from ..reduce import Reduce
+from ..shape import Reshape
+from ._language import can_replace, lift, number, operands
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -58,6 +69,90 @@ def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Va
     chosen = ifelse(condition, [branches[k] for k in used], [branches[n + k] for k in used], node.op.name)
     found = dict(zip(used, chosen, strict=True))
     return [found.get(k) for k in range(n)]
+
+
+#: Operations that go into branches.
+WORK = (Elemwise, DimShuffle, Reduce, Dot, BatchedDot, Reshape, Subtensor, IncSubtensor)
+
+
+@rule(IfElse, tags=("fast_run",), key="ifelse_lift_single_if_through_acceptable_ops")
+def work_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+    """``f(ifelse(c, a, 0), y) -> ifelse(c, f(a, y), f(0, y))``: what is done to zeros need not be done.
+
+    Gradients of choices are such expressions: zero for the branch that is not taken. What its gradient needs is
+    then only computed where the branch is taken. Either branch has a constant value, and all choices among the inputs
+    are made by the same condition, so that graphs do not grow by the number of combinations.
+    """
+    clients = dict.fromkeys(client for output in node.outputs for client, _ in fgraph.clients(output))
+    work = [client for client in clients if isinstance(client, Apply) and isinstance(client.op, WORK)]
+    made = {client.outputs[0] for client in work}
+    found: dict[Variable, Variable] = {}
+    for client in work:
+        if made.isdisjoint(client.inputs):  # else what it needs goes first
+            new = _inside(client)
+            if new is not None:
+                found[client.outputs[0]] = new
+    return found or None
+
+
+def _inside(node: Apply) -> Variable | None:
+    if len(node.outputs) != 1 or node.op.destroy_map:
+        return None
+    choices = [v.owner if v.owner is not None and isinstance(v.owner.op, IfElse) else None for v in node.inputs]
+    made = [choice for choice in choices if choice is not None]
+    if not made or any(choice.inputs[0] is not made[0].inputs[0] for choice in made):
+        return None
+    pairs = [_branches(v) if choice else (v, v) for v, choice in zip(node.inputs, choices, strict=True)]
+    chosen = [pair for pair, choice in zip(pairs, choices, strict=True) if choice]
+    if not any(_is_constant(a) or _is_constant(b) for a, b in chosen):
+        return None
+    condition = made[0].inputs[0]
+    results = [_applied(node, [pair[k] for pair in pairs]) for k in range(2)]
+    new: Variable = ifelse(condition, results[0], results[1], made[0].op.name)
+    return new if can_replace(node.outputs[0], new) else None
+
+
+def _applied(node: Apply, inputs: list[Variable]) -> Variable:
+    """Return what the op of a node makes of other inputs; zeros are left out of sums."""
+    if node.op == lift(scalar.add):
+        kept = [v for v in inputs if _constant_of(v) != 0]
+        if len(kept) == 1 and can_replace(node.outputs[0], kept[0]):
+            return kept[0]
+        if len(kept) > 1:
+            total = cast(Variable, node.op.make_node(*kept).outputs[0])
+            if can_replace(node.outputs[0], total):
+                return total
+    return cast(Variable, node.op.make_node(*inputs).outputs[0])
+
+
+def _branches(variable: Variable) -> tuple[Variable, Variable]:
+    owner = cast(Apply, variable.owner)
+    k = variable.index or 0
+    return owner.inputs[1 + k], owner.inputs[1 + owner.op.n_outs + k]
+
+
+def _is_constant(variable: Variable) -> bool:
+    """Tell whether the value is known now."""
+    return isinstance(variable, Constant) or _constant_of(variable) is not None
+
+
+def _constant_of(variable: Variable) -> Any:
+    """Return the number that all elements are known to be, or None."""
+    owner = variable.owner
+    if owner is not None and isinstance(owner.op, (Dot, BatchedDot)):
+        # A product with zeros may not have been rewritten yet.
+        return 0 if any(_filling(v) == 0 for v in owner.inputs) else None
+    return _filling(variable)
+
+
+def _filling(variable: Variable) -> Any:
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    fill = operands(cast(TensorVariable, variable), scalar.second)
+    if fill is not None:
+        return number(fill[1])
+    owner = variable.owner
+    return number(owner.inputs[0] if owner is not None and isinstance(owner.op, Alloc) else variable)
 
 
 def _seen_through(variable: Variable, condition: Variable, value: bool) -> Variable:

@@ -14,13 +14,13 @@ from theano_linker_c import scalar
 
 from .._variable import TensorVariable
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
-from ._products import Product, flatten_product
+from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
 #: From here on the logarithm is taken of erfcx.
 _TAIL = 1.0
+_ERFC = type(scalar.erfc)
 
 
 @stabilizing(
@@ -89,8 +89,8 @@ def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product)
-    if not product.complete:
+    product = shared_product(fgraph, root)
+    if not product.complete or not product.has(_ERFC):
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.erfc)
@@ -99,6 +99,7 @@ def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
         for other, above in product.factors.items():
             exponent = operands(other, scalar.exp)
             if exponent is not None and above > 0 and _is_minus_square(exponent[0], inner[0]):
+                product = product.copy()
                 product.multiply(factor, 1)
                 product.multiply(other, -1)
                 product.multiply(call(scalar.erfcx, inner[0]), -1)
@@ -107,7 +108,7 @@ def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def _factors(variable: TensorVariable) -> Product:
-    return flatten_product(variable, lambda v: is_product(v) or operands(v, scalar.sqr) is not None)
+    return flatten_product(variable, squares=True)
 
 
 def _is_minus_square(u: TensorVariable, x: TensorVariable) -> bool:

@@ -15,11 +15,13 @@ from .._variable import TensorVariable
 from ..elemwise import DimShuffle
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
-from ._products import Product, flatten_product
+from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
+_EXP = type(scalar.exp)
+#: How far sums are taken apart to see whether a maximum has been subtracted.
+MAX_TERMS = 8
 
 
 def sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
@@ -73,14 +75,39 @@ def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def is_shifted(x: TensorVariable) -> bool:
-    """Tell whether x is a difference from its own maximum already."""
-    inner = operands(x, scalar.sub)
-    if inner is None:
-        return False
-    origin = behind_view(inner[1])[0]
-    choice = operands(origin, scalar.switch)
-    owner = (behind_view(choice[2])[0] if choice is not None else origin).owner
-    return owner is not None and isinstance(owner.op, Max) and owner.inputs[0] is inner[0]
+    """Tell whether x is a difference from its own maximum already, also where signs have moved since."""
+    terms = _terms(x)
+    for number, (variable, sign) in enumerate(terms):
+        origin = _behind_all_views(variable)
+        choice = operands(origin, scalar.switch)
+        owner = (_behind_all_views(choice[2]) if choice is not None else origin).owner
+        if sign < 0 and owner is not None and isinstance(owner.op, Max):
+            rest = {term for k, term in enumerate(terms) if k != number}
+            if owner.inputs[0] is x or not rest.isdisjoint(_terms(owner.inputs[0])):
+                return True
+    return False
+
+
+def _behind_all_views(variable: Variable) -> Variable:
+    while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
+        variable = variable.owner.inputs[0]
+    return variable
+
+
+def _terms(x: Variable) -> list[tuple[Variable, int]]:
+    """Return the terms that x is the sum of, with their signs: sums, differences and signs are taken apart a little."""
+    found: list[tuple[Variable, int]] = []
+    pending = [(x, 1)]
+    while pending and len(found) + len(pending) < MAX_TERMS:
+        variable, sign = pending.pop()
+        inner = operands(variable, scalar.add, scalar.sub, scalar.neg)
+        if inner is None:
+            found.append((variable, sign))
+            continue
+        first = -sign if operands(variable, scalar.neg) is not None else sign
+        others = -sign if operands(variable, scalar.sub) is not None else sign
+        pending += [(inner[0], first), *((v, others) for v in inner[1:])]
+    return found + pending
 
 
 @stabilizing(
@@ -94,8 +121,8 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product)
-    if not product.complete:
+    product = shared_product(fgraph, root)
+    if not product.complete or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         inner = operands(factor, scalar.exp)
@@ -104,6 +131,7 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
         for other in product.factors:
             rest = _without_sum(fgraph, other, product.factors[other], inner[0])
             if rest is not None:
+                product = product.copy()
                 product.multiply(factor, -1)
                 product.multiply(other, -product.factors[other])
                 for variable, p in rest.factors.items():
@@ -123,7 +151,7 @@ def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
 def _without_sum(fgraph: FunctionGraph, factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
     below, view = behind_view(factor)
-    inside = flatten_product(cast(TensorVariable, below), is_product)
+    inside = flatten_product(cast(TensorVariable, below))
     for candidate, p in inside.factors.items():
         found = sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:

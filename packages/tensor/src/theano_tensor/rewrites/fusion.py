@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from
-from theano_linker_c.scalar import Composite, ScalarType
+from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, toposort
+from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
 from ..elemwise import Elemwise
 from ..reduce import Reduce
+from ._fused_nest import FusedNest
 from ._fused_reduce import FusedReduce
 from ._groups import MAX_OPERANDS, fusible_groups, nest_of
 from ._language import can_replace, number, sole_client
+from ._nests import Cluster, clusters
 
 
 def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[Composite, list[Variable]]:
@@ -24,7 +26,7 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
     nodes : sequence of Apply
         In topological order.
     outputs : sequence of Variable
-        Among the outputs of the nodes.
+        Among the outputs of the nodes; others are inputs that are results, too.
 
     Returns
     -------
@@ -32,24 +34,40 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
     list of Variable
         Its inputs, each once. Constants that hold one number have become part of the op.
     """
-    known: dict[Variable, Any] = {}
-    inputs: list[Variable] = []
-    scalars: list[Any] = []
-    for node in nodes:
-        for variable in node.inputs:
-            if variable in known:
-                continue
-            scalar_type = ScalarType(variable.type.dtype)
-            value = number(variable) if isinstance(variable, Constant) else None
-            if value is not None:
-                known[variable] = scalar_type.make_constant(variable.data.reshape(-1)[0])
-                continue
-            known[variable] = scalar_type.make_variable()
-            inputs.append(variable)
-            scalars.append(known[variable])
-        results = node.op.scalar_op.make_node(*(known[v] for v in node.inputs)).outputs
-        known.update(zip(node.outputs, results, strict=True))
-    return Composite(scalars, [known[v] for v in outputs]), inputs
+    made = {v for node in nodes for v in node.outputs}
+    inputs: dict[Any, None] = {}
+    values: dict[Variable, bytes] = {}
+    for variable in (*(v for node in nodes for v in node.inputs), *outputs):
+        if variable not in made and variable not in inputs and variable not in values:
+            if isinstance(variable, Constant) and number(variable) is not None:
+                values[variable] = variable.data.tobytes()
+            else:
+                inputs[variable] = None
+    if len(nodes) == 1 and not values and isinstance(nodes[0].op.scalar_op, Composite):
+        (node,) = nodes
+        if node.inputs == list(inputs) and node.outputs == list(outputs):
+            return node.op.scalar_op, node.inputs
+    return Composite.from_program(_program(inputs, values, outputs)), list(inputs)
+
+
+def _program(
+    inputs: Mapping[Any, None], values: Mapping[Variable, bytes], outputs: Sequence[Variable]
+) -> ScalarProgram:
+    """Return the program of elementwise nodes between `inputs` and `outputs`, with some constants as numbers."""
+    builder = ProgramBuilder([v.type.dtype for v in inputs])
+    numbers: dict[Any, int] = {v: i for i, v in enumerate(inputs)}
+
+    def number_of(variable: Any) -> int:
+        known = numbers.get(variable)
+        if known is None:
+            known = numbers[variable] = builder.constant(variable.type.dtype, values[variable])
+        return known
+
+    for node in toposort({**inputs, **dict.fromkeys(values)}, outputs):
+        args = [number_of(v) for v in node.inputs]
+        results = builder.step(node.op.scalar_op, args, [v.type.dtype for v in node.inputs])
+        numbers.update(zip(node.outputs, results, strict=True))
+    return builder.finish([number_of(v) for v in outputs])
 
 
 class FuseElementwise(GraphRewriter):
@@ -82,6 +100,38 @@ class FuseElementwise(GraphRewriter):
         if not all(map(can_replace, outputs, new)):
             return False
         fgraph.replace_all(list(zip(outputs, new, strict=True)), reason=self.name)
+        return True
+
+
+class FuseNests(GraphRewriter):
+    """Do reductions over the same axes in one pass: with each other, and with elementwise results that are kept.
+
+    Nothing is computed twice, and no tensor is read twice for them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(info=RewriteInfo("fuse_nests", Phase.FUSE, ("fast_run", "fusion")))
+
+    def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
+        """Change the graph."""
+        profile = RewriteProfile(self.name)
+        for cluster in clusters(fgraph):
+            if self._fuse(fgraph, cluster):
+                profile.count(self.name)
+        return profile
+
+    def _fuse(self, fgraph: FunctionGraph, cluster: Cluster) -> bool:
+        kept = cluster.kept(fgraph)
+        reduced = [node.inputs[0] for node in cluster.reductions]
+        composite, inputs = composite_of(cluster.elementwise, [*kept, *reduced])
+        if not inputs or not _covers(inputs, reduced[0]):
+            return False
+        with origin_from(cluster.reductions[-1]):
+            new = FusedNest(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
+        old = [*kept, *(node.outputs[0] for node in cluster.reductions)]
+        if not all(map(can_replace, old, new)):
+            return False
+        fgraph.replace_all(list(zip(old, new, strict=True)), reason=self.name)
         return True
 
 

@@ -9,7 +9,7 @@ from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 from ..elemwise import Elemwise
 from ._groups import MAX_OPERANDS
 from ._language import lift, sole_client
-from .fusion import FuseElementwise, FuseReductions
+from .fusion import FuseElementwise, FuseNests, FuseReductions
 
 #: Modes that fuse.
 TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
@@ -45,5 +45,6 @@ def fusion_database() -> SequenceDatabase:
         position=1,
         aliases=("local_elemwise_fusion", "FusionOptimizer"),
     )
-    database.register("fuse_reductions", FuseReductions(), *TAGS, position=2)
+    database.register("fuse_nests", FuseNests(), *TAGS, position=2)
+    database.register("fuse_reductions", FuseReductions(), *TAGS, position=3)
     return database

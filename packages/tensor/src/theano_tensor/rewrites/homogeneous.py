@@ -19,6 +19,7 @@ from theano_linker_c.scalar import Cast
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..reduce import Sum
+from ..shape import ShapeI, ShapeOf
 from ._language import call, can_replace, is_float, number, operands, scalar_constant
 from ._registry import stabilizing
 from .exponentials import is_shifted, shifted
@@ -46,8 +47,10 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:
         return None
     gone = node.op.axes(x.type.ndim)
-    start = Scaled(1.0, tuple(axis for axis in range(x.type.ndim) if axis not in gone))
-    logs = _logarithms(fgraph, e, start)
+    kept = [axis for axis in range(x.type.ndim) if axis not in gone]
+    # Along a dimension of length 1 nothing varies, and views may drop it.
+    varying = [number for number, axis in enumerate(kept) if not x.type.broadcastable[axis]]
+    logs = _logarithms(fgraph, e, Scaled(1.0, tuple(kept[number] for number in varying)))
     if logs is None:
         return None
     largest, exponentials = shifted(fgraph, x, node.op)
@@ -55,18 +58,18 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
         return None
     changes: dict[Variable, Variable] = {e: exponentials}
     for log, scaled in logs:
-        new = _corrected(log, scaled, largest)
+        new = _corrected(log, scaled, largest, varying)
         if not can_replace(log.outputs[0], new):
             return None
         changes[log.outputs[0]] = new
     return changes
 
 
-def _corrected(log: Apply, scaled: Scaled, largest: TensorVariable) -> TensorVariable:
-    """Return the logarithm of something with a degree, made right."""
+def _corrected(log: Apply, scaled: Scaled, largest: TensorVariable, varying: list[int]) -> TensorVariable:
+    """Return the logarithm of something with a degree, made right; `varying` are the dimensions of `largest` to use."""
     argument = cast(TensorVariable, log.inputs[0])
     order: list[int | str] = ["x"] * argument.type.ndim
-    for axis, place in enumerate(scaled.places):
+    for axis, place in zip(varying, scaled.places, strict=True):
         order[place] = axis
     shift = dimshuffle(largest, order)
     if scaled.degree != 1:
@@ -118,7 +121,7 @@ _LOG = Elemwise(scalar.log)
 def _result(node: Apply, known: dict[Variable, Scaled]) -> Scaled | None:
     """Return the degree of the result of a node, or None if it has none."""
     op = node.op
-    if not any(v in known for v in node.inputs):
+    if not any(v in known for v in node.inputs) or isinstance(op, (ShapeI, ShapeOf)):
         return Scaled(0.0, ())
     if isinstance(op, DimShuffle):
         return _viewed(op, known[node.inputs[0]])

@@ -140,6 +140,8 @@ def _merged(inner: slice, outer: Any, length: int | None) -> Any:
         return None
     if length is not None:
         return _merged_known(range(length)[slice(*_numbers(inner))], outer)
+    if _numbers(inner) == (None, None, -1):
+        return _backwards(outer)
     a, b, s = _numbers(inner)
     a, s = a or 0, 1 if s is None else s
     if a < 0 or s < 0 or (b is not None and b < 0):
@@ -148,11 +150,26 @@ def _merged(inner: slice, outer: Any, length: int | None) -> Any:
         number = a + known_number(outer) * s
         return number if known_number(outer) >= 0 and (b is None or number < b) else None
     p, q, t = _numbers(outer)
+    if (p, q, t, b, s) == (None, None, -1, None, 1):
+        return slice(None, a - 1 if a else None, -1)
     p, t = p or 0, 1 if t is None else t
     if p < 0 or t < 0 or (q is not None and q < 0):
         return None
     stops = [stop for stop in (b, None if q is None else a + q * s) if stop is not None]
     return slice(a + p * s, min(stops) if stops else None, s * t)
+
+
+def _backwards(outer: Any) -> Any:
+    """Return what takes the part `outer` of a dimension of any length that has been turned round."""
+    if not isinstance(outer, slice):
+        return -1 - known_number(outer)
+    p, q, t = _numbers(outer)
+    if (p, q, t) == (None, None, -1):
+        return FULL
+    p, t = p or 0, 1 if t is None else t
+    if p < 0 or t < 0 or (q is not None and q < 0):
+        return None
+    return slice(-1 - p, None if q is None else -1 - q, -t)
 
 
 def _merged_known(elements: range, outer: Any) -> Any:
@@ -287,18 +304,23 @@ def _same_index(read: Apply, write: Apply) -> bool:
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
 @unless_out_of_range
 def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``."""
+    """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``.
+
+    A number could be out of range, which y alone would not tell. Where a length could differ, y is filled into the
+    shape of x[i].
+    """
     write = node.inputs[0].owner
     if write is None or not isinstance(write.op, IncSubtensor) or not _same_index(node, write):
         return None
     x, y = write.inputs[:2]
-    if not can_replace(node.outputs[0], y):
+    part, y = node.op(x, *node.inputs[1:]), cast(TensorVariable, y)
+    if y.type.ndim < part.type.ndim:
+        y = y.dimshuffle(["x"] * (part.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
+    if not write.op.set_instead_of_inc:
+        return _if_it_fits(node, call(scalar.add, part, y))
+    if not all(isinstance(item, slice) for item in index_of(write, 2)):
         return None
-    if write.op.set_instead_of_inc:
-        # A number could be out of range, or a length differ: with y alone nobody would notice.
-        sure = all(is_static(i) and (isinstance(i, slice)) for i in index_of(write, 2)) and _known_to_fit(node, y)
-        return [y] if sure else None
-    return _if_it_fits(node, call(scalar.add, node.op(x, *node.inputs[1:]), cast(TensorVariable, y)))
+    return _if_it_fits(node, y if _known_to_fit(node, y) else call(scalar.second, part, y))
 
 
 def _known_to_fit(node: Apply, y: Variable) -> bool:
@@ -329,7 +351,7 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
 @unless_out_of_range
 def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
-    """A tensor that is replaced or incremented as a whole needs no index; nor does one that is zero before."""
+    """A tensor that is replaced or incremented as a whole needs no index."""
     x, y = cast("list[TensorVariable]", node.inputs[:2])
     if not all(_is_whole(item, x, axis) for axis, item in enumerate(index_of(node, 2))):
         return None

@@ -19,9 +19,8 @@ from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Su
 from ..reduce import Sum
 from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
 from ._logistic import logistic_atom
-from ._products import Product, flatten_product
+from ._products import Product, flatten_product, is_inside_product, is_product, shared_product
 from ._registry import rule, stabilizing
-from .algebra import is_inside_product, is_product
 from .exponentials import behind_view, sum_of_exp
 from .indexing import is_zeros
 from .log_sums import exponents
@@ -29,6 +28,7 @@ from .log_sums import exponents
 Found = list[Variable] | None
 #: Sums with more terms are not multiplied out.
 MAX_SUMMANDS = 8
+_EXP = type(scalar.exp)
 
 
 def is_positive_and_steep(variable: Variable) -> bool:
@@ -50,7 +50,7 @@ def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     (argument,) = cast("list[TensorVariable]", node.inputs)
     if not is_float(argument) or not is_product(argument) or logistic_atom(argument) is not None:
         return None
-    product = flatten_product(argument, is_product)
+    product = flatten_product(argument)
     if not _has_steep_factor(product):
         return None
     half = _log_of_half_complement(product)
@@ -119,7 +119,7 @@ def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     if inner is None or not isinstance(inner.op, (Subtensor, AdvancedSubtensor)):
         return None
     p = inner.inputs[0]
-    if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p, is_product)):
+    if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p)):
         return None
     new: Variable = inner.op.make_node(call(scalar.log, cast(TensorVariable, p)), *inner.inputs[1:]).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
@@ -131,11 +131,11 @@ def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    deep = flatten_product(root, is_product)
+    deep = shared_product(fgraph, root)
     shown = exposed(deep) if deep.complete else None
     if shown is not None and _is_regular(shown):
         return fitted(node, shown.build(root.type.dtype, root.type.ndim), list(shown.factors))
-    leaves = _leaves(root) if deep.complete else []
+    leaves = _leaves(root) if deep.complete and deep.cancelled else []
     above = {v for v, power in leaves if power > 0}
     below = {v for v, power in leaves if power < 0}
     if not any(is_positive_and_steep(v) for v in above & below):
@@ -175,7 +175,7 @@ def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product]
     zeros, y, *index = cast("list[TensorVariable]", node.inputs)
     if not is_zeros(zeros) or not is_float(y) or not is_product(y):
         return None
-    product = flatten_product(y, is_product)
+    product = flatten_product(y)
     for factor, power in product.factors.items() if product.complete else ():
         part = factor.owner
         if power != -1 or part is None or not isinstance(part.op, (Subtensor, AdvancedSubtensor)):
@@ -183,7 +183,7 @@ def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product]
         p, *same = cast("list[TensorVariable]", part.inputs)
         if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
             continue
-        divisor = flatten_product(p, is_product)
+        divisor = flatten_product(p)
         if not is_product(p) or p.type.broadcastable != zeros.type.broadcastable or not _has_steep_factor(divisor):
             continue
         product.multiply(factor, 1)
@@ -217,14 +217,14 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product)
-    if not product.complete:
+    product = shared_product(fgraph, root)
+    if not product.complete or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         terms = _signed_terms(factor) if power == 1 else None
         if terms is None:
             continue
-        parts = [flatten_product(v, is_product) for v, _ in terms]
+        parts = [shared_product(fgraph, v) for v, _ in terms]
         parts = [part if (shown := exposed(part)) is None else shown for part in parts if part.complete]
         if len(parts) < len(terms):
             continue
@@ -287,7 +287,7 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
     axes = node.op.axes(x.type.ndim)
     if not axes or not is_float(x) or not is_float(node.outputs[0]) or not is_product(x):
         return None
-    product = flatten_product(x, is_product)
+    product = flatten_product(x)
     if not product.complete or any(operands(v, scalar.exp) is not None for v in product.factors):
         return None
     for factor, power in product.factors.items():

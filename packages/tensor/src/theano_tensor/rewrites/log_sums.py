@@ -12,13 +12,13 @@ from theano_linker_c import scalar
 from .._variable import TensorVariable
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
-from ._products import flatten_product
+from ._products import is_inside_product, shared_product
 from ._registry import stabilizing
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
 #: Sums of more exponentials are left to reductions.
 MAX_SUMMANDS = 16
+_EXP = type(scalar.exp)
 
 
 def exponents(variable: Variable) -> list[TensorVariable] | None:
@@ -78,8 +78,8 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, is_product)
-    if not product.complete:
+    product = shared_product(fgraph, root)
+    if not product.complete or not product.has(_EXP):
         return None
     for factor, power in product.factors.items():
         terms = exponents(factor) if power < 0 else None
@@ -89,6 +89,7 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
             inner = operands(other, scalar.exp)
             if inner is None or above < 1 or all(t is not inner[0] for t in terms):
                 continue
+            product = product.copy()
             product.multiply(factor, 1)
             product.multiply(other, -1)
             product.multiply(_share(inner[0], terms), 1)

@@ -12,9 +12,19 @@ from theano_optimize import Phase
 
 from .._variable import TensorVariable
 from ..elemwise import DimShuffle, dimshuffle
-from ..reduce import AccumulatingReduce, Max, Min, Reduce, Sum
+from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Reduce, Sum
 from ..shape import size
-from ._language import call, can_replace, cast_to, is_float, is_stretched, number, operands, sole_client
+from ._language import (
+    call,
+    can_replace,
+    cast_to,
+    is_float,
+    is_stretched,
+    number,
+    operands,
+    scalar_constant,
+    sole_client,
+)
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -122,6 +132,21 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     count = cast_to(size(inner[0]), node.outputs[0].type.dtype)
     return _as_type(node, call(scalar.mul, dimshuffle(inner[1], []), count))
+
+
+@rule(All, Any_, key="local_all_of_fill")
+def truth_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``all(fill(x, True)) -> True``, ``any(fill(x, False)) -> False``; the opposite, if x has elements."""
+    inner = operands(node.inputs[0], scalar.second)
+    value = None if inner is None else number(inner[1])
+    if inner is None or value is None or node.outputs[0].type.ndim:
+        return None
+    dtype = node.outputs[0].type.dtype
+    if bool(value) == isinstance(node.op, All):
+        return _as_type(node, scalar_constant(bool(value), dtype, 0))
+    return _as_type(
+        node, call(scalar.eq if isinstance(node.op, All) else scalar.gt, size(inner[0]), scalar_constant(0, "int64", 0))
+    )
 
 
 @rule(Sum, Max, Min, key="local_sum_all_to_none")

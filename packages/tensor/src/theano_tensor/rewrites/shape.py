@@ -50,7 +50,12 @@ def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     return [MakeVector("int64")(*(shape_i(x, i) for i in range(x.type.ndim)))]
 
 
-@rule(ShapeI, tags=(*ONLY_RUN, "local_shape_to_shape_i"), key="local_track_shape_i")
+@rule(
+    ShapeI,
+    phases=(Phase.CANONICALIZE, Phase.SPECIALIZE),  # fills become allocations late
+    tags=(*ONLY_RUN, "local_shape_to_shape_i"),
+    key="local_track_shape_i",
+)
 def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):

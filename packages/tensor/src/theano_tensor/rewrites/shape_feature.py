@@ -16,7 +16,6 @@ from theano_graph import (
     compose,
     describe,
     shape_rule as shape_rules,
-    toposort,
 )
 from theano_optimize import GraphRewriter, RewriteProfile
 
@@ -87,7 +86,7 @@ class ShapeFeature(Feature):
         self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: object
     ) -> None:
         """Let a replacement have the shape of what it replaces, where its own is not known."""
-        if dict.__contains__(self.shape_of, old) and not dict.__contains__(self.shape_of, new):
+        if self._knows(old) and not self._knows(new):
             known = self.shape_of[old]
             if known is None or len(known) == getattr(new.type, "ndim", -1):
                 self.shape_of[new] = known
@@ -125,20 +124,21 @@ class ShapeFeature(Feature):
 
     def init_r(self, r: Variable) -> None:
         """Put the shape of `r`, and of what it is made of, in the table."""
-        if dict.__contains__(self.shape_of, r):
-            return
-        blockers = [v for v in self.shape_of if dict.__contains__(self.shape_of, v)]
-        for node in toposort(blockers, [r]):
-            for variable in node.inputs:
-                if variable.owner is None:
-                    self._note_leaf(variable)
-            if not all(dict.__contains__(self.shape_of, v) for v in node.outputs):
+        pending = [r]
+        while pending:
+            variable = pending[-1]
+            node = variable.owner
+            if self._knows(variable):
+                pending.pop()
+            elif node is None:
+                self.shape_of[variable] = self.shape_tuple(variable)
+            elif unknown := [v for v in node.inputs if not self._knows(v)]:
+                pending.extend(unknown)
+            else:
                 self._infer(node)
-        self._note_leaf(r)
 
-    def _note_leaf(self, variable: Variable) -> None:
-        if not dict.__contains__(self.shape_of, variable):
-            self.shape_of[variable] = self.shape_tuple(variable)
+    def _knows(self, variable: Variable) -> bool:
+        return dict.__contains__(self.shape_of, variable)
 
     def _infer(self, node: Apply) -> None:
         rule: Any = shape_rules.get(node.op) or getattr(node.op, "infer_shape", None)
@@ -149,7 +149,8 @@ class ShapeFeature(Feature):
             except ShapeError:
                 shapes = None
         for output, shape in zip(node.outputs, shapes or self.default_infer_shape(node, []), strict=True):
-            self.set_shape(output, shape)
+            if not self._knows(output):
+                self.set_shape(output, shape)
 
     def set_shape(self, r: Variable, s: Sequence[Any] | None, override: bool = False) -> None:
         """Note the shape of a variable.
@@ -166,7 +167,7 @@ class ShapeFeature(Feature):
         ShapeError
             If the number of lengths is not that of the dimensions, or `r` has a shape and `override` is False.
         """
-        if dict.__contains__(self.shape_of, r) and not override:
+        if self._knows(r) and not override:
             raise ShapeError(
                 compose("a variable has a shape already", where=[describe(r)], mend="pass override=True to change it")
             )

@@ -9,16 +9,16 @@ from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
 from .._variable import TensorVariable
-from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
-from ._products import Product, flatten_product
+from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, sole_client
+from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
 #: Larger powers are left to the library.
 MAX_POWER = 16
 #: Sums of more terms are not multiplied out.
 MAX_TERMS = 8
+_SUMS = (type(scalar.add), type(scalar.sub))
 
 
 @rule(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv")
@@ -76,8 +76,10 @@ def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
     root = node.outputs[0]
     if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, lambda v: is_product(v) and sole_client(fgraph, v) is not None)
-    if not product.complete or len(product.factors) < 2:
+    if not any(kind_of(v) in _SUMS or is_product(v) for v in node.inputs):
+        return None
+    product = flatten_product(root, fgraph=fgraph)
+    if not product.complete or len(product.factors) < 2 or not product.has(*_SUMS):
         return None
     for factor, power in product.factors.items():
         added = operands(factor, scalar.add, scalar.sub)
@@ -85,7 +87,7 @@ def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
             continue
         if any(v.type.dtype != root.type.dtype for v in added) or any(number(v) is not None for v in added):
             continue
-        terms = [flatten_product(v, lambda w: is_product(w) and sole_client(fgraph, w) is not None) for v in added]
+        terms = [flatten_product(v, fgraph=fgraph) for v in added]
         rest = Product(product.coefficient, {v: p for v, p in product.factors.items() if v is not factor})
         found = _distributed(rest, terms, added, fgraph)
         if found is not None:

@@ -15,22 +15,13 @@ from theano_linker_c import scalar
 from .._variable import TensorVariable
 from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
-from ._products import Product, flatten_product
+from ._products import Product, flatten_product, is_inside_product
 from ._registry import stabilizing
-from .algebra import is_inside_product, is_product
 
 Found = list[Variable] | None
 
 #: Sums with more terms are not multiplied out.
 MAX_SUMMANDS = 16
-
-
-def _is_atom(variable: Variable) -> bool:
-    return logistic_atom(variable) is not None
-
-
-def _may_enter(variable: Variable) -> bool:
-    return is_product(variable) or operands(variable, scalar.sqr) is not None
 
 
 def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
@@ -133,7 +124,7 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype, ndim = root.type.dtype, root.type.ndim
     if not is_float(root) or is_inside_product(fgraph, node):
         return None
-    product = flatten_product(root, _may_enter, _is_atom)
+    product = flatten_product(root, squares=True)
     if not product.complete:
         return None
     whole = logistic_product(product)
@@ -159,7 +150,7 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> TensorVari
         others = {v: p for v, p in whole.rest.factors.items() if v is not factor}
         rest = Product(whole.rest.coefficient, others)
         common = LogisticProduct(rest, whole.powers, 0.0)
-        parts = [logistic_product(flatten_product(v, _may_enter, _is_atom)) for v, _ in terms]
+        parts = [logistic_product(flatten_product(v, squares=True)) for v, _ in terms]
         done = [part.times(common) for part in parts]
         if sum(p.weight() for p in done) < whole.weight() + sum(p.weight() for p in parts):
             return _signed_chain([(p.build(dtype, ndim), sign) for p, (_, sign) in zip(done, terms, strict=True)])
@@ -183,9 +174,10 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     summands = _summands(root)
     if summands is None or logistic_atom(root) is not None:
         return None
-    terms = [logistic_product(flatten_product(v, _may_enter, _is_atom)) for v, _ in summands]
-    if not any(t.powers for t in terms):
+    products = [flatten_product(v, squares=True) for v, _ in summands]
+    if not any(logistic_atom(factor) for product in products for factor in product.factors):
         return None
+    terms = [logistic_product(product) for product in products]
     for term, (_, sign) in zip(terms, summands, strict=True):
         term.rest.coefficient *= sign
     for j in range(1, len(terms)):

@@ -86,10 +86,13 @@ def _is_length(variable: Variable) -> bool:
     scalar.maximum, scalar.minimum, reach=1, key="local_useless_extremum", names=("local_useless_elemwise_comparison",)
 )
 def extremum_known(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``maximum(x, x) -> x``; of a length and 0, the maximum is the length and the minimum is 0."""
+    """``maximum(x, x) -> x``, ``maximum(maximum(x, y), x) -> maximum(x, y)``; lengths are not less than 0."""
     a, b = cast("list[TensorVariable]", node.inputs)
     if a is b:
         return fitted(node, a)
+    for one, other in ((a, b), (b, a)):
+        if other in (operands(one, node.op.scalar_op) or ()):
+            return fitted(node, one)
     if _is_length(b):
         a, b = b, a
     value = number(b)
@@ -128,6 +131,8 @@ def constants_in_dtype_of_result(fgraph: FunctionGraph, node: Apply) -> Found:
     """Constants of another dtype are converted to that of the result beforehand, where that loses nothing."""
     output = node.outputs[0].type.dtype
     if type(node.op) is not Elemwise or node.op.inplace_pattern or output == "bool":
+        return None
+    if not any(isinstance(x, Constant) and x.data.dtype.name != output for x in node.inputs):
         return None
     inputs: list[Variable] = []
     for i, x in enumerate(node.inputs):

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import partial as partial
 from itertools import product as product
 
+from . import six as six
+
 PY3 = True
 
 python_all = all
@@ -63,4 +65,5 @@ __all__ = [
     "product",
     "python_all",
     "python_any",
+    "six",
 ]

@@ -21,10 +21,11 @@ from .function import function as function, function_dump as function_dump
 from .function_module import (
     Function as Function,
     FunctionMaker as FunctionMaker,
+    Supervisor as Supervisor,
     UnusedInputError as UnusedInputError,
     orig_function as orig_function,
 )
-from .io import In as In, Out as Out
+from .io import In as In, Out as Out, SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
 from .mode import (
     FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN,
@@ -35,6 +36,7 @@ from .mode import (
     OPT_NONE as OPT_NONE,
     OPT_STABILIZE as OPT_STABILIZE,
     OPT_UNSAFE as OPT_UNSAFE,
+    AddDestroyHandler as AddDestroyHandler,
     AddFeatureOptimizer as AddFeatureOptimizer,
     Mode as Mode,
     PrintCurrentFunctionGraph as PrintCurrentFunctionGraph,
@@ -53,10 +55,25 @@ from .nanguardmode import NanGuardMode as NanGuardMode
 from .ops import (
     DeepCopyOp as DeepCopyOp,
     FromFunctionOp as FromFunctionOp,
+    Rebroadcast as Rebroadcast,
+    Shape as Shape,
+    Shape_i as Shape_i,
     SpecifyShape as SpecifyShape,
     ViewOp as ViewOp,
     as_op as as_op,
+    deep_copy_op as deep_copy_op,
+    register_deep_copy_op_c_code as register_deep_copy_op_c_code,
+    register_rebroadcast_c_code as register_rebroadcast_c_code,
+    register_shape_c_code as register_shape_c_code,
+    register_shape_i_c_code as register_shape_i_c_code,
+    register_specify_shape_c_code as register_specify_shape_c_code,
+    register_view_op_c_code as register_view_op_c_code,
+    shape as shape,
+    shape_i as shape_i,
+    specify_shape as specify_shape,
+    view_op as view_op,
 )
+from .pfunc import Param as Param
 from .profiling import ProfileStats as ProfileStats
 from .sharedvalue import (
     SharedVariable as SharedVariable,

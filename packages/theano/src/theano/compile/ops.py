@@ -22,6 +22,7 @@ from theano_tensor import (
     register_shape_c_code as register_shape_c_code,
     register_shape_i_c_code as register_shape_i_c_code,
     register_specify_shape_c_code as register_specify_shape_c_code,
+    shape as shape,
     shape_i as shape_i,
     specify_shape as specify_shape,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "register_shape_i_c_code",
     "register_specify_shape_c_code",
     "register_view_op_c_code",
+    "shape",
     "shape_i",
     "specify_shape",
     "view_op",

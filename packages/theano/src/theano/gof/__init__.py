@@ -30,6 +30,8 @@ from theano_linker_c.cop import (
 
 from . import (
     cc as cc,
+    cmodule as cmodule,
+    compiledir as compiledir,
     compilelock as compilelock,
     destroyhandler as destroyhandler,
     fg as fg,
@@ -50,6 +52,8 @@ from .cc import (
     DualLinker as DualLinker,
     OpWiseCLinker as OpWiseCLinker,
 )
+from .destroyhandler import DestroyHandler as DestroyHandler, Supervisor as Supervisor
+from .graph import view_roots as view_roots
 from .link import (
     Linker as Linker,
     LocalLinker as LocalLinker,
@@ -57,6 +61,8 @@ from .link import (
     WrapLinker as WrapLinker,
     WrapLinkerMany as WrapLinkerMany,
 )
+from .null_type import NullType as NullType, null_type as null_type
+from .op import CLinkerOp as CLinkerOp, PureOp as PureOp
 from .opt import (
     CheckStackTraceOptimization as CheckStackTraceOptimization,
     EquilibriumOptimizer as EquilibriumOptimizer,
@@ -92,5 +98,15 @@ from .optdb import (
     SequenceDB as SequenceDB,
     TopoDB as TopoDB,
 )
+from .toolbox import (
+    History as History,
+    NodeFinder as NodeFinder,
+    NoOutputFromInplace as NoOutputFromInplace,
+    PrintListener as PrintListener,
+    ReplacementDidntRemovedError as ReplacementDidntRemovedError,
+    ReplaceValidate as ReplaceValidate,
+    Validator as Validator,
+)
 from .type import PureType as PureType
+from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 from .vm import VM_Linker as VM_Linker

@@ -1,3 +1,16 @@
 """The directory of compiled code, by the program that looks after it."""
 
 from theano_linker_c.cache_tool import main as main
+
+
+def print_compiledir_content() -> None:
+    """Print what compiled code is kept."""
+    main(["list"])
+
+
+def cleanup() -> None:
+    """Remove compiled code that is damaged, too old, or above the limit of size."""
+    main(["cleanup"])
+
+
+__all__ = ["cleanup", "main", "print_compiledir_content"]

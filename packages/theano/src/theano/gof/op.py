@@ -1,7 +1,14 @@
 """The base class of ops."""
 
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
 from theano_graph import (
+    MissingTestValueError,
     Op as Op,
+    compose,
+    config,
     get_test_value as get_test_value,
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
@@ -9,3 +16,68 @@ from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 #: Every op may have C code, and none has to.
 PureOp = Op
 CLinkerOp = Op
+
+
+def get_debug_values(*args: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the test values of variables, if all of them have one; nothing while test values are off.
+
+    Meant for a loop around checks that a function makes while a graph is built: it runs once or not at all.
+
+    Parameters
+    ----------
+    *args : variables
+
+    Raises
+    ------
+    MissingTestValueError
+        If a variable has none, and the flag ``compute_test_value`` is 'raise'.
+
+    Examples
+    --------
+    >>> import theano, theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> x.tag.test_value = 2.0
+    >>> with theano.config.change_flags(compute_test_value="warn"):
+    ...     print([float(value) for (value,) in get_debug_values(x)])
+    [2.0]
+    """
+    if config.compute_test_value == "off":
+        return
+    values = []
+    for variable in args:
+        try:
+            values.append(get_test_value(variable))
+        except MissingTestValueError as error:
+            if config.compute_test_value == "raise":
+                raise
+            if config.compute_test_value == "warn":
+                warnings.warn(str(error), UserWarning, stacklevel=3)
+            return
+    yield tuple(values)
+
+
+def debug_assert(condition: object, msg: str | None = None) -> None:
+    """Complain if `condition` is false, while test values are computed.
+
+    Raises
+    ------
+    AssertionError
+        With the flag ``compute_test_value`` set to 'raise'; with 'warn' it is a warning.
+    """
+    if not condition:
+        debug_error_message(msg or "a check of test values failed")
+
+
+def debug_error_message(msg: str) -> None:
+    """Say that test values are wrong: by an error or a warning, as the flag ``compute_test_value`` asks.
+
+    Raises
+    ------
+    AssertionError
+        With the flag set to 'raise'.
+    """
+    text = compose(msg, mend="look at the test values of what this was built from (tag.test_value)")
+    if config.compute_test_value == "raise":
+        raise AssertionError(text)
+    if config.compute_test_value == "warn":
+        warnings.warn(text, UserWarning, stacklevel=3)

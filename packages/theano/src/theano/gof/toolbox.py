@@ -11,6 +11,7 @@ from theano_graph import (
     ReplacementKeptError as ReplacementDidntRemovedError,
     ReplaceValidate as ReplaceValidate,
     Validator as Validator,
+    is_same_graph as is_same_graph,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "ReplaceValidate",
     "ReplacementDidntRemovedError",
     "Validator",
+    "is_same_graph",
 ]

@@ -1,17 +1,5 @@
 """The number of processors."""
 
-import os
+from .._processors import cpuCount as cpuCount
 
-
-def cpuCount() -> int:
-    """Return the number of processors that this process may use, 1 where nobody knows.
-
-    Examples
-    --------
-    >>> cpuCount() >= 1
-    True
-    """
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # systems that tell the number of all processors only
-        return os.cpu_count() or 1
+__all__ = ["cpuCount"]

@@ -1,6 +1,6 @@
-"""Scalars under their older address: all of them are in `theano.scalar` too."""
+"""The types and ops of scalars; `theano.scalar` has the same names."""
 
-from . import (
+from theano_linker_c.scalar import (
     ALL_DTYPES as ALL_DTYPES,
     COMPLEX_DTYPES as COMPLEX_DTYPES,
     CONTINUOUS_DTYPES as CONTINUOUS_DTYPES,
@@ -37,7 +37,6 @@ from . import (
     Ceil as Ceil,
     Chi2SF as Chi2SF,
     Clip as Clip,
-    Complex as Complex,
     ComplexFromPolar as ComplexFromPolar,
     Composite as Composite,
     Conj as Conj,
@@ -76,6 +75,7 @@ from . import (
     Log2 as Log2,
     Log10 as Log10,
     LogAddExp as LogAddExp,
+    MakeComplex as MakeComplex,
     Maximum as Maximum,
     Minimum as Minimum,
     Mod as Mod,
@@ -92,7 +92,6 @@ from . import (
     Reciprocal as Reciprocal,
     RoundHalfAwayFromZero as RoundHalfAwayFromZero,
     RoundHalfToEven as RoundHalfToEven,
-    Scalar as Scalar,
     ScalarConstant as ScalarConstant,
     ScalarOp as ScalarOp,
     ScalarOperators as ScalarOperators,
@@ -117,9 +116,7 @@ from . import (
     UserScalarOp as UserScalarOp,
     Xor as Xor,
     abs as abs,
-    abs_ as abs_,
     add as add,
-    all_types as all_types,
     and_ as and_,
     angle as angle,
     arccos as arccos,
@@ -132,23 +129,16 @@ from . import (
     as_scalar as as_scalar,
     betainc as betainc,
     betaln as betaln,
-    bool as bool,
     cast as cast,
     cbrt as cbrt,
     ceil as ceil,
     chi2sf as chi2sf,
     clip as clip,
-    complex as complex,
-    complex64 as complex64,
-    complex128 as complex128,
     complex_from_polar as complex_from_polar,
-    complex_types as complex_types,
     conj as conj,
-    continuous_types as continuous_types,
     cos as cos,
     cosh as cosh,
     deg2rad as deg2rad,
-    discrete_types as discrete_types,
     dtype_of_number as dtype_of_number,
     eq as eq,
     erf as erf,
@@ -159,10 +149,6 @@ from . import (
     exp as exp,
     exp2 as exp2,
     expm1 as expm1,
-    float16 as float16,
-    float32 as float32,
-    float64 as float64,
-    float_types as float_types,
     floor as floor,
     gamma as gamma,
     gammainc as gammainc,
@@ -178,13 +164,7 @@ from . import (
     i1 as i1,
     identity as identity,
     imag as imag,
-    int8 as int8,
-    int16 as int16,
-    int32 as int32,
-    int64 as int64,
     int_div as int_div,
-    int_types as int_types,
-    inv as inv,
     invert as invert,
     is_complex as is_complex,
     is_discrete as is_discrete,
@@ -202,6 +182,7 @@ from . import (
     log10 as log10,
     logaddexp as logaddexp,
     lt as lt,
+    make_complex as make_complex,
     maximum as maximum,
     minimum as minimum,
     mod as mod,
@@ -211,7 +192,6 @@ from . import (
     neq as neq,
     or_ as or_,
     pow as pow,
-    pow_ as pow_,
     psi as psi,
     rad2deg as rad2deg,
     real as real,
@@ -239,11 +219,6 @@ from . import (
     tri_gamma as tri_gamma,
     true_div as true_div,
     trunc as trunc,
-    uint8 as uint8,
-    uint16 as uint16,
-    uint32 as uint32,
-    uint64 as uint64,
-    uint_types as uint_types,
     unary_out_lookup as unary_out_lookup,
     upcast as upcast,
     upcast_out as upcast_out,
@@ -255,3 +230,37 @@ from . import (
     upgrade_to_float_no_complex as upgrade_to_float_no_complex,
     xor as xor,
 )
+
+# The historical names.
+Scalar = ScalarType
+Complex = MakeComplex
+complex = make_complex
+abs_ = abs
+Inv = Reciprocal
+pow_ = pow
+inv = reciprocal
+
+get_scalar_type = Scalar
+
+bool = Scalar("bool")
+int8 = Scalar("int8")
+int16 = Scalar("int16")
+int32 = Scalar("int32")
+int64 = Scalar("int64")
+uint8 = Scalar("uint8")
+uint16 = Scalar("uint16")
+uint32 = Scalar("uint32")
+uint64 = Scalar("uint64")
+float16 = Scalar("float16")
+float32 = Scalar("float32")
+float64 = Scalar("float64")
+complex64 = Scalar("complex64")
+complex128 = Scalar("complex128")
+
+int_types = int8, int16, int32, int64
+uint_types = uint8, uint16, uint32, uint64
+discrete_types = bool, *int_types, *uint_types
+float_types = float16, float32, float64
+complex_types = complex64, complex128
+continuous_types = *float_types, *complex_types
+all_types = *discrete_types, *continuous_types

@@ -1,5 +1,6 @@
 """Products of matrices as BLAS computes them, and the rewrites that find them."""
 
+from theano_linker_c.cop import blas_arguments as ldflags
 from theano_tensor.linear import (
     BatchedDot as BatchedDot,
     Dot22 as Dot22,
@@ -25,6 +26,8 @@ from theano_tensor.rewrites.blas import (
     gemm_to_ger as local_gemm_to_ger,
 )
 
+from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
+
 #: The op that adds a product to a matrix in the memory of that matrix.
 gemm = gemm_inplace
 #: The same for vectors.
@@ -41,6 +44,8 @@ __all__ = [
     "_dot22",
     "_dot22scalar",
     "batched_dot",
+    "blas_header_text",
+    "blas_header_version",
     "gemm",
     "gemm_inplace",
     "gemm_no_inplace",
@@ -49,6 +54,7 @@ __all__ = [
     "gemv_no_inplace",
     "ger",
     "ger_destructive",
+    "ldflags",
     "local_dot22_to_dot22scalar",
     "local_dot_to_dot22",
     "local_gemm_to_gemv",

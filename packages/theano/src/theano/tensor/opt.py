@@ -26,8 +26,14 @@ from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_
 from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
 from theano_tensor.rewrites.useless import is_inverse_pair as is_inverse_pair
 from theano_tensor.rewrites.views import rebroadcast_simplified as apply_rebroadcast_opt
-from theano_tensor.shape import MakeVector as MakeVector
+from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, make_vector as make_vector
 
+from ..gof.opt import (
+    MergeOptimizer as MergeOptimizer,
+    copy_stack_trace as copy_stack_trace,
+    in2out as in2out,
+    out2in as out2in,
+)
 from ._opt_tools import (
     FusionOptimizer as FusionOptimizer,
     broadcast_like as broadcast_like,
@@ -47,26 +53,33 @@ __all__ = [
     "FusionOptimizer",
     "InplaceElemwiseOptimizer",
     "MakeVector",
+    "MergeOptimizer",
     "NotScalarConstantError",
     "ShapeError",
     "ShapeFeature",
     "ShapeOptimizer",
+    "Shape_i",
     "UnShapeOptimizer",
     "apply_rebroadcast_opt",
     "assert_op",
     "broadcast_like",
     "check_for_x_over_absX",
+    "assert_",
     "constant_folding",
+    "copy_stack_trace",
     "encompasses_broadcastable",
     "get_clients",
     "get_clients2",
     "get_scalar_constant_value",
+    "in2out",
     "is_an_upcast",
     "is_inverse_pair",
     "local_add_mul_fusion",
     "local_elemwise_fusion",
     "local_elemwise_fusion_op",
+    "make_vector",
     "merge_two_slices",
+    "out2in",
     "register_canonicalize",
     "register_specialize",
     "register_stabilize",
@@ -76,6 +89,8 @@ __all__ = [
 
 #: The name that the manual has.
 Canonizer = AlgebraicCanonizer
+Shape_i = ShapeI
+assert_ = assert_op
 
 
 def local_add_mul_fusion(node: Apply) -> Any:

@@ -1,5 +1,6 @@
 """Shared variables that hold arrays."""
 
+from theano_linker_c import SharedVariable as SharedVariable, shared_constructor as shared_constructor
 from theano_tensor import (
     ScalarSharedVariable as ScalarSharedVariable,
     TensorSharedVariable as TensorSharedVariable,

@@ -14,3 +14,11 @@ from theano_tensor import (
     set_subtensor as set_subtensor,
     take as take,
 )
+
+from ._historical import (
+    advanced_inc_subtensor as advanced_inc_subtensor,
+    advanced_inc_subtensor1 as advanced_inc_subtensor1,
+    advanced_set_subtensor as advanced_set_subtensor,
+    advanced_subtensor as advanced_subtensor,
+    advanced_subtensor1 as advanced_subtensor1,
+)

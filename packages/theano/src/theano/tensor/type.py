@@ -1,5 +1,12 @@
-"""The type of tensors."""
+"""The type of tensors, and when their values count as equal."""
 
 from theano_tensor import (
     TensorType as TensorType,
+)
+
+from ._historical import (
+    values_eq_approx_always_true as values_eq_approx_always_true,
+    values_eq_approx_remove_inf as values_eq_approx_remove_inf,
+    values_eq_approx_remove_inf_nan as values_eq_approx_remove_inf_nan,
+    values_eq_approx_remove_nan as values_eq_approx_remove_nan,
 )

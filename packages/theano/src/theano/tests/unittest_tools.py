@@ -1,5 +1,6 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
+from theano_testing.linker_c import FunctionContents as FunctionContents
 from theano_testing.tensor import (
     GradientError as GradientError,
     InferShapeTester as InferShapeTester,
@@ -10,3 +11,6 @@ from theano_testing.tensor import (
     seed_rng as seed_rng,
     verify_grad as verify_grad,
 )
+
+OptimizationTestMixin = FunctionContents
+TestOptimizationMixin = FunctionContents

@@ -1,28 +1,5 @@
 """Lists of values of one type."""
 
 from . import basic as basic, type as type
-from .basic import (
-    Append as Append,
-    Count as Count,
-    Extend as Extend,
-    GetItem as GetItem,
-    Index as Index,
-    Insert as Insert,
-    Length as Length,
-    MakeList as MakeList,
-    Remove as Remove,
-    Reverse as Reverse,
-    TypedListConstant as TypedListConstant,
-    TypedListVariable as TypedListVariable,
-    append as append,
-    count as count,
-    extend as extend,
-    getitem as getitem,
-    index_ as index_,
-    insert as insert,
-    length as length,
-    make_list as make_list,
-    remove as remove,
-    reverse as reverse,
-)
+from .basic import *
 from .type import TypedListType as TypedListType

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from . import _transforms as transforms
 from ._recurrence import STREAM, check_state, jump, substreams
 from ._uniform import DTYPES, draw_uniform
 
+P = ParamSpec("P")
+#: Where may be drawn.
+PLACES = (("target", None), ("target", "cpu"))
 #: How many streams a draw uses at most, and where its size is not known.
 MOST_STREAMS = 60 * 256
 
@@ -58,6 +62,29 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
     return max(1, min(total // 6 if total > 6 else total, MOST_STREAMS))
 
 
+def _drawing(
+    method: Callable[Concatenate[MRG_RandomStreams, P], tuple[Any, TensorVariable]],
+) -> Callable[Concatenate[MRG_RandomStreams, P], RandomVariable]:
+    """Make a method of one that returns what it drew, and what it made of that.
+
+    What it made gets the states of the draw; and the device is looked at, of which there is one.
+    """
+    known = method.__annotations__
+
+    @wraps(method)
+    def draw(streams: MRG_RandomStreams, /, *args: P.args, **kwargs: P.kwargs) -> RandomVariable:
+        unknown = {key: value for key, value in kwargs.items() if key not in known and (key, value) not in PLACES}
+        if unknown:
+            name, value = unknown.popitem()
+            text = f"{method.__name__}: unknown option {name}={value!r}"
+            raise TypeError(compose(text, mend='leave it out; only target="cpu" is understood'))
+        kwargs.pop("target", None)
+        numbers, made = method(streams, *args, **kwargs)
+        return _marked(made, numbers.update)
+
+    return draw
+
+
 class MRG_RandomStreams:
     """Streams of random numbers by the generator MRG31k3p, with an interface like that of ``numpy.random``.
 
@@ -69,6 +96,17 @@ class MRG_RandomStreams:
     seed : int or list of 6 int
         An int stands for six times itself. The first three numbers lie below M1 = 2147483647, the last three below
         M2 = 2147462579, and neither three are all 0.
+
+    All draws take these arguments, and ``target="cpu"``:
+
+    - `size`: the shape of the draw, a sequence of ints and integer scalars or an integer vector; None stands for the
+      common shape of the parameters;
+    - `ndim`: the number of dimensions, where `size` is a vector of unknown length;
+    - `dtype`: of the draw; where parameters are floats, they are cast to it, and by default it is theirs, at least
+      ``floatX``;
+    - `nstreams`: how many streams to draw from; see :func:`guess_n_streams`.
+
+    They raise ShapeError or DTypeError if the shape cannot be told or nothing can be drawn in this dtype.
 
     Attributes
     ----------
@@ -168,6 +206,7 @@ class MRG_RandomStreams:
         states.default_update = new_states
         return _marked(transforms.reshaped(draw, size, shape), (states, new_states))
 
+    @_drawing
     def uniform(
         self,
         size: Any = None,
@@ -176,39 +215,12 @@ class MRG_RandomStreams:
         ndim: int | None = None,
         dtype: Any = None,
         nstreams: int | None = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
-        """Draw from the uniform distribution between `low` and `high`, both of them excluded.
-
-        Parameters
-        ----------
-        size : sequence of int and scalars, or integer vector
-            Shape of the draw; None stands for the common shape of the bounds.
-        low, high : tensor_like
-            Cast to `dtype` where that is given. Gradients go through them.
-        ndim : int, optional
-            Number of dimensions, where `size` is a vector of unknown length.
-        dtype : str, optional
-            float16, float32 or float64; by default that of the bounds, at least ``floatX``.
-        nstreams : int, optional
-            How many streams to draw from; see :func:`guess_n_streams`.
-        **kwargs
-            ``target="cpu"`` is understood.
-
-        Returns
-        -------
-        RandomVariable
-
-        Raises
-        ------
-        ShapeError, DTypeError
-            If the shape cannot be told, or nothing can be drawn in this dtype.
-        """
-        _check_options("uniform", kwargs)
+    ) -> tuple[Any, Any]:
+        """Draw from the uniform distribution between `low` and `high`, both excluded; gradients go through them."""
         (first, last), kind = _params(dtype, low, high)
         vector, shape = self._shape("uniform", size, ndim, first, last)
         draw = self._flat(vector, shape, kind, nstreams)
-        return _marked(transforms.between(draw, first, last, kind), draw.update)
+        return draw, transforms.between(draw, first, last, kind)
 
     def _shape(self, name: str, size: Any, ndim: int | None, *params: TensorVariable) -> tuple[Any, Any]:
         vector, shape = size_vector(name, size, ndim, params)
@@ -216,6 +228,7 @@ class MRG_RandomStreams:
             return shape_of(sum(params[1:], params[0])), shape
         return vector, shape
 
+    @_drawing
     def normal(
         self,
         size: Any = None,
@@ -225,14 +238,11 @@ class MRG_RandomStreams:
         dtype: Any = None,
         nstreams: int | None = None,
         truncate: bool = False,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw from the normal distribution with mean `avg` and standard deviation `std`.
 
         Parameters
         ----------
-        size, ndim, dtype, nstreams, **kwargs
-            As for :meth:`uniform`.
         avg, std : tensor_like
             Gradients go through them.
         truncate : bool
@@ -245,7 +255,6 @@ class MRG_RandomStreams:
             Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958), or the inverse of the
             truncated distribution function.
         """
-        _check_options("normal", kwargs)
         (mean, scale), kind = _params(dtype, avg, std)
         vector, shape = self._shape("normal", size, ndim, mean, scale)
         if truncate:
@@ -255,8 +264,9 @@ class MRG_RandomStreams:
             count, length = transforms.pairs(vector, shape)
             draw = self._flat(length, (None if count is None else 2 * count,), kind, nstreams)
             sample = transforms.box_muller(draw, vector, shape, kind)
-        return _marked(transforms.scaled(sample, mean, scale, kind), draw.update)
+        return draw, transforms.scaled(sample, mean, scale, kind)
 
+    @_drawing
     def truncated_normal(
         self,
         size: Any = None,
@@ -265,11 +275,12 @@ class MRG_RandomStreams:
         ndim: int | None = None,
         dtype: Any = None,
         nstreams: int | None = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw from the normal distribution cut off at two standard deviations: :meth:`normal` with `truncate`."""
-        return self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True, **kwargs)
+        draw = self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True)
+        return draw, draw
 
+    @_drawing
     def binomial(
         self,
         size: Any = None,
@@ -279,14 +290,11 @@ class MRG_RandomStreams:
         dtype: Any = "int64",
         nstreams: int | None = None,
         prob: Any = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw how many of `n` trials succeed with probability `p` (also called `prob`).
 
         Parameters
         ----------
-        size, ndim, nstreams, **kwargs
-            As for :meth:`uniform`; None stands for the shape of `p`.
         n : int or integer scalar
         p : tensor_like
         dtype : str
@@ -301,7 +309,6 @@ class MRG_RandomStreams:
         ShapeError, DTypeError
             If `n` is no integer scalar, or the shape cannot be told.
         """
-        _check_options("binomial", kwargs)
         chance = as_tensor_variable(p if prob is None else prob)
         vector, shape = self._shape("binomial", size, ndim, chance)
         trials, static = transforms.trials(n)
@@ -312,8 +319,9 @@ class MRG_RandomStreams:
         else:
             draw = self._flat(transforms.prepended(trials, vector), (static, *shape), drawn, nstreams)
             hits = (draw < chance).sum(axis=0)
-        return _marked(cast(hits, canonical_dtype(dtype, config.floatX)), draw.update)
+        return draw, cast(hits, canonical_dtype(dtype, config.floatX))
 
+    @_drawing
     def multinomial(
         self,
         size: Any = None,
@@ -322,8 +330,7 @@ class MRG_RandomStreams:
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: int | None = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw how often each category comes up in `n` draws, for each row of probabilities.
 
         Parameters
@@ -336,8 +343,6 @@ class MRG_RandomStreams:
         ndim : int, optional
             Number of entries of `size`.
         dtype : str
-        nstreams, **kwargs
-            As for :meth:`uniform`.
 
         Returns
         -------
@@ -351,12 +356,11 @@ class MRG_RandomStreams:
         ShapeError
             If `pvals` has other dimensions, or `size` comes with a matrix.
         """
-        _check_options("multinomial", kwargs)
         chances, rows, vector, shape = transforms.rows_of("multinomial", size, ndim, pvals)
         trials, static = transforms.trials(n)
         draw = self._numbers(chances, trials, static, nstreams)
         counts = transforms.counted(chances, draw, trials, dtype)
-        return _marked(transforms.unrowed(counts, rows, vector, shape), draw.update)
+        return draw, transforms.unrowed(counts, rows, vector, shape)
 
     def _numbers(self, chances: TensorVariable, trials: Any, static: int | None, nstreams: int | None) -> Any:
         rows = chances.type.shape[0]
@@ -364,6 +368,7 @@ class MRG_RandomStreams:
         length = transforms.as_vector(trials * chances.shape[0])
         return self._flat(length, (total,), "float64", nstreams)
 
+    @_drawing
     def choice(
         self,
         size: Any = 1,
@@ -373,8 +378,7 @@ class MRG_RandomStreams:
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: int | None = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw categories by rows of probabilities, or elements as ``numpy.random.choice`` does.
 
         Parameters
@@ -390,8 +394,6 @@ class MRG_RandomStreams:
         ndim : int, optional
             With `a`: number of dimensions of the draw.
         dtype : str
-        nstreams, **kwargs
-            As for :meth:`uniform`.
 
         Returns
         -------
@@ -405,24 +407,25 @@ class MRG_RandomStreams:
         ShapeError, DTypeError
             If an argument has other dimensions or another dtype.
         """
-        _check_options("choice", kwargs)
         if a is not None:
-            of_pool: RandomVariable = self._choice_of(size, a, replace, p, ndim, dtype, nstreams)
-            return of_pool
+            return self._choice_of(size, a, replace, p, ndim, dtype, nstreams)
         chances, _, _, _ = transforms.rows_of("choice", None, None, p, least=2)
         trials, static = transforms.trials(size)
         draw = self._numbers(chances, trials, static, nstreams)
-        return _marked(transforms.chosen(chances, draw, trials, dtype, replace), draw.update)
+        return draw, transforms.chosen(chances, draw, trials, dtype, replace)
 
-    def _choice_of(self, size: Any, a: Any, replace: Any, p: Any, ndim: Any, dtype: Any, nstreams: Any) -> Any:
+    def _choice_of(
+        self, size: Any, a: Any, replace: Any, p: Any, ndim: Any, dtype: Any, nstreams: Any
+    ) -> tuple[Any, Any]:
         pool, chances = transforms.pool_of(a, p)
         vector, shape = size_vector("choice", size, ndim, ())
         total = transforms.product(vector)
         count = transforms.static_product(shape)
         draw = self._flat(transforms.as_vector(total), (count,), "float64", nstreams)
         kind = canonical_dtype(dtype, config.floatX)
-        return _marked(transforms.picked(pool, chances, draw, total, replace, vector, shape, kind), draw.update)
+        return draw, transforms.picked(pool, chances, draw, total, replace, vector, shape, kind)
 
+    @_drawing
     def multinomial_wo_replacement(
         self,
         size: Any = None,
@@ -431,12 +434,12 @@ class MRG_RandomStreams:
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: int | None = None,
-        **kwargs: Any,
-    ) -> RandomVariable:
+    ) -> tuple[Any, Any]:
         """Draw `n` different categories from each row of probabilities: :meth:`choice` without replacement."""
         if size is not None:
             raise transforms.useless_size("multinomial_wo_replacement", size)
-        return self.choice(n, None, False, pvals, ndim, dtype, nstreams, **kwargs)
+        draw = self.choice(n, None, False, pvals, ndim, dtype, nstreams)
+        return draw, draw
 
 
 def _marked(variable: TensorVariable, update: tuple[Any, Variable]) -> RandomVariable:
@@ -469,14 +472,3 @@ def _params(dtype: Any, *values: Any) -> tuple[list[TensorVariable], str]:
 def _in_dtype(param: TensorVariable, dtype: str) -> TensorVariable:
     """Return a parameter in a dtype; a constant stays one, so that 0 and 1 can be told from others."""
     return constant(param.data.astype(dtype)) if isinstance(param, TensorConstant) else cast(param, dtype)
-
-
-def _check_options(name: str, options: dict[str, Any]) -> None:
-    unknown = [key for key in options if key != "target"]
-    if unknown or options.get("target") not in (None, "cpu"):
-        raise TypeError(
-            compose(
-                f"{name}: unknown option {unknown[0] if unknown else 'target=' + repr(options['target'])}",
-                mend='leave it out; only target="cpu" is understood',
-            )
-        )

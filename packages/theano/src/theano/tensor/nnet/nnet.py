@@ -1,8 +1,16 @@
 """Activations and losses."""
 
 from theano_tensor.nnet import (
+    LogSoftmax as LogSoftmax,
+    Softmax as Softmax,
     binary_crossentropy as binary_crossentropy,
     categorical_crossentropy as categorical_crossentropy,
+    crossentropy_categorical_1hot as crossentropy_categorical_1hot,
+    crossentropy_softmax_1hot as crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
+    crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
+    crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
+    crossentropy_softmax_max_and_argmax_1hot_with_bias as crossentropy_softmax_max_and_argmax_1hot_with_bias,
     elu as elu,
     hard_sigmoid as hard_sigmoid,
     logsoftmax as logsoftmax,
@@ -11,6 +19,8 @@ from theano_tensor.nnet import (
     sigmoid as sigmoid,
     sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
     softmax as softmax,
+    softmax_with_bias as softmax_with_bias,
     softplus as softplus,
     softsign as softsign,
+    ultra_fast_sigmoid as ultra_fast_sigmoid,
 )

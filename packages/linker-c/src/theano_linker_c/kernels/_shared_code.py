@@ -1,0 +1,67 @@
+"""What the runtime has compiled once for all kernels: copies between strided memory and blocks, and loops over blocks.
+
+A kernel calls it through pointers of its own, which whoever loads it has to set.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+try:
+    import theano_linker_c._runtime as _runtime
+except ImportError:  # it was not built, so nothing runs kernels
+    SHARED_CODE: Mapping[str, int] = MappingProxyType({})
+else:
+    SHARED_CODE = MappingProxyType(_runtime.SHARED_CODE)
+
+#: How an operand is described to shared code: the bytes of an element, these flags, and ``FIXED << i`` if it is the
+#: same for all elements in the kernel's loop i. Same numbers as in c/blocks.h.
+READ, WRITTEN, FIXED = 32, 64, 128
+#: How totals are joined, and of which dtypes, as `theano_fold` is told: numbers of c/fold_blocks.c.
+_JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+_COPY = "void (*{name})(char *to, const char *from, int64_t stride, int64_t n, int64_t size);"
+_DECLARATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "theano_gather": _COPY.format(name="theano_gather"),
+        "theano_scatter": _COPY.format(name="theano_scatter"),
+        "theano_run": """typedef struct {
+  int32_t count, loops;
+  int64_t lanes;
+  const int32_t *kinds;
+  void (*vector[2])(int64_t n, char *const *data);
+} theano_nest;
+void (*theano_run)(int64_t n, char *const *data, const int64_t *strides, const theano_nest *nest);""",
+        "theano_fold": """typedef struct {
+  int32_t count, loops, folds, whole;
+  int64_t lanes;
+  const int32_t *kinds, *joins;
+  void (*vector[2])(int64_t n, char *const *data, int64_t skip);
+} theano_folding;
+void (*theano_fold)(int64_t n, char *const *data, const int64_t *strides, const theano_folding *folding);""",
+    }
+)
+
+
+def join_code(clause: str, dtype: str) -> int:
+    """Give the number by which `theano_fold` knows how totals of `dtype` are joined: "sum" is "+" with compensation."""
+    return _JOINS.index(clause) << 8 | _DTYPES.index(dtype)
+
+
+def shared_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """Give the names of shared code that `texts` call."""
+    return tuple(name for name in _DECLARATIONS if any(name + "(" in text for text in texts))
+
+
+def shared_declarations(names: Sequence[str]) -> list[str]:
+    """Give the C text that declares the pointers to shared code of these names."""
+    return [_DECLARATIONS[name] for name in names]
+
+
+def set_shared_code(address_of: Callable[[str], int], names: Sequence[str]) -> None:
+    """Set the pointers through which loaded code calls shared code; `address_of` gives where they lie."""
+    for name in names:
+        ctypes.c_void_p.from_address(address_of(name)).value = SHARED_CODE[name]

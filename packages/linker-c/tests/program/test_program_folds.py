@@ -1,0 +1,217 @@
+"""Kernels that keep results and fold others in one pass: axes, layouts, dtypes, chunks, memory."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Sequence
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+from support import ArrayType, Python, array, machines
+
+from theano_graph import Apply, Op
+from theano_linker_c import _runtime
+from theano_linker_c.kernels import Fold, FoldingKernel, Kernel, native_kernel
+from theano_linker_c.scalar import (
+    Composite,
+    ScalarType,
+    add,
+    and_,
+    exp,
+    maximum,
+    minimum,
+    mul,
+    or_,
+    sqr,
+    xor,
+)
+
+UFUNCS: dict[Any, Any] = {
+    add: np.add,
+    mul: np.multiply,
+    maximum: np.maximum,
+    minimum: np.minimum,
+    and_: np.bitwise_and,
+    or_: np.bitwise_or,
+    xor: np.bitwise_xor,
+}
+
+
+class Nest(Op):
+    """Results of a composite: the first are kept, the others are folded along axes."""
+
+    __props__ = ("composite", "folds", "axes")
+
+    def __init__(self, composite: Composite, folds: Sequence[Fold], axes: Sequence[int]) -> None:
+        self.composite, self.folds, self.axes = composite, tuple(folds), tuple(axes)
+
+    @property
+    def n_kept(self) -> int:
+        return self.composite.nout - len(self.folds)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        ndim = len(inputs[0].type.shape)
+        dtypes = self.composite.result_dtypes(*(x.type.dtype for x in inputs))[: self.n_kept]
+        kept = [ArrayType(dtype, (None,) * ndim).make_variable() for dtype in dtypes]
+        left = (None,) * (ndim - len(self.axes))
+        return Apply(
+            self, list(inputs), [*kept, *(ArrayType(f.output_dtype, left).make_variable() for f in self.folds)]
+        )
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+        found = self.composite.impl(*inputs)
+        results = found if self.composite.nout > 1 else [found]
+        for k, value in enumerate(results):
+            full = np.broadcast_to(value, shape)
+            if k < self.n_kept:
+                output_storage[k][0] = np.array(full)
+                continue
+            f = self.folds[k - self.n_kept]
+            folded = UFUNCS[f.combine].reduce(full, axis=self.axes, dtype=f.acc_dtype)
+            output_storage[k][0] = np.asarray(folded, dtype=f.output_dtype)
+
+
+@native_kernel.register(Nest)
+def _nest(node: Apply) -> Kernel:
+    op: Any = node.op
+    broadcast = tuple(tuple(n == 1 for n in x.type.shape) for x in node.inputs)
+    kept = tuple(v.type.dtype for v in node.outputs[: op.n_kept])
+    dtypes = tuple(x.type.dtype for x in node.inputs)
+    return FoldingKernel(op.composite, dtypes, kept, op.folds, broadcast, len(broadcast[0]), op.axes)
+
+
+def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> Nest:
+    """Twice the values, and their sum, sum of squares, maximum and minimum."""
+    x = ScalarType(dtype)("x")
+    own = acc or dtype
+    folds = [Fold(add, own, dtype, 0), Fold(add, own, dtype, 0), Fold(maximum, dtype, dtype, None)]
+    folds.append(Fold(minimum, dtype, dtype, None))
+    return Nest(Composite([x], [x + x, x, sqr(x), x, x]), folds, axes)
+
+
+AXES = tuple(chain.from_iterable(combinations(range(3), n) for n in (1, 2, 3)))
+
+
+class TestFolds(unittest.TestCase):
+    def same(self, native: Any, plain: Any, *values: Any, rtol: float = 1e-12) -> None:
+        for a, b in zip(native(*values), plain(*values), strict=True):
+            self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+    def test_axes_and_layouts(self) -> None:
+        rng = np.random.default_rng(1)
+        for axes in AXES:
+            for dtype, acc in (("float64", None), ("float32", "float64"), ("int64", None)):
+                x = array(dtype, None, None, None)
+                native, plain = machines([x], list(statistics(dtype, axes, acc).make_node(x).outputs))
+                for shape in ((3, 4, 5), (40, 3, 2), (2, 3, 300), (1, 1, 1)):
+                    value = (rng.random(shape) * 10).astype(dtype)
+                    for laid in (value, value.T, value[::-1], value[:, ::2], value[:1]):
+                        with self.subTest(axes=axes, dtype=dtype, shape=laid.shape):
+                            self.same(native, plain, laid, rtol=1e-6 if dtype == "float32" else 1e-12)
+
+    def test_stretched_operands(self) -> None:
+        rng = np.random.default_rng(2)
+        x, row, column = (ScalarType("float64")(n) for n in "xrc")
+        results = [exp(x - column) * row, exp(x - column)]
+        for axes in ((0,), (1,), (0, 1)):
+            op = Nest(Composite([x, row, column], results), [Fold(add, "float64", "float64", 0)], axes)
+            inputs = [array("float64", None, None), array("float64", 1, None), array("float64", None, 1)]
+            native, plain = machines(inputs, list(op.make_node(*inputs).outputs))
+            for m, n in ((3, 4), (700, 5), (5, 700), (1, 1), (0, 3)):
+                value = rng.random((m, n))
+                for laid in (value, value[::-1], np.asfortranarray(value)):
+                    self.same(native, plain, laid, rng.random((1, n)), rng.random((m, 1)))
+
+    def test_bits_and_truth_values(self) -> None:
+        rng = np.random.default_rng(3)
+        for dtype in ("bool", "int32", "uint8"):
+            x = ScalarType(dtype)("x")
+            folds = [Fold(op, dtype, dtype, None) for op in (and_, or_, xor, maximum, minimum)]
+            folds += [Fold(add, "int64", "int64", 0), Fold(mul, "int64", "int64", 1)]
+            for axes in ((0,), (1,), (0, 1)):
+                a = array(dtype, None, None)
+                op = Nest(Composite([x], [x] * len(folds)), folds, axes)
+                native, plain = machines([a], list(op.make_node(a).outputs))
+                for shape in ((3, 4), (2, 700), (700, 2)):
+                    self.same(native, plain, rng.integers(0, 3, shape).astype(dtype))
+
+    def test_nothing_to_fold(self) -> None:
+        x = ScalarType("float64")("x")
+        a = array("float64", None, None)
+        sums = Nest(Composite([x], [x + x, x]), [Fold(add, "float64", "float64", 0)], (0,))
+        for machine in machines([a], list(sums.make_node(a).outputs)):
+            kept, total = machine(np.zeros((0, 3)))
+            self.assertEqual((kept.shape, total.tolist()), ((0, 3), [0, 0, 0]))
+            kept, total = machine(np.zeros((3, 0)))
+            self.assertEqual((kept.shape, total.shape), ((3, 0), (0,)))
+        texts = []
+        for machine in machines([a], list(statistics("float64", (0,)).make_node(a).outputs)):
+            with self.assertRaisesRegex(ValueError, "no identity") as caught:
+                machine(np.zeros((0, 3)))
+            texts.append(str(caught.exception))
+        self.assertEqual(texts[0], texts[1])
+
+    def test_nan_and_infinities(self) -> None:
+        a = array("float64", None)
+        native, plain = machines([a], list(statistics("float64", (0,)).make_node(a).outputs))
+        for position in (0, 50, 99, 599):
+            for special in (np.nan, np.inf, -np.inf):
+                value = np.ones(600)
+                value[position] = special
+                self.same(native, plain, value)
+
+    def test_lengths_that_differ_are_an_error(self) -> None:
+        x, y = ScalarType("float64")("x"), ScalarType("float64")("y")
+        op = Nest(Composite([x, y], [x * y, x + y]), [Fold(add, "float64", "float64", 0)], (0,))
+        inputs = [array("float64", None), array("float64", None)]
+        for machine in machines(inputs, list(op.make_node(*inputs).outputs)):
+            with self.assertRaises(ValueError):
+                machine(np.ones(3), np.ones(4))
+
+    def test_long_folds_are_cut_in_chunks(self) -> None:
+        rng = np.random.default_rng(5)
+        for shape in ((300_001,), (2, 200_003), (200_003, 2), (70, 50, 90)):
+            value = rng.normal(size=shape)
+            x = array("float64", *[None] * len(shape))
+            for axes in [*((d,) for d in range(len(shape))), tuple(range(len(shape)))]:
+                native, plain = machines([x], list(statistics("float64", axes).make_node(x).outputs))
+                self.same(native, plain, value, rtol=1e-9)
+                self.same(native, plain, value[::-1], rtol=1e-9)
+
+    def test_same_bits_for_any_number_of_threads(self) -> None:
+        before, threshold = _runtime.get_num_threads(), _runtime.set_thread_threshold(1.0)
+        try:
+            value = np.random.default_rng(6).normal(size=(301, 700))
+            x = array("float64", None, None)
+            for axes in ((0,), (1,), (0, 1)):
+                native, _ = machines([x], list(statistics("float64", axes).make_node(x).outputs))
+                found = []
+                for count in (1, 2, 5):
+                    _runtime.set_num_threads(count)
+                    found.append([np.array(r).tobytes() for r in native(value)])
+                self.assertEqual(found[0], found[1])
+                self.assertEqual(found[0], found[2])
+        finally:
+            _runtime.set_num_threads(before)
+            _runtime.set_thread_threshold(threshold)
+
+    def test_kept_results_take_over_what_dies(self) -> None:
+        x = ScalarType("float64")("x")
+        given = array("float64", None)
+        addresses: list[int] = []
+
+        def fresh(value: Any) -> Any:
+            made = value + 1
+            addresses.append(made.ctypes.data)
+            return made
+
+        (middle,) = Python(fresh, ArrayType("float64", (None,))).make_node(given).outputs
+        op = Nest(Composite([x], [x * x, x]), [Fold(add, "float64", "float64", 0)], (0,))
+        native, _ = machines([given], list(op.make_node(middle).outputs))
+        kept, total = native(np.arange(5.0))
+        np.testing.assert_array_equal(kept, np.arange(1.0, 6) ** 2)
+        self.assertEqual(total, 15)
+        self.assertEqual(kept.ctypes.data, addresses[0])

@@ -1,0 +1,501 @@
+"""Transposes, parts, diagonals, stacks and sums of sparse matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_tensor import alloc, as_tensor_variable, constant
+from theano_tensor.gradient import grad_undefined
+
+from ._build import as_sparse_variable, is_sparse
+from ._conversion import SparseFromDense
+from ._op import SparseOp, common_dtype, dense, refuse_rank
+from ._structure import PlacedElements, csm_data, csm_shape, stored_places, with_data
+from ._type import CLASSES, SparseType, _Operators
+
+
+class Transpose(SparseOp):
+    """The transpose, in the other format. Regular gradient."""
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        other = "csr" if matrix.type.format == "csc" else "csc"
+        return Apply(self, [matrix], [SparseType(other, matrix.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Return the same arrays, read in the other way."""
+        return values[0].transpose(copy=False)
+
+
+transpose = Transpose()
+
+
+@pullback.register(Transpose)
+def _pullback_transpose(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g: Any = cotangents[0]
+    return [g.T]
+
+
+@pushforward.register(Transpose)
+def _pushforward_transpose(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    tangent: Any = tangents[0]
+    return [None if tangent is None else tangent.T]
+
+
+class GetItem2d(SparseOp):
+    """A part of a sparse matrix, sparse. No gradient.
+
+    Parameters
+    ----------
+    parts : tuple of tuple of bool
+        For rows and for columns: whether start, stop and step are given.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("parts",)
+
+    def __init__(self, parts: tuple[tuple[bool, bool, bool], ...]) -> None:
+        self.parts = parts
+
+    def make_node(self, x: Any, *numbers: Any) -> Apply:
+        """Apply to a sparse matrix and those numbers that are given."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix, *(as_tensor_variable(n) for n in numbers)], [matrix.type.make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Take the part."""
+        numbers = (int(n) for n in values[1:])
+        index = tuple(slice(*(next(numbers) if there else None for there in part)) for part in self.parts)
+        return values[0][index]
+
+
+class GetItemScalar(SparseOp):
+    """One element of a sparse matrix, a dense number. No gradient."""
+
+    def make_node(self, x: Any, row: Any, column: Any) -> Apply:
+        """Apply to a sparse matrix and two integers."""
+        matrix = as_sparse_variable(x)
+        places = [as_tensor_variable(n) for n in (row, column)]
+        return Apply(self, [matrix, *places], [dense(matrix.type.dtype, 0)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Look the element up; IndexError where there is none."""
+        x, *places = values
+        for place, length, name in zip(places, x.shape, ("row", "column"), strict=True):
+            if not -length <= place < length:
+                raise IndexError(
+                    compose(f"{name} {int(place)} is out of range for {length}", mend="count from 0 or from the end")
+                )
+        return x[int(places[0]), int(places[1])]
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """Return a part of a sparse matrix: ``x[i, j]`` a number, ``x[a:b, c:d]`` a matrix.
+
+    Raises
+    ------
+    NotImplementedError
+        For an index that would give a vector, such as ``x[i, a:b]``: sparse vectors do not exist.
+    """
+    matrix = as_sparse_variable(x)
+    entries = list(index) if isinstance(index, tuple) else [index]
+    if len(entries) > 2:
+        raise IndexError(compose(f"{len(entries)} indices for a matrix", mend="index with two at most"))
+    entries += [slice(None)] * (2 - len(entries))
+    slices = [isinstance(entry, slice) for entry in entries]
+    if not any(slices):
+        return GetItemScalar()(matrix, *(_position(entry) for entry in entries))
+    if not all(slices):
+        raise NotImplementedError(
+            compose(
+                "an index of one row or column would give a sparse vector, which does not exist",
+                where=[describe(matrix)],
+                mend="take a matrix: x[i:i + 1, a:b] or x[a:b, j:j + 1]",
+            )
+        )
+    bounds = [[entry.start, entry.stop, entry.step] for entry in entries]
+    parts = tuple((a is not None, b is not None, c is not None) for a, b, c in bounds)
+    numbers = [_position(n) for part in bounds for n in part if n is not None]
+    return GetItem2d(parts)(matrix, *numbers)
+
+
+def _position(n: Any) -> Any:
+    found = as_tensor_variable(n)
+    if found.type.ndim or not found.type.dtype.startswith(("int", "uint")):
+        raise TypeError(
+            compose(
+                "positions in a sparse matrix are integers", where=[describe(found)], mend="pass integers or slices"
+            )
+        )
+    return found
+
+
+@pullback.register(GetItem2d)
+@pullback.register(GetItemScalar)
+def _pullback_getitem(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    reason = "parts of sparse matrices have no gradient; make the matrix dense first, with x.toarray()"
+    undefined: Variable = grad_undefined(node.op, 0, node.inputs[0], reason)
+    return [undefined, *([None] * (len(node.inputs) - 1))]
+
+
+@pushforward.register(GetItem2d)
+@pushforward.register(GetItemScalar)
+def _pushforward_getitem(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    tangent = tangents[0]
+    result: Variable | None = None if tangent is None else node.op(tangent, *node.inputs[1:])
+    return [result]
+
+
+def diag(x: Any) -> Any:
+    """Return the diagonal of a sparse matrix, a dense vector. Regular gradient.
+
+    Parameters
+    ----------
+    x : sparse matrix
+
+    Returns
+    -------
+    TensorVariable
+        As long as the shorter side of `x`.
+    """
+    return Diag()(x)
+
+
+class Diag(SparseOp):
+    """The diagonal of a sparse matrix, dense. Regular gradient."""
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix], [dense(matrix.type.dtype, 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Take the diagonal."""
+        return values[0].diagonal()
+
+
+@pullback.register(Diag)
+def _pullback_diag(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x,), (g,) = node.inputs, cotangents
+    gradient: Any = g
+    places = _range(gradient.shape[0])
+    return [PlacedElements(as_sparse_variable(x).type.format)(g, places, places, csm_shape(x))]
+
+
+@pushforward.register(Diag)
+def _pushforward_diag(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else diag(tangents[0])]
+
+
+@shape_rule.register(Diag)
+def _shape_diag(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    lengths = csm_shape(node.inputs[0])
+    return [(lengths.min(),)]
+
+
+def _range(n: Any) -> Any:
+    return alloc(constant(np.int64(1)), n).cumsum() - 1
+
+
+class SquareDiagonal(SparseOp):
+    """The csc matrix with a vector as its diagonal. Regular gradient."""
+
+    def make_node(self, diagonal: Any) -> Apply:
+        """Apply to a dense vector."""
+        values = as_tensor_variable(diagonal)
+        refuse_rank(self, values, 1, "the diagonal is a vector")
+        return Apply(self, [values], [SparseType("csc", values.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Put the vector on the diagonal."""
+        (x,) = values
+        n = len(x)
+        return CLASSES["csc"]((x.copy(), np.arange(n), np.arange(n + 1)), shape=(n, n))
+
+
+square_diagonal = SquareDiagonal()
+
+
+@pullback.register(SquareDiagonal)
+def _pullback_square(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g: Any = cotangents[0]
+    return [diag(g) if is_sparse(g) else g.diagonal()]
+
+
+@pushforward.register(SquareDiagonal)
+def _pushforward_square(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else square_diagonal(tangents[0])]
+
+
+class ConstructSparseFromList(SparseOp):
+    """The csc matrix of the shape of `x` with the rows of `values` added at the rows `ilist`. Regular gradient.
+
+    This is the gradient of ``x[ilist]`` for those who want it sparse.
+    """
+
+    def make_node(self, x: Any, values: Any, ilist: Any) -> Apply:
+        """Apply to a dense matrix, of which only the shape counts, a dense matrix and a vector of integers."""
+        inputs = [as_tensor_variable(part) for part in (x, values, ilist)]
+        for variable, ndim, wanted in zip(
+            inputs, (2, 2, 1), ("`x` is a matrix", "`values` is a matrix", "`ilist` is a vector"), strict=True
+        ):
+            refuse_rank(self, variable, ndim, wanted)
+        return Apply(self, inputs, [SparseType("csc", inputs[1].type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Put the rows in; those for one row add up."""
+        x, rows, ilist = values
+        columns = x.shape[1]
+        index = np.where(ilist < 0, ilist + x.shape[0], ilist)
+        places = (np.repeat(index, columns), np.tile(np.arange(columns), len(index)))
+        return scipy.sparse.coo_matrix((rows.ravel(), places), shape=x.shape).tocsc()
+
+
+construct_sparse_from_list = ConstructSparseFromList()
+
+
+@pullback.register(ConstructSparseFromList)
+def _pullback_construct(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g: Any = cotangents[0]
+    whole = g.toarray() if is_sparse(g) else g
+    return [None, whole[node.inputs[2]], None]
+
+
+@pushforward.register(ConstructSparseFromList)
+def _pushforward_construct(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    x, _, ilist = node.inputs
+    return [None if tangents[1] is None else construct_sparse_from_list(x, tangents[1], ilist)]
+
+
+class Stack(SparseOp):
+    """Sparse matrices beside or below each other. Regular gradient.
+
+    Parameters
+    ----------
+    axis : {0, 1}
+        0: below each other.
+    format : {"csc", "csr"}
+    dtype : str
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("axis", "format", "dtype")
+
+    def __init__(self, axis: int, format: str, dtype: str) -> None:
+        self.axis = axis
+        self.format = format
+        self.dtype = dtype
+
+    def make_node(self, *blocks: Any) -> Apply:
+        """Apply to sparse matrices."""
+        inputs = [as_sparse_variable(block) for block in blocks]
+        return Apply(self, inputs, [SparseType(self.format, self.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Stack; ValueError where the other lengths differ."""
+        lengths = [value.shape[1 - self.axis] for value in values]
+        if len(set(lengths)) > 1:
+            line = "columns" if self.axis == 0 else "rows"
+            raise ValueError(compose(f"stacked sparse matrices have {lengths} {line}", mend="make them equally long"))
+        join = scipy.sparse.vstack if self.axis == 0 else scipy.sparse.hstack
+        return join(values, format=self.format, dtype=self.dtype)
+
+    def __str__(self) -> str:
+        return "VStack" if self.axis == 0 else "HStack"
+
+
+@pullback.register(Stack)
+def _pullback_stack(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g: Any = cotangents[0]
+    axis, start, found = node.op.axis, as_tensor_variable(0), []
+    for block in node.inputs:
+        kind = as_sparse_variable(block).type
+        stop = start + csm_shape(block)[axis]
+        part = g[start:stop, :] if axis == 0 else g[:, start:stop]
+        if is_sparse(part):
+            found.append(to_format(part, kind.format))
+        else:
+            found.append(SparseFromDense(kind.format)(part))
+        start = stop
+    return list(found)
+
+
+@pushforward.register(Stack)
+def _pushforward_stack(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if all(tangent is None for tangent in tangents):
+        return [None]
+    pairs = zip(tangents, node.inputs, strict=True)
+    blocks: list[Any] = [as_sparse_variable(x).zeros_like() if t is None else t for t, x in pairs]
+    result: Variable = node.op(*blocks)
+    return [result]
+
+
+class ToFormat(SparseOp):
+    """The same matrix in another format. Regular gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Store the matrix in the other way."""
+        return values[0].asformat(self.format)
+
+
+def to_format(x: Any, format: str) -> Any:
+    """Return a sparse matrix in a format. Regular gradient."""
+    matrix = as_sparse_variable(x)
+    return matrix if matrix.type.format == format else ToFormat(format)(matrix)
+
+
+@pullback.register(ToFormat)
+def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g = cotangents[0]
+    return [to_format(g, as_sparse_variable(node.inputs[0]).type.format) if is_sparse(g) else g]
+
+
+@pushforward.register(ToFormat)
+def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else to_format(tangents[0], node.op.format)]
+
+
+def hstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Any:
+    """Return sparse matrices beside each other. Regular gradient.
+
+    Parameters
+    ----------
+    blocks : sequence of sparse matrices
+        With equally many rows.
+    format : {"csc", "csr"}, optional
+        Of the result; csc by default.
+    dtype : str, optional
+        Of the result; the one that holds all by default.
+
+    Returns
+    -------
+    SparseVariable
+    """
+    return _stacked(1, blocks, format, dtype)
+
+
+def vstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Any:
+    """Return sparse matrices below each other. Regular gradient.
+
+    Parameters
+    ----------
+    blocks : sequence of sparse matrices
+        With equally many columns.
+    format : {"csc", "csr"}, optional
+        Of the result; csc by default.
+    dtype : str, optional
+        Of the result; the one that holds all by default.
+
+    Returns
+    -------
+    SparseVariable
+    """
+    return _stacked(0, blocks, format, dtype)
+
+
+def _stacked(axis: int, blocks: Sequence[Any], format: str | None, dtype: str | None) -> Any:
+    given = [as_sparse_variable(block) for block in blocks]
+    if not given:
+        raise ValueError(compose("there is nothing to stack", mend="pass at least one sparse matrix"))
+    return Stack(axis, format or "csc", dtype or common_dtype(*given))(*given)
+
+
+def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Any:
+    """Return the sum of a sparse matrix along an axis, dense.
+
+    Parameters
+    ----------
+    x : sparse matrix
+    axis : {None, 0, 1}
+        None: over all elements.
+    sparse_grad : bool
+        Whether the gradient is structured; regular by default. It is sparse in the format of `x` either way.
+
+    Returns
+    -------
+    TensorVariable
+        A number, or a vector.
+
+    Raises
+    ------
+    ValueError
+        For another axis.
+    """
+    return SpSum(axis, sparse_grad)(x)
+
+
+class SpSum(SparseOp):
+    """The sum of a sparse matrix along an axis, dense; see :func:`sp_sum`.
+
+    Parameters
+    ----------
+    axis : {None, 0, 1}
+    sparse_grad : bool
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("axis", "sparse_grad")
+
+    def __init__(self, axis: int | None = None, sparse_grad: bool = True) -> None:
+        if axis not in (None, 0, 1):
+            raise ValueError(compose(f"sp_sum: a matrix has no axis {axis!r}", mend="pass None, 0 or 1"))
+        self.axis = axis
+        self.sparse_grad = bool(sparse_grad)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix], [dense(matrix.type.dtype, 0 if self.axis is None else 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Add up."""
+        total = values[0].sum(self.axis)
+        return total if self.axis is None else np.asarray(total).ravel()
+
+
+@pullback.register(SpSum)
+def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (x,), g = node.inputs, as_tensor_variable(cotangents[0])
+    op, matrix = node.op, as_sparse_variable(x)
+    if op.sparse_grad:
+        rows, columns = stored_places(matrix)
+        spread = csm_data(matrix).zeros_like() + g if op.axis is None else g[columns if op.axis == 0 else rows]
+        return [with_data(matrix, spread)]
+    lengths = csm_shape(matrix)
+    value = g if op.axis is None else g.dimshuffle("x", 0) if op.axis == 0 else g.dimshuffle(0, "x")
+    return [SparseFromDense(matrix.type.format)(alloc(value, lengths[0], lengths[1]))]
+
+
+@pushforward.register(SpSum)
+def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    result: Variable | None = None if tangents[0] is None else node.op(tangents[0])
+    return [result]
+
+
+@shape_rule.register(SpSum)
+def _shape_sum(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    lengths = csm_shape(node.inputs[0])
+    return [() if node.op.axis is None else (lengths[1 - node.op.axis],)]
+
+
+_Operators.table |= {"transpose": transpose, "getitem": getitem, "sum": sp_sum}

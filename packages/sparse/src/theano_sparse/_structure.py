@@ -1,0 +1,328 @@
+"""The four arrays that a sparse matrix consists of, matrices made of them, and elements at given places.
+
+What works on the stored elements alone is composed of these: ``CSM(format)(f(data), indices, indptr, shape)``. Its
+derivatives follow from those of the parts, and `f` runs as a native kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_tensor import TensorType, as_tensor_variable, constant, inc_subtensor
+from theano_tensor.gradient import DisconnectedType
+
+from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
+from ._op import SparseOp, dense
+from ._type import CLASSES, SparseType, _Operators
+
+_INDEX = TensorType("int32", (None,))
+_SHAPE = TensorType("int64", (2,))
+
+
+class CSMProperties(SparseOp):
+    """The arrays ``data, indices, indptr, shape`` of a sparse matrix; the first three are views. Regular gradient."""
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0], 1: [0], 2: [0]}
+
+    def make_node(self, csm: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        x = as_sparse_variable(csm)
+        return Apply(self, [x], [dense(x.type.dtype, 1), _INDEX(), _INDEX(), _SHAPE()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Return the arrays of the matrix."""
+        (x,) = values
+        return x.data, x.indices, x.indptr, np.asarray(x.shape)
+
+
+class CSM(SparseOp):
+    """A sparse matrix made of ``data, indices, indptr, shape``. Regular gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    kmap : array of int, optional
+        Which elements of `data` are used, in order; all by default.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "kmap_key")
+
+    def __init__(self, format: str, kmap: Any = None) -> None:
+        if format not in CLASSES:
+            raise ValueError(compose(f"CSM: there is no format {format!r}", mend="write 'csc' or 'csr'"))
+        self.format = format
+        self.kmap = None if kmap is None else np.asarray(kmap, "int64")
+        self.kmap_key = None if self.kmap is None else tuple(self.kmap.tolist())
+        if self.kmap is None:
+            self.view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def make_node(self, data: Any, indices: Any, indptr: Any, shape: Any) -> Apply:
+        """Apply to vectors: elements, positions within lines, starts of lines, and the two lengths."""
+        values = as_tensor_variable(data)
+        whole = [as_tensor_variable(part) for part in (indices, indptr, shape)]
+        if values.type.ndim != 1:
+            raise TypeError(compose("CSM: `data` is a vector", where=[describe(values)], mend="pass one dimension"))
+        for name, part in zip(("indices", "indptr", "shape"), whole, strict=True):
+            if part.type.ndim != 1 or not part.type.dtype.startswith(("int", "uint")):
+                raise TypeError(
+                    compose(f"CSM: `{name}` is a vector of integers", where=[describe(part)], mend="pass integers")
+                )
+        inputs = [
+            values,
+            *(part if part.type.dtype == "int32" else part.astype("int32") for part in whole[:2]),
+            whole[2] if whole[2].type.dtype == "int64" else whole[2].astype("int64"),
+        ]
+        return Apply(self, inputs, [SparseType(self.format, values.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Put the matrix together; ValueError where the arrays do not fit each other."""
+        data, indices, indptr, shape = values
+        if len(shape) != 2:
+            raise ValueError(compose(f"CSM: a shape has 2 lengths, not {len(shape)}", mend="pass (rows, columns)"))
+        if self.kmap is not None:
+            data = data[self.kmap]
+        lines, length = (int(n) for n in (shape if self.format == "csr" else shape[::-1]))
+        _check_arrays(data, indices, indptr, lines, length)
+        # Only the elements are a view: the positions must not change with other matrices made of them.
+        return CLASSES[self.format]((data, indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape))
+
+    def __str__(self) -> str:
+        return f"CSM{{{self.format}}}"
+
+
+def _check_arrays(data: Any, indices: Any, indptr: Any, lines: int, length: int) -> None:
+    stored = len(indices)
+    wrong = None
+    if len(data) != stored:
+        wrong = f"{len(data)} elements have {stored} positions"
+    elif len(indptr) != lines + 1:
+        wrong = f"{lines} lines need {lines + 1} starts, not {len(indptr)}"
+    elif indptr[0] != 0 or indptr[-1] != stored or (np.diff(indptr) < 0).any():
+        wrong = f"the starts of lines must grow from 0 to {stored}"
+    elif stored and (indices.min() < 0 or indices.max() >= length):
+        wrong = f"positions must be from 0 to {length - 1}"
+    if wrong is not None:
+        raise ValueError(
+            compose(
+                f"CSM: the arrays do not make a matrix: {wrong}", mend="take them from csm_properties(x) of one matrix"
+            )
+        )
+
+
+csm_properties = CSMProperties()
+CSC = CSM("csc")
+CSR = CSM("csr")
+
+
+class StoredPlaces(SparseOp):
+    """Row and column of each stored element, from `indices` and `indptr`.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, indices: Any, indptr: Any) -> Apply:
+        """Apply to two vectors of integers."""
+        inputs = [as_tensor_variable(part) for part in (indices, indptr)]
+        return Apply(self, inputs, [dense("int64", 1), dense("int64", 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Return the vectors of rows and of columns."""
+        indices, indptr = values
+        lines = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        return (lines, indices) if self.format == "csr" else (indices, lines)
+
+
+class ElementsAt(SparseOp):
+    """Elements of a sparse matrix at given rows and columns; 0 where nothing is stored."""
+
+    def make_node(self, x: Any, rows: Any, columns: Any) -> Apply:
+        """Apply to a sparse matrix and two vectors of integers of one length."""
+        matrix = as_sparse_variable(x)
+        places = [as_tensor_variable(part) for part in (rows, columns)]
+        return Apply(self, [matrix, *places], [dense(matrix.type.dtype, 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Look the elements up."""
+        x, rows, columns = values
+        return np.asarray(x[rows, columns]).ravel() if len(rows) else np.zeros(0, x.dtype)
+
+
+class PlacedElements(SparseOp):
+    """The matrix with given elements at given rows and columns; those at one place add up.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, elements: Any, rows: Any, columns: Any, shape: Any) -> Apply:
+        """Apply to three vectors of one length, and the two lengths of the matrix."""
+        inputs = [as_tensor_variable(part) for part in (elements, rows, columns, shape)]
+        return Apply(self, inputs, [SparseType(self.format, inputs[0].type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Put the elements in."""
+        elements, rows, columns, shape = values
+        return scipy.sparse.coo_matrix((elements, (rows, columns)), shape=tuple(int(n) for n in shape))
+
+
+elements_at = ElementsAt()
+
+
+def stored_places(x: Any) -> tuple[Any, Any]:
+    """Return the rows and the columns of the stored elements of a sparse matrix, in order."""
+    matrix = as_sparse_variable(x)
+    _, indices, indptr, _ = csm_properties(matrix)
+    rows, columns = StoredPlaces(matrix.type.format)(indices, indptr)
+    return rows, columns
+
+
+def elements_where_stored(g: Any, x: Any) -> Any:
+    """Return the elements of `g`, sparse or dense, wherever `x` stores one: a vector like ``csm_data(x)``."""
+    rows, columns = stored_places(x)
+    return elements_at(g, rows, columns) if is_sparse(g) else as_tensor_variable(g)[rows, columns]
+
+
+def with_data(x: Any, data: Any) -> Any:
+    """Return the matrix that stores `data` wherever `x` stores something."""
+    matrix = as_sparse_variable(x)
+    _, indices, indptr, shape = csm_properties(matrix)
+    return CSM(matrix.type.format)(data, indices, indptr, shape)
+
+
+def csm_data(csm: Any) -> Any:
+    """Return the stored elements of a sparse matrix, a vector."""
+    return csm_properties(csm)[0]
+
+
+def csm_indices(csm: Any) -> Any:
+    """Return, for each stored element, its position in its line: the row in csc, the column in csr format."""
+    return csm_properties(csm)[1]
+
+
+def csm_indptr(csm: Any) -> Any:
+    """Return where each line begins among the stored elements, and their number at the end."""
+    return csm_properties(csm)[2]
+
+
+def csm_shape(csm: Any) -> Any:
+    """Return the number of rows and of columns, a vector of 2 integers."""
+    return csm_properties(csm)[3]
+
+
+def sp_ones_like(x: Any, dtype: str | None = None) -> Any:
+    """Return a matrix of ones that stores the same places as `x`. Regular gradient."""
+    matrix = as_sparse_variable(x)
+    data = csm_data(matrix)
+    return with_data(matrix, data.ones_like(dtype=dtype or matrix.type.dtype))
+
+
+def sp_zeros_like(x: Any, dtype: str | None = None) -> Any:
+    """Return a matrix of the shape of `x` that stores nothing. Regular gradient."""
+    matrix = as_sparse_variable(x)
+    _, indices, indptr, shape = csm_properties(matrix)
+    data = constant(np.zeros(0, dtype or matrix.type.dtype))
+    return CSM(matrix.type.format)(data, indices[:0], indptr.zeros_like(), shape)
+
+
+_Operators.table |= {"shape": csm_shape, "zeros_like": sp_zeros_like, "ones_like": sp_ones_like}
+
+
+def connected(cotangent: Variable) -> bool:
+    """Tell whether anything depends on the output that has this cotangent."""
+    return not isinstance(cotangent.type, DisconnectedType)
+
+
+@pullback.register(CSMProperties)
+def _pullback_properties(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    data = cotangents[0]
+    return [with_data(node.inputs[0], data) if connected(data) else None]
+
+
+@pushforward.register(CSMProperties)
+def _pushforward_properties(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    tangent = tangents[0]
+    if tangent is None:
+        return [None] * 4
+    return [elements_where_stored(tangent, node.inputs[0]), None, None, None]
+
+
+@pullback.register(CSM)
+def _pullback_csm(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    data, indices, indptr, _ = node.inputs
+    rows, columns = StoredPlaces(node.op.format)(indices, indptr)
+    g = as_sparse_or_tensor_variable(cotangents[0])
+    found = elements_at(g, rows, columns) if is_sparse(g) else g[rows, columns]
+    if node.op.kmap is not None:
+        found = inc_subtensor(as_tensor_variable(data).zeros_like(dtype=found.dtype)[node.op.kmap], found)
+    return [found, None, None, None]
+
+
+@pushforward.register(CSM)
+def _pushforward_csm(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    if tangents[0] is None:
+        return [None]
+    result: Variable = node.op(tangents[0], *node.inputs[1:])
+    return [result]
+
+
+@pullback.register(StoredPlaces)
+def _pullback_places(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [None, None]
+
+
+@pushforward.register(StoredPlaces)
+def _pushforward_places(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None, None]
+
+
+@pullback.register(ElementsAt)
+def _pullback_elements(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, rows, columns = node.inputs
+    placed = PlacedElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
+    return [placed, None, None]
+
+
+@pushforward.register(ElementsAt)
+def _pushforward_elements(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else elements_at(tangents[0], *node.inputs[1:])]
+
+
+@pullback.register(PlacedElements)
+def _pullback_placed(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    _, rows, columns, _ = node.inputs
+    g = as_sparse_or_tensor_variable(cotangents[0])
+    return [elements_at(g, rows, columns) if is_sparse(g) else g[rows, columns], None, None, None]
+
+
+@pushforward.register(PlacedElements)
+def _pushforward_placed(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    result: Variable | None = None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])
+    return [result]
+
+
+@shape_rule.register(StoredPlaces)
+def _shape_places(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0], input_shapes[0]]
+
+
+@shape_rule.register(ElementsAt)
+def _shape_elements(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[1]]

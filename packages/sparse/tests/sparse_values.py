@@ -1,0 +1,57 @@
+"""Values that the tests of sparse matrices share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from theano_linker_c import function
+
+FORMATS = ("csc", "csr")
+
+
+def sparse_value(
+    format: str, shape: tuple[int, int], dtype: str = "float64", seed: int = 0, kind: str = "plain"
+) -> Any:
+    """Return a sparse matrix; `kind` may be "zeros" (some are stored) or "unsorted" (positions in lines)."""
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(0.5, 2.0, size=shape) * (rng.random(shape) < 0.5) * rng.choice([-1, 1], size=shape)
+    if dtype.startswith(("int", "uint")):
+        values = np.abs(values * 4).astype(dtype)
+    found = scipy.sparse.csr_matrix(values.astype(dtype)).asformat(format)
+    if kind == "zeros" and found.nnz:
+        found.data[::2] = 0
+    if kind == "unsorted":
+        for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True):
+            found.indices[start:stop] = found.indices[start:stop][::-1].copy()
+            found.data[start:stop] = found.data[start:stop][::-1].copy()
+        found.has_sorted_indices = False
+    return found
+
+
+def array(value: Any) -> Any:
+    """Return a sparse or dense value as an array."""
+    return value.toarray() if scipy.sparse.issparse(value) else np.asarray(value)
+
+
+def run(inputs: list[Any], output: Any, *values: Any, mode: Any = None) -> Any:
+    """Compile and call, and return an array."""
+    return array(function(inputs, output, mode=mode, allow_input_downcast=True)(*values))
+
+
+def differences(compute: Any, values: list[Any], which: int, places: Any = None) -> Any:
+    """Return the gradient of ``compute(*arrays)`` by one of them, by central differences; 0 beyond `places`."""
+    arrays = [array(v).astype("float64") for v in values]
+    found = np.zeros_like(arrays[which])
+    for index in np.ndindex(*found.shape):
+        if places is not None and not places[index]:
+            continue
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = [a.copy() for a in arrays]
+            moved[which][index] += step
+            ends.append(compute(*moved))
+        found[index] = (ends[0] - ends[1]) / 2e-6
+    return found

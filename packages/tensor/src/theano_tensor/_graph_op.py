@@ -1,0 +1,131 @@
+"""What ops that hold a graph have in common: the graph, its compiled form, copies and pickles, shapes, connections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar
+
+from theano_graph import Apply, FunctionGraph, Op, Variable, equal_computations, io_connection_pattern
+from theano_linker_c import Function, function
+
+from .shape import shape_i
+
+Runner = Callable[[list[Any]], Sequence[Any]]
+
+
+class GraphOp(Op):
+    """Base of ops that compute by a graph of their own.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Variable
+        The graph, which is copied. All that the outputs need has to be among the inputs, or constant.
+    options : dict, optional
+        Arguments of :func:`theano_linker_c.function` for the function inside.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The graph inside. Printers show it, merging goes into it and changes it in place; what it computes stays the
+        same, so that a form that has been compiled stays right.
+
+    Invariants
+    ----------
+    The graph is compiled once, when it is first run, by whichever thread comes first. Neither pickles nor copies
+    have the compiled form. An op equals only itself, unless its class has :meth:`settings`.
+
+    Examples
+    --------
+    >>> from theano_tensor import dvector, exp
+    >>> x = dvector("x")
+    >>> op = GraphOp([x], [exp(x) + 1])
+    >>> [float(v) for v in op.runner()([[0.0]])[0]]
+    [2.0]
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = None
+
+    def __init__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], options: dict[str, Any] | None = None
+    ) -> None:
+        self.fgraph = FunctionGraph(list(inputs), list(outputs))
+        self.options = {"on_unused_input": "ignore", **(options or {})}
+        self._lock = threading.Lock()
+        self._function: Function | None = None
+
+    # ---- running
+
+    def compiled(self) -> Function:
+        """Return the function inside, compiled on first use."""
+        with self._lock:
+            if self._function is None:
+                self._function = function(list(self.fgraph.inputs), list(self.fgraph.outputs), **self.options)
+            return self._function
+
+    def runner(self) -> Runner:
+        """Return what computes the list of output values of a list of input values, without Python in between.
+
+        Values have to be of the types of the inputs: nothing is converted.
+        """
+        run: Runner = self.compiled().fn.run
+        return run
+
+    # ---- the graph elsewhere
+
+    def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """Return the outputs of the graph, computed from other variables."""
+        memo: dict[Variable, Variable] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        for node in self.fgraph.toposort():  # also what depends on constants alone: the nodes inside stay there
+            copy = node.clone_with_new_inputs([memo.get(v, v) for v in node.inputs])
+            memo.update(zip(node.outputs, copy.outputs, strict=True))
+        return [memo.get(v, v) for v in self.fgraph.outputs]
+
+    def inner_pattern(self) -> list[list[bool]]:
+        """Tell for each input of the graph which outputs depend differentiably on it."""
+        found: list[list[bool]] = io_connection_pattern(list(self.fgraph.inputs), list(self.fgraph.outputs))
+        return found
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Tell which outputs depend on which inputs: as in the graph."""
+        return self.inner_pattern()
+
+    def inner_shapes(self, inputs: Sequence[Variable]) -> list[tuple[Any, ...] | None]:
+        """Return the shapes of the outputs for inputs of the graph, as expressions, None for what has no shape.
+
+        Rewriting traces them back to the shapes of the inputs.
+        """
+        outputs = self.inlined(inputs)
+        known = [getattr(v.type, "shape", None) for v in outputs]
+        pairs = zip(outputs, known, strict=True)
+        return [None if shape is None else tuple(shape_i(v, i) for i in range(len(shape))) for v, shape in pairs]
+
+    # ---- equality, copies and pickles
+
+    def settings(self) -> Hashable | None:
+        """Return what besides the graph tells ops of this class apart; None if an op equals only itself."""
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, GraphOp):
+            return False
+        if self.settings() is None or self._key() != other._key():
+            return False
+        mine, theirs = self.fgraph, other.fgraph
+        return equal_computations(mine.outputs, theirs.outputs, mine.inputs, theirs.inputs)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self.settings() is None else hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        types = tuple(v.type for v in (*self.fgraph.inputs, *self.fgraph.outputs))
+        return type(self), self.settings(), types
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_function": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()

@@ -1,0 +1,107 @@
+"""From a tensor without dimensions to a scalar, and back: the two kinds of variables that hold one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import ScalarType
+
+from ._convert import as_tensor_variable
+from ._errors import ShapeError
+from ._type import TensorType
+
+
+class ScalarFromTensor(Op):
+    """The number in a tensor without dimensions, as a scalar.
+
+    Examples
+    --------
+    >>> from theano_tensor import dscalar
+    >>> ScalarFromTensor()(dscalar("x")).type
+    Scalar(float64)
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor; ShapeError if it has dimensions."""
+        tensor = as_tensor_variable(x)
+        if tensor.type.ndim:
+            raise ShapeError(
+                compose(
+                    f"ScalarFromTensor: the tensor has {tensor.type.ndim} dimensions, expected none",
+                    where=[describe(tensor)],
+                    mend="take one element, as x[0]",
+                )
+            )
+        return Apply(self, [tensor], [ScalarType(tensor.type.dtype).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Take the number out."""
+        output_storage[0][0] = inputs[0][()]
+
+
+class TensorFromScalar(Op):
+    """A scalar as a tensor without dimensions.
+
+    Examples
+    --------
+    >>> TensorFromScalar()(ScalarType("float32")("s")).type
+    TensorType(float32, scalar)
+    """
+
+    __props__ = ()
+
+    def make_node(self, s: Variable) -> Apply:
+        """Apply to a scalar; TypeError if it is something else."""
+        if not isinstance(s, Variable) or not isinstance(s.type, ScalarType):
+            raise TypeError(
+                compose(
+                    "TensorFromScalar: the argument is no scalar",
+                    where=[describe(s) if isinstance(s, Variable) else repr(s)],
+                    mend="make tensors of numbers and arrays with as_tensor_variable",
+                )
+            )
+        return Apply(self, [s], [TensorType(s.type.dtype, ()).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Make an array of the number."""
+        output_storage[0][0] = np.asarray(inputs[0])
+
+
+scalar_from_tensor = ScalarFromTensor()
+tensor_from_scalar = TensorFromScalar()
+
+
+@pullback.register(ScalarFromTensor)
+def _pullback_to_scalar(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [tensor_from_scalar(cotangents[0])]
+
+
+@pullback.register(TensorFromScalar)
+def _pullback_to_tensor(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [scalar_from_tensor(cotangents[0])]
+
+
+@pushforward.register(ScalarFromTensor)
+def _pushforward_to_scalar(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else scalar_from_tensor(tangents[0])]
+
+
+@pushforward.register(TensorFromScalar)
+def _pushforward_to_tensor(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else tensor_from_scalar(tangents[0])]
+
+
+@shape_rule.register(ScalarFromTensor)
+@shape_rule.register(TensorFromScalar)
+def _no_lengths(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [()]

@@ -1,0 +1,45 @@
+"""Arrays from files, and arrays that are sent to other processes (MPI)."""
+
+from . import _collective_rules as _collective_rules, _order as _order
+from ._collective import (
+    MPIAllReduce as MPIAllReduce,
+    MPIBroadcast as MPIBroadcast,
+    MPIReduce as MPIReduce,
+    allreduce as allreduce,
+    broadcast as broadcast,
+    reduce as reduce,
+)
+from ._files import LoadFromDisk as LoadFromDisk, load as load
+from ._keys import mpi_keys as mpi_keys, mpi_send_wait_key as mpi_send_wait_key, mpi_tag_key as mpi_tag_key
+from ._messages import (
+    MPIRecv as MPIRecv,
+    MPIRecvWait as MPIRecvWait,
+    MPISend as MPISend,
+    MPISendWait as MPISendWait,
+    irecv as irecv,
+    isend as isend,
+    recv as recv,
+    send as send,
+)
+
+__all__ = [
+    "LoadFromDisk",
+    "MPIAllReduce",
+    "MPIBroadcast",
+    "MPIRecv",
+    "MPIRecvWait",
+    "MPIReduce",
+    "MPISend",
+    "MPISendWait",
+    "allreduce",
+    "broadcast",
+    "irecv",
+    "isend",
+    "load",
+    "mpi_keys",
+    "mpi_send_wait_key",
+    "mpi_tag_key",
+    "recv",
+    "reduce",
+    "send",
+]

@@ -1,0 +1,31 @@
+"""MPI, which is imported when a message is first sent: the import starts MPI in this process."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from theano_graph import compose
+
+
+@cache
+def mpi() -> Any:
+    """Return the module `mpi4py.MPI`.
+
+    Raises
+    ------
+    ImportError
+        If mpi4py is not installed, or finds no MPI.
+    """
+    try:
+        import mpi4py.MPI
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(
+            compose(
+                f"messages between processes need mpi4py and an MPI: {error}",
+                mend="pip install 'theano[mpi]', and MPICH or Open MPI from the system or by pip install mpich",
+            )
+        ) from error
+    module: ModuleType = mpi4py.MPI
+    return module

@@ -1,0 +1,47 @@
+"""What MPI is handed, and what it complains of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Op, compose
+
+from ._lazy import mpi
+
+
+def on_wire(array: Any) -> Any:
+    """Return a view of an array for MPI, which has no half floats."""
+    return array.view(np.uint16) if array.dtype == np.float16 else array
+
+
+def started(call: Callable[[], Any], op: Op, rank: int | None) -> Any:
+    """Return the result of an MPI call.
+
+    Raises
+    ------
+    ValueError
+        If there is no process of that rank, or what comes does not fit.
+    RuntimeError
+        If MPI fails in another way.
+    """
+    size = mpi().COMM_WORLD.Get_size()
+    if rank is not None and rank >= size:
+        raise ValueError(
+            compose(
+                f"{op}: there is no process {rank} among {size}",
+                mend=f"start more processes (mpiexec -n {rank + 1} ...), or give a rank below {size}",
+            )
+        )
+    try:
+        return call()
+    except mpi().Exception as error:
+        if error.Get_error_class() == mpi().ERR_TRUNCATE:
+            raise ValueError(
+                compose(
+                    f"{op}: more bytes came than expected", mend="receive with the shape and the dtype of what is sent"
+                )
+            ) from error
+        raise RuntimeError(compose(f"{op}: MPI failed: {error}", mend="look at the other processes")) from error

@@ -1,0 +1,185 @@
+"""Convolutions under former names, with other orders of arguments or axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import compose, describe
+
+from ..._convert import as_tensor_variable
+from ..._errors import ShapeError
+from ..._variable import TensorVariable
+from ...elemwise import dimshuffle
+from ._dimensions import AbstractConv2d
+from ._functions import conv3d
+
+Shape = Sequence[Any] | None
+_HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
+
+
+class ConvOp(AbstractConv2d):
+    """Convolution of images with filters that are turned over, by its former arguments.
+
+    Parameters
+    ----------
+    imshp : sequence of int, optional
+        Channels, rows and columns of the images.
+    kshp : sequence of int, optional
+        Rows and columns of the filters.
+    nkern, bsize : int, optional
+        Numbers of filters and images.
+    dx, dy : int
+        Steps along rows and columns.
+    output_mode : {'valid', 'full'}
+    unroll_batch, unroll_kern, unroll_patch, openmp : optional
+        Hints for the loops of a former implementation; nothing depends on them.
+
+    Examples
+    --------
+    >>> ConvOp(dx=2).subsample
+    (2, 1)
+    """
+
+    def __init__(
+        self,
+        imshp: Shape = None,
+        kshp: Shape = None,
+        nkern: int | None = None,
+        bsize: int | None = None,
+        dx: int = 1,
+        dy: int = 1,
+        output_mode: str = "valid",
+        unroll_batch: Any = None,
+        unroll_kern: Any = None,
+        unroll_patch: Any = None,
+        openmp: Any = None,
+    ) -> None:
+        if output_mode not in ("valid", "full"):
+            raise ValueError(compose(f"ConvOp: unknown output_mode {output_mode!r}", mend="use 'valid' or 'full'"))
+        channels = None if imshp is None else imshp[0]
+        super().__init__(
+            None if imshp is None else (bsize, *imshp),
+            None if kshp is None else (nkern, channels, *kshp),
+            output_mode,
+            (dx, dy),
+        )
+
+
+def former_conv2d(
+    input: Any,
+    filters: Any,
+    image_shape: Shape = None,
+    filter_shape: Shape = None,
+    border_mode: str = "valid",
+    subsample: Sequence[int] = (1, 1),
+    **kwargs: Any,
+) -> TensorVariable:
+    """Convolve images with filters; :func:`conv2d` does that and more.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of shape (batch size, channels, rows, columns).
+    filters : tensor_like
+        Of shape (number of filters, channels, rows, columns).
+    image_shape, filter_shape : sequence of (int, constant or None), optional
+        Their shapes.
+    border_mode : {'valid', 'full'}
+    subsample : pair of int
+        Steps of the filters.
+    **kwargs
+        `unroll_batch`, `unroll_kern`, `unroll_patch` and `openmp`, for :class:`ConvOp`.
+
+    Returns
+    -------
+    TensorVariable
+        Of shape (batch size, number of filters, rows, columns).
+
+    Raises
+    ------
+    ShapeError
+        If a number of dimensions is wrong.
+    ValueError
+        If `border_mode` is unknown; at run time if shapes do not fit.
+    TypeError
+        For other keywords.
+
+    Examples
+    --------
+    >>> former_conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]).eval()
+    array([[[[12., 23.]]]])
+    """
+    unknown = sorted(set(kwargs) - set(_HINTS))
+    if unknown:
+        raise TypeError(
+            compose(f"conv2d: unknown arguments {', '.join(unknown)}", mend=f"known are {', '.join(_HINTS)}")
+        )
+    (dx, dy), images = subsample, image_shape or (None,) * 4
+    kernel = filter_shape or (None,) * 4
+    op = ConvOp(images[1:], kernel[2:], kernel[0], images[0], dx, dy, border_mode, **kwargs)
+    result: TensorVariable = op(input, filters)
+    return result
+
+
+def conv3d2d(
+    signals: Any,
+    filters: Any,
+    signals_shape: Shape = None,
+    filters_shape: Shape = None,
+    border_mode: str = "valid",
+) -> TensorVariable:
+    """Convolve movies with filters in space and time, both with the time before the channels.
+
+    Parameters
+    ----------
+    signals : tensor_like
+        Of shape (batch size, time, channels, rows, columns).
+    filters : tensor_like
+        Of shape (number of filters, time, channels, rows, columns); they are turned over.
+    signals_shape, filters_shape : sequence of (int, constant or None), optional
+    border_mode : {'valid', 'full', 'half'}
+
+    Returns
+    -------
+    TensorVariable
+        Of shape (batch size, time, number of filters, rows, columns).
+
+    Raises
+    ------
+    ShapeError
+        If a number of dimensions is not five.
+    ValueError
+        If `border_mode` is unknown; at run time if shapes do not fit.
+
+    Examples
+    --------
+    >>> conv3d2d([[[[[1.0]]], [[[2.0]]], [[[3.0]]]]], [[[[[1.0]]], [[[10.0]]]]]).eval().ravel()
+    array([12., 23.])
+    """
+    movies, kernel = as_tensor_variable(signals), as_tensor_variable(filters)
+    if movies.type.ndim != 5 or kernel.type.ndim != 5:
+        raise ShapeError(
+            compose(
+                "conv3d2d takes signals and filters with five dimensions",
+                where=[describe(movies), describe(kernel)],
+                mend="their order is batch (or filters), time, channels, rows, columns",
+            )
+        )
+    if border_mode not in ("valid", "full", "half"):
+        raise ValueError(
+            compose(f"conv3d2d: unknown border_mode {border_mode!r}", mend="use 'valid', 'full' or 'half'")
+        )
+    order = [0, 2, 1, 3, 4]
+    result = conv3d(
+        dimshuffle(movies, order),
+        dimshuffle(kernel, order),
+        _reordered(signals_shape, order),
+        _reordered(filters_shape, order),
+        border_mode,
+    )
+    return dimshuffle(result, order)
+
+
+def _reordered(shape: Shape, order: Sequence[int]) -> Shape:
+    return None if shape is None else [shape[i] for i in order]

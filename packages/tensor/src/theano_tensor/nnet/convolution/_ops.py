@@ -1,0 +1,428 @@
+"""Convolution and its two gradients as ops. Each is bilinear, and their derivatives are one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.scalar import upcast
+
+from ..._convert import as_tensor_variable
+from ..._errors import ShapeError
+from ..._type import TensorType
+from ..._variable import TensorVariable
+from ...elemwise import cast
+from ...shape import as_lengths, lengths_of, make_vector, static_lengths
+from ._core import Geometry, backward_images, backward_kernel, forward
+from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
+
+_DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
+
+
+def _positive(name: str, values: Any, count: int) -> tuple[int, ...]:
+    """Return one positive integer for each axis."""
+    given = (1,) * count if values is None else tuple(values) if isinstance(values, (tuple, list)) else (values,)
+    if len(given) != count or any(int(v) != v or v < 1 for v in given):
+        raise ValueError(
+            compose(f"convolution: {name}={values!r}", mend=f"give {count} integers from 1 up, one for each axis")
+        )
+    return tuple(int(v) for v in given)
+
+
+class BaseAbstractConv(Op):
+    """Base of convolutions and their gradients.
+
+    Parameters
+    ----------
+    convdim : int
+        Number of axes along which filters slide.
+    imshp, kshp : tuple of (int or None), optional
+        Shapes of images and filters of the forward convolution, as far as the user has said.
+    border_mode : {'valid', 'half', 'full'}, int, or tuple of (int or pair of int)
+        Where filters may overlap the border; how many zeros are around the images.
+    subsample : tuple of int
+        Steps of the filters.
+    filter_flip : bool
+        Whether filters are turned over, as in mathematics.
+    filter_dilation : tuple of int
+        Distances of the elements that neighbouring elements of a filter meet.
+    num_groups : int
+        Images, filters and result are divided along their channels into so many parts, convolved each for itself.
+    unshared : bool
+        Whether each place has filters of its own; these have the lengths of the result behind their first dimension.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = (
+        "convdim",
+        "border_mode",
+        "subsample",
+        "filter_flip",
+        "imshp",
+        "kshp",
+        "filter_dilation",
+        "num_groups",
+        "unshared",
+    )
+
+    def __init__(
+        self,
+        convdim: int,
+        imshp: Sequence[Any] | None = None,
+        kshp: Sequence[Any] | None = None,
+        border_mode: Any = "valid",
+        subsample: Any = None,
+        filter_flip: bool = True,
+        filter_dilation: Any = None,
+        num_groups: int = 1,
+        unshared: bool = False,
+    ) -> None:
+        self.convdim = int(convdim)
+        if self.convdim < 1:
+            raise ValueError(compose(f"convolution along {convdim} axes", mend="use 2 or 3"))
+        self.subsample = _positive("subsample", subsample, self.convdim)
+        self.filter_dilation = _positive("filter_dilation", filter_dilation, self.convdim)
+        (self.num_groups,) = _positive("num_groups", num_groups, 1)
+        self.filter_flip, self.unshared = bool(filter_flip), bool(unshared)
+        if not isinstance(border_mode, str):
+            border_mode = border_mode_to_pad(border_mode, self.convdim, (1,) * self.convdim)
+        border_mode_to_pad(border_mode, self.convdim, (1,) * self.convdim)
+        self.border_mode = border_mode
+        self.imshp = as_static(imshp, [2 + self.convdim], "the shape of the images")
+        self.kshp = as_static(kshp, [self._filter_ndim()], "the shape of the filters")
+
+    def _filter_ndim(self) -> int:
+        return 2 + (2 if self.unshared else 1) * self.convdim
+
+    def geometry(self, kernel: Sequence[int]) -> Geometry:
+        """Return how filters with such lengths slide."""
+        dilated = [(k - 1) * d + 1 for k, d in zip(kernel, self.filter_dilation, strict=True)]
+        pad = border_mode_to_pad(self.border_mode, self.convdim, dilated)
+        return Geometry(pad, self.subsample, self.filter_dilation, self.filter_flip, self.num_groups, self.unshared)
+
+    def sibling(self, kind: type[BaseAbstractConv]) -> BaseAbstractConv:
+        """Return the convolution, or one of its gradients, with the same arguments."""
+        found = object.__new__(_SPECIAL.get((kind, self.convdim), kind))
+        found.__dict__.update({name: getattr(self, name) for name in self.__props__})
+        return found
+
+    def conv(
+        self,
+        img: Any,
+        kern: Any,
+        mode: str = "valid",
+        dilation: Any = 1,
+        num_groups: int = 1,
+        unshared: bool = False,
+        direction: str = "forward",
+    ) -> Any:
+        """Convolve arrays, filters turned over.
+
+        Parameters
+        ----------
+        img, kern : array
+            Images (n, channels, ...) and filters (filters, channels, ...).
+        mode : {'valid', 'full'}
+        dilation : int or tuple of int
+        num_groups : int
+        unshared : bool
+        direction : {'forward'}
+            Gradients have ops of their own.
+
+        Raises
+        ------
+        ValueError
+            If an argument is unknown, or shapes do not fit.
+        """
+        if mode not in ("valid", "full") or direction != "forward":
+            raise ValueError(
+                compose(
+                    f"conv: mode={mode!r}, direction={direction!r}", mend="use mode 'valid' or 'full', and 'forward'"
+                )
+            )
+        spread = (dilation,) * self.convdim if isinstance(dilation, int) else tuple(dilation)
+        op = AbstractConv(
+            self.convdim,
+            border_mode=mode,
+            filter_dilation=spread,
+            num_groups=num_groups,
+            unshared=unshared,
+        )
+        return op.computed(np.asarray(img), np.asarray(kern))
+
+    def unshared2d(self, inp: Any, kern: Any, out_shape: Sequence[int], direction: str = "forward") -> Any:
+        """Convolve one image with filters of their own for each place, or compute a gradient of that.
+
+        Parameters
+        ----------
+        inp : array
+            The image; for 'backprop inputs' the cotangent of the result.
+        kern : array
+            The filters (rows and columns of the result, rows and columns), turned over when they are used; for
+            'backprop weights' the cotangent of the result.
+        out_shape : sequence of int
+            Shape of what is computed.
+        direction : {'forward', 'backprop weights', 'backprop inputs'}
+
+        Raises
+        ------
+        ValueError
+            If `direction` is unknown.
+        """
+        if direction not in _DIRECTIONS:
+            raise ValueError(compose(f"unshared2d: unknown direction {direction!r}", mend=f"use one of {_DIRECTIONS}"))
+        way = Geometry(((0, 0), (0, 0)), (1, 1), (1, 1), True, 1, True)
+        one, other = np.asarray(inp)[None, None], np.asarray(kern)
+        if direction == "backprop weights":
+            rows, columns = out_shape[:2], out_shape[2:]
+            return backward_kernel(one, other[None, None], (1, *rows, 1, *columns), way)[0, :, :, 0]
+        filters = other[None, :, :, None]
+        if direction == "forward":
+            return forward(one, filters, way)[0, 0]
+        return backward_images(filters, one, (1, 1, *out_shape), way)[0, 0]
+
+    def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
+        """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
+        raise TypeError(f"{type(self).__name__} does not say what it computes")
+
+    def _count(self, images: Sequence[int], kernel: Sequence[int], top: Sequence[int]) -> int:
+        taps = (images[1] // self.num_groups) * int(np.prod(kernel[-self.convdim :]))
+        return 2 * int(np.prod(top)) * taps
+
+    def _operands(self, **given: Any) -> list[TensorVariable]:
+        """Return operands of one dtype; ShapeError names the one with a wrong number of dimensions."""
+        found = {name.replace("_", " "): as_tensor_variable(value) for name, value in given.items()}
+        for name, value in found.items():
+            wanted = self._filter_ndim() if name == "filters" else 2 + self.convdim
+            if value.type.ndim != wanted:
+                raise ShapeError(
+                    compose(
+                        f"{type(self).__name__}: {name} must have {wanted} dimensions, not {value.type.ndim}",
+                        where=[describe(v) for v in found.values()],
+                        mend="batch and channels come first; add dimensions with dimshuffle",
+                    )
+                )
+        dtype = upcast(*(v.type.dtype for v in found.values()))
+        return [v if v.type.dtype == dtype else cast(v, dtype) for v in found.values()]
+
+    def _result(self, node_inputs: Sequence[Variable], dtype: str, shape: Sequence[int | None]) -> Apply:
+        lengths = tuple(None if n is None or n < 0 else n for n in shape)
+        return Apply(self, list(node_inputs), [TensorType(dtype, lengths).make_variable()])
+
+    def _refuse(self, what: str, **shapes: Sequence[int]) -> ValueError:
+        where = [f"{name.replace('_', ' ')}: shape {tuple(int(n) for n in shape)}" for name, shape in shapes.items()]
+        return ValueError(compose(f"{type(self).__name__}: {what}", where=where, mend=f"the op is {self}"))
+
+    def check(self, images: Sequence[int], kernel: Sequence[int], top: Sequence[int] | None = None) -> Geometry:
+        """Return how filters slide; ValueError if shapes do not fit."""
+        shapes = {"images": images, "filters": kernel} | ({} if top is None else {"result": top})
+        geometry = self.geometry(kernel[-self.convdim :])
+        if images[1] != kernel[-self.convdim - 1] * self.num_groups:
+            each = "" if self.num_groups == 1 else f", times {self.num_groups} groups"
+            raise self._refuse(f"images and filters differ in input channels{each}", **shapes)
+        if kernel[0] % self.num_groups:
+            raise self._refuse(f"{kernel[0]} filters cannot be divided into {self.num_groups} groups", **shapes)
+        output = geometry.output_lengths(images[2:], kernel[-self.convdim :])
+        if any(n < 1 for n in output) or any(k < 1 for k in kernel[-self.convdim :]):
+            raise self._refuse("the filters do not fit into the images", **shapes)
+        if self.unshared and tuple(kernel[1 : 1 + self.convdim]) != output:
+            raise self._refuse(f"there must be filters for {output} places", **shapes)
+        if top is not None and tuple(top) != (images[0], kernel[0], *output):
+            raise self._refuse(
+                f"the result of the convolution has the shape {(images[0], kernel[0], *output)}", **shapes
+            )
+        return geometry
+
+    def __str__(self) -> str:
+        shown = ("border_mode", "subsample", "filter_flip", "filter_dilation", "num_groups", "unshared")
+        return f"{type(self).__name__}{{{', '.join(f'{k}={getattr(self, k)!r}' for k in shown)}}}"
+
+
+def _working(array: Any) -> Any:
+    """Return an array in a dtype that matrix products are fast and exact enough in."""
+    return array.astype("float32") if array.dtype == "float16" else array
+
+
+def _store(storage: Sequence[list[Any]], node: Apply, value: Any) -> None:
+    storage[0][0] = np.asarray(value, dtype=node.outputs[0].type.dtype)
+
+
+class AbstractConv(BaseAbstractConv):
+    """Convolution of images with filters, along any number of axes; see :class:`BaseAbstractConv`."""
+
+    def make_node(self, img: Any, kern: Any) -> Apply:
+        """Apply to images (n, channels, ...) and filters (filters, channels, ...); ShapeError for other dimensions."""
+        images, kernel = self._operands(images=img, filters=kern)
+        shape = get_conv_output_shape(
+            images.type.shape, kernel.type.shape, self.border_mode, self.subsample, self.filter_dilation
+        )
+        return self._result([images, kernel], images.type.dtype, shape)
+
+    def computed(self, images: Any, kernel: Any) -> Any:
+        """Convolve arrays; ValueError if their shapes do not fit."""
+        geometry = self.check(images.shape, kernel.shape)
+        return forward(_working(images), _working(kernel), geometry)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute by products of matrices."""
+        _store(output_storage, node, self.computed(*inputs))
+
+    def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
+        """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
+        return self._count(inp[0], inp[1], outp[0])
+
+
+class AbstractConv_gradInputs(BaseAbstractConv):
+    """Gradient of a convolution by its images; gradients and :func:`conv2d_grad_wrt_inputs` make it."""
+
+    def make_node(self, kern: Any, topgrad: Any, shape: Any) -> Apply:
+        """Apply to filters, the cotangent of the result, and the lengths of the images along the axes of filters."""
+        kernel, top = self._operands(filters=kern, topgrad=topgrad)
+        lengths = as_lengths(shape, self.convdim)
+        if len(lengths) != self.convdim:
+            raise ShapeError(
+                compose(
+                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
+                )
+            )
+        channels = kernel.type.shape[-self.convdim - 1]
+        known = None if channels is None else channels * self.num_groups
+        result = (top.type.shape[0], known, *static_lengths(lengths))
+        return self._result([kernel, top, make_vector(*lengths)], kernel.type.dtype, result)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute by products of matrices; ValueError if shapes do not fit."""
+        kernel, top, lengths = inputs
+        shape = (top.shape[0], kernel.shape[-self.convdim - 1] * self.num_groups, *map(int, lengths))
+        geometry = self.check(shape, kernel.shape, top.shape)
+        _store(output_storage, node, backward_images(_working(kernel), _working(top), shape, geometry))
+
+    def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
+        """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
+        return self._count(outp[0], inp[0], inp[1])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing depends differentiably on lengths."""
+        return [[True], [True], [False]]
+
+
+class AbstractConv_gradWeights(BaseAbstractConv):
+    """Gradient of a convolution by its filters; gradients and :func:`conv2d_grad_wrt_weights` make it."""
+
+    def make_node(self, img: Any, topgrad: Any, shape: Any) -> Apply:
+        """Apply to images, the cotangent of the result, and the lengths of the filters."""
+        images, top = self._operands(images=img, topgrad=topgrad)
+        lengths = as_lengths(shape, self.convdim)
+        if len(lengths) != self.convdim:
+            raise ShapeError(
+                compose(
+                    f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
+                )
+            )
+        channels, places = images.type.shape[1], top.type.shape[2:] if self.unshared else ()
+        known = None if channels is None else channels // self.num_groups
+        result = (top.type.shape[1], *places, known, *static_lengths(lengths))
+        return self._result([images, top, make_vector(*lengths)], images.type.dtype, result)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute by products of matrices; ValueError if shapes do not fit."""
+        images, top, lengths = inputs
+        places = top.shape[2:] if self.unshared else ()
+        shape = (top.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
+        geometry = self.check(images.shape, shape, top.shape)
+        _store(output_storage, node, backward_kernel(_working(images), _working(top), shape, geometry))
+
+    def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
+        """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
+        return self._count(inp[0], outp[0], inp[1])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing depends differentiably on lengths."""
+        return [[True], [True], [False]]
+
+
+#: Classes for a certain number of axes; the module that defines them fills it.
+_SPECIAL: dict[tuple[type, int], type[BaseAbstractConv]] = {}
+
+
+def register_special(kind: type[BaseAbstractConv], convdim: int, special: type[BaseAbstractConv]) -> None:
+    """Say which class stands for a kind of convolution along so many axes, in derivatives."""
+    _SPECIAL[kind, convdim] = special
+
+
+def _spatial(x: Variable, convdim: int) -> tuple[TensorVariable, ...]:
+    return lengths_of(x)[-convdim:]
+
+
+def _by_images(op: BaseAbstractConv, kernel: Variable, top: Variable, images: Variable) -> Variable:
+    result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, top, _spatial(images, op.convdim))
+    return result
+
+
+def _by_kernel(op: BaseAbstractConv, images: Variable, top: Variable, kernel: Variable) -> Variable:
+    result: Variable = op.sibling(AbstractConv_gradWeights)(images, top, _spatial(kernel, op.convdim))
+    return result
+
+
+def _convolved(op: BaseAbstractConv, images: Variable, kernel: Variable) -> Variable:
+    result: Variable = op.sibling(AbstractConv)(images, kernel)
+    return result
+
+
+@pullback.register(AbstractConv)
+def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (images, kernel), (g,) = node.inputs, cotangents
+    return [_by_images(node.op, kernel, g, images), _by_kernel(node.op, images, g, kernel)]
+
+
+@pullback.register(AbstractConv_gradInputs)
+def _pullback_images(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (kernel, top, _), (g,) = node.inputs, cotangents
+    return [_by_kernel(node.op, g, top, kernel), _convolved(node.op, g, kernel), None]
+
+
+@pullback.register(AbstractConv_gradWeights)
+def _pullback_kernel(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    (images, top, _), (g,) = node.inputs, cotangents
+    return [_by_images(node.op, g, top, images), _convolved(node.op, images, g), None]
+
+
+@pushforward.register(BaseAbstractConv)
+def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    (first, second, *rest), (by_first, by_second, *_) = node.inputs, tangents
+    moved = [node.op(t, second, *rest) for t in (by_first,) if t is not None]
+    moved += [node.op(first, t, *rest) for t in (by_second,) if t is not None]
+    return [moved[0] + moved[1] if len(moved) == 2 else moved[0] if moved else None]
+
+
+@shape_rule.register(AbstractConv)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op = node.op
+    images, kernel = input_shapes
+    return [get_conv_output_shape(images, kernel, op.border_mode, op.subsample, op.filter_dilation)]
+
+
+@shape_rule.register(AbstractConv_gradInputs)
+def _shape_images(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op, (kernel, top, _) = node.op, input_shapes
+    return [(top[0], kernel[-op.convdim - 1] * op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+
+
+@shape_rule.register(AbstractConv_gradWeights)
+def _shape_kernel(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op, (images, top, _) = node.op, input_shapes
+    places = tuple(top[2:]) if op.unshared else ()
+    return [(top[1], *places, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]

@@ -1,0 +1,200 @@
+"""Rectangular neighbourhoods in images, as rows of a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._assert import Assert
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..creation import arange
+from ..elemwise import cast, dimshuffle, eq
+from ..extra_ops import pad
+from ..shape import as_lengths, lengths_of, reshape, shape_i, static_int
+
+__all__ = ["images2neibs", "neibs2images"]
+
+_MODES = ("valid", "full", "half", "ignore_borders", "wrap_centered")
+
+
+def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> TensorVariable:
+    """Slide a window over images, and make each neighbourhood a row of a matrix.
+
+    Parameters
+    ----------
+    ten4 : tensor_like
+        Images, of shape (a, b, rows, columns).
+    neib_shape : two ints, or a vector of integers
+        Height and width of the window.
+    neib_step : two ints, or a vector of integers, optional
+        How far the window moves down and to the right; by its own size if it is not given. Windows may overlap.
+    mode : {'valid', 'full', 'half', 'ignore_borders', 'wrap_centered'}
+        'valid': the windows must cover the images exactly. 'full' and 'half': so after zeros of the width
+        ``neib_shape - 1`` or ``neib_shape // 2`` have been put around. 'ignore_borders': what is left over at the lower
+        and the right border is left out. 'wrap_centered': windows have an odd shape, their centres are the elements at
+        multiples of the step, and what lies outside of the image is taken from its other side.
+
+    Returns
+    -------
+    TensorVariable
+        Of shape (number of windows, height * width): window by window along the rows of an image, image by image.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown.
+    ShapeError
+        If `ten4` has not four dimensions, or shape or step are no pairs.
+    AssertionError
+        At run time, if windows do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
+    array([[0., 1., 4., 5.],
+           [2., 3., 6., 7.]])
+    """
+    images = as_tensor_variable(ten4)
+    if mode not in _MODES:
+        raise ValueError(compose(f"images2neibs: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}"))
+    if images.type.ndim != 4:
+        raise ShapeError(
+            compose(
+                "images2neibs takes four dimensions: two for lists of images, rows and columns",
+                where=[describe(images)],
+                mend="add dimensions with dimshuffle",
+            )
+        )
+    window = _pair("neib_shape", neib_shape)
+    if neib_step is None and mode == "valid":
+        return _tiles(images, window)
+    step = window if neib_step is None else _pair("neib_step", neib_step)
+    if mode in ("full", "half"):
+        images = _surrounded(images, window, mode)
+    first, second = (_places(images, axis, window[axis - 2], step[axis - 2], mode) for axis in (2, 3))
+    patches = images[:, :, dimshuffle(first, [0, "x", 1, "x"]), dimshuffle(second, ["x", 0, "x", 1])]
+    a, b, rows, columns, height, width = lengths_of(patches)
+    return reshape(patches, (a * b * rows * columns, height * width))
+
+
+def _pair(name: str, value: Any) -> list[TensorVariable]:
+    """Return two lengths."""
+    lengths = as_lengths(value, 2) if not isinstance(value, int) else [value]
+    if len(lengths) != 2:
+        raise ShapeError(compose(f"images2neibs: {name} is a pair: of rows and columns", mend=f"pass {name}=(2, 2)"))
+    found = [cast(as_tensor_variable(n), "int64") for n in lengths]
+    for length in found:
+        known = static_int(length)
+        if known is not None and known < 1:
+            raise ShapeError(compose(f"images2neibs: {name} has a length of {known}", mend="use at least 1"))
+    return found
+
+
+def _tiles(images: TensorVariable, window: list[TensorVariable]) -> TensorVariable:
+    """Return windows that do not overlap: the same numbers in another order."""
+    a, b, rows, columns = lengths_of(images)
+    (height, width), (down, right) = window, _counts(rows, columns, window)
+    blocks = reshape(images, (a, b, down, height, right, width))
+    return reshape(dimshuffle(blocks, [0, 1, 2, 4, 3, 5]), (a * b * down * right, height * width))
+
+
+def _counts(rows: Any, columns: Any, window: list[TensorVariable]) -> list[TensorVariable]:
+    """Return how many windows there are along the rows and columns that they cover."""
+    return [
+        _checked(
+            length // size,
+            eq(length % size, 0),
+            f"windows do not cover axis {axis} exactly; mode='ignore_borders' leaves the rest out",
+        )
+        for axis, length, size in zip((2, 3), (rows, columns), window, strict=True)
+    ]
+
+
+def _surrounded(images: TensorVariable, window: list[TensorVariable], mode: str) -> TensorVariable:
+    """Return images with zeros around them."""
+    widths = [n - 1 if mode == "full" else n // 2 for n in window]
+    return pad(images, [(0, 0), (0, 0), *((w, w) for w in widths)])
+
+
+def _places(images: TensorVariable, axis: int, size: TensorVariable, step: TensorVariable, mode: str) -> TensorVariable:
+    """Return the numbers of rows (or columns) of each window, one window a row."""
+    length = shape_i(images, axis)
+    offsets = arange(size)
+    if mode == "wrap_centered":
+        size = _checked(
+            size, eq(size % 2, 1), f"images2neibs: windows that are centred have an odd length along axis {axis}"
+        )
+        centers = arange(0, length, step)
+        return (dimshuffle(centers, [0, "x"]) - size // 2 + arange(size)) % length
+    room = length - size
+    if mode != "ignore_borders":
+        room = _checked(
+            room,
+            (room >= 0) & eq(room % step, 0),
+            f"windows do not cover axis {axis} exactly; mode='ignore_borders' leaves the rest out",
+        )
+    starts = arange(0, room + 1, step)
+    return dimshuffle(starts, [0, "x"]) + offsets
+
+
+def _checked(value: TensorVariable, condition: TensorVariable, message: str) -> TensorVariable:
+    """Return a value that is used only if a condition holds."""
+    result: TensorVariable = Assert(message)(value, condition)
+    return result
+
+
+def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> TensorVariable:
+    """Put images together again of what :func:`images2neibs` has made of them with its default step.
+
+    Parameters
+    ----------
+    neibs : tensor_like
+        A matrix with a window in each row.
+    neib_shape : two ints, or a vector of integers
+        Height and width of the windows.
+    original_shape : four ints, or a vector of integers
+        Shape of the images.
+    mode : {'valid', 'ignore_borders'}
+        As there; with 'ignore_borders' zeros fill the borders that no window covers.
+
+    Returns
+    -------
+    TensorVariable
+        With four dimensions.
+
+    Raises
+    ------
+    ValueError
+        For another `mode`, and at run time if the windows are not as many as the images need.
+    ShapeError
+        If numbers of dimensions are wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.arange(8.0).reshape(1, 1, 2, 4)
+    >>> bool((neibs2images(images2neibs(images, (2, 2)), (2, 2), images.shape).eval() == images).all())
+    True
+    """
+    patches = as_tensor_variable(neibs)
+    if mode not in ("valid", "ignore_borders"):
+        raise ValueError(compose(f"neibs2images: unknown mode {mode!r}", mend="use 'valid' or 'ignore_borders'"))
+    if patches.type.ndim != 2:
+        raise ShapeError(
+            compose(
+                "neibs2images takes a matrix with a window in each row", where=[describe(patches)], mend="reshape it"
+            )
+        )
+    height, width = _pair("neib_shape", neib_shape)
+    a, b, rows, columns = as_lengths(original_shape, 4)
+    valid = mode == "valid"
+    down, right = _counts(rows, columns, [height, width]) if valid else [rows // height, columns // width]
+    blocks = dimshuffle(reshape(patches, (a, b, down, right, height, width)), [0, 1, 2, 4, 3, 5])
+    images = reshape(blocks, (a, b, down * height, right * width))
+    if valid:
+        return images
+    return pad(images, [(0, 0), (0, 0), (0, rows - down * height), (0, columns - right * width)])

@@ -1,0 +1,105 @@
+"""Tables of how classes were taken for each other, and rows with a number in front."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import compose, describe
+
+from .._convert import as_tensor_variable
+from .._errors import ShapeError
+from .._variable import TensorVariable
+from ..creation import full
+from ..elemwise import cast, dimshuffle, eq
+from ..extra_ops import Unique
+from ..joining import concatenate
+from ..linear import dot
+from ..shape import shape_i
+
+__all__ = ["confusion_matrix", "prepend_0_to_each_row", "prepend_1_to_each_row", "prepend_scalar_to_each_row"]
+
+
+def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
+    """Count how often each class was predicted as each other one.
+
+    Parameters
+    ----------
+    actual, pred : tensor_like
+        Vectors of equal length: the classes that examples have, and those that were predicted.
+
+    Returns
+    -------
+    list of TensorVariable
+        A matrix of int64, element (i, j) for examples of class i that were predicted as class j; and the classes,
+        ascending, in the order of its rows and columns.
+
+    Raises
+    ------
+    ShapeError
+        If they are no vectors.
+
+    Examples
+    --------
+    >>> table, classes = confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
+    >>> table.eval()
+    array([[2, 0, 0],
+           [0, 0, 1],
+           [1, 0, 2]])
+    """
+    given = [as_tensor_variable(v) for v in (actual, pred)]
+    if any(v.type.ndim != 1 for v in given):
+        raise ShapeError(
+            compose(
+                "confusion_matrix takes two vectors of classes",
+                where=[describe(v) for v in given],
+                mend="flatten them",
+            )
+        )
+    classes = Unique()(concatenate(given))
+    hits = [cast(eq(dimshuffle(v, [0, "x"]), classes), "int64") for v in given]
+    return [dot(hits[0].T, hits[1]), classes]
+
+
+def prepend_scalar_to_each_row(val: Any, m: Any) -> TensorVariable:
+    """Return a matrix with a number in front of each row.
+
+    Parameters
+    ----------
+    val : number or tensor_like
+        Without dimensions.
+    m : tensor_like
+        A matrix.
+
+    Raises
+    ------
+    ShapeError
+        If they are something else.
+
+    Examples
+    --------
+    >>> prepend_scalar_to_each_row(1.0, [[2.0], [3.0]]).eval()
+    array([[1., 2.],
+           [1., 3.]])
+    """
+    number, matrix = as_tensor_variable(val), as_tensor_variable(m)
+    if number.type.ndim or matrix.type.ndim != 2:
+        raise ShapeError(
+            compose(
+                "prepend_scalar_to_each_row takes a number and a matrix",
+                where=[describe(number), describe(matrix)],
+                mend="reshape them",
+            )
+        )
+    column = full((shape_i(matrix, 0), 1), number, dtype=matrix.type.dtype)
+    result: TensorVariable = concatenate([column, matrix], axis=1)
+    return result
+
+
+def prepend_1_to_each_row(m: Any) -> TensorVariable:
+    """Return a matrix with a 1 in front of each row: the input of a layer whose weights include biases."""
+    return prepend_scalar_to_each_row(1, m)
+
+
+def prepend_0_to_each_row(m: Any) -> TensorVariable:
+    """Return a matrix with a 0 in front of each row."""
+    return prepend_scalar_to_each_row(0, m)

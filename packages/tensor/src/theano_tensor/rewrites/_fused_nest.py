@@ -1,0 +1,122 @@
+"""Elementwise results and reductions of the same elements, all in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from theano_graph import Apply, Op, compose, pullback, shape_rule
+from theano_linker_c.kernels import Fold, FoldingKernel, Kernel, can_fold, native_kernel
+from theano_linker_c.scalar import ScalarOp
+
+from .._convert import as_tensor_variable
+from .._type import TensorType
+from ..elemwise import broadcast_static, check_broadcast
+from ..reduce import Reduce
+
+
+def is_foldable(node: Apply) -> bool:
+    """Tell whether a node is a reduction that a :class:`FusedNest` can do besides others."""
+    op = node.op
+    if not isinstance(op, Reduce) or not op.axes(node.inputs[0].type.ndim):
+        return False
+    return can_fold(op.combine, op.kernel_accumulator(node.inputs[0].type.dtype))
+
+
+class FusedNest(Op):
+    """Apply a scalar op to each element of some tensors; keep its first results, and reduce each of the others.
+
+    Made by fusion when functions are compiled; it therefore has no gradient.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        With as many results as there are kept and reduced ones together.
+    reductions : sequence of Reduce
+        For the last results; all over the same axes.
+    """
+
+    __props__ = ("reductions", "scalar_op")
+
+    def __init__(self, scalar_op: ScalarOp, reductions: Sequence[Reduce]) -> None:
+        self.scalar_op = scalar_op
+        self.reductions = tuple(reductions)
+
+    @property
+    def n_kept(self) -> int:
+        """How many results are kept element by element."""
+        return self.scalar_op.nout - len(self.reductions)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to tensors with one number of dimensions.
+
+        Raises
+        ------
+        TypeError
+            If the numbers of dimensions differ.
+        """
+        variables = [as_tensor_variable(x) for x in inputs]
+        if len({x.type.ndim for x in variables}) != 1:
+            raise TypeError(compose("the inputs of a fused nest have one number of dimensions", mend="pad them"))
+        shape = broadcast_static(self.scalar_op, variables)
+        dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))
+        outputs = [TensorType(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
+        for reduction, dtype in zip(self.reductions, dtypes[self.n_kept :], strict=True):
+            gone = set(reduction.axes(len(shape)))
+            left = [n for i, n in enumerate(shape) if i not in gone]
+            outputs.append(TensorType(reduction.result_dtype(dtype), left).make_variable())
+        return Apply(self, variables, outputs)
+
+    def element_dtypes(self, node: Apply) -> tuple[str, ...]:
+        """Return the dtypes of all results of the scalar op."""
+        return self.scalar_op.result_dtypes(*(x.type.dtype for x in node.inputs))
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
+        with np.errstate(all="ignore"):
+            found = self.scalar_op.evaluate(*inputs)
+            results = found if self.scalar_op.nout > 1 else (found,)
+            for k, (result, dtype) in enumerate(zip(results, self.element_dtypes(node), strict=True)):
+                elements = np.broadcast_to(np.asarray(result, dtype=dtype), shape)
+                if k >= self.n_kept:
+                    elements = self.reductions[k - self.n_kept].fold(elements)
+                output_storage[k][0] = np.array(elements, dtype=node.outputs[k].type.dtype)
+
+    def __str__(self) -> str:
+        kept = ["kept"] * self.n_kept
+        return f"{self.scalar_op} -> ({', '.join([*kept, *map(str, self.reductions)])})"
+
+
+@native_kernel.register(FusedNest)
+def _native(node: Apply) -> Kernel | None:
+    op = cast(FusedNest, node.op)
+    dtypes, ndim = op.element_dtypes(node), node.inputs[0].type.ndim
+    folded = zip(op.reductions, dtypes[op.n_kept :], node.outputs[op.n_kept :], strict=True)
+    return FoldingKernel(
+        scalar_op=op.scalar_op,
+        input_dtypes=tuple(x.type.dtype for x in node.inputs),
+        kept_dtypes=dtypes[: op.n_kept],
+        folds=tuple(Fold(r.combine, r.kernel_accumulator(dtype), v.type.dtype, r.identity) for r, dtype, v in folded),
+        broadcast=tuple(x.type.broadcastable for x in node.inputs),
+        ndim=ndim,
+        axes=op.reductions[0].axes(ndim),
+    )
+
+
+pullback.declare_absent(FusedNest, "it is made when functions are compiled, after gradients have been taken")
+
+
+@shape_rule.register(FusedNest)
+def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op = cast(FusedNest, node.op)
+    ndim = node.inputs[0].type.ndim
+    pairs = list(zip(input_shapes, node.inputs, strict=True))
+    full = tuple(next((s[axis] for s, x in pairs if x.type.shape[axis] != 1), 1) for axis in range(ndim))
+    gone = set(op.reductions[0].axes(ndim))
+    left = tuple(length for axis, length in enumerate(full) if axis not in gone)
+    return [full] * op.n_kept + [left] * len(op.reductions)

@@ -1,0 +1,157 @@
+"""Which reductions are done in one pass, with the elementwise node that makes what they reduce.
+
+A reduction needs nothing but what it reduces, so it can always be done where that is made, and several reductions of
+one tensor can always be done together. Beyond that, as for elementwise nodes (see ``_groups``), what is on one level
+is joined: between two nodes of one level there is no way through others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from theano_graph import Apply, FunctionGraph, Variable
+
+from ._fused_nest import is_foldable
+from ._groups import MAX_OPERANDS, DisjointSets, Nest, nest_of
+
+Axes = tuple[int, ...]
+#: Results are kept beside reductions over some axes only where the last one is known to be so long: a loop over whole
+#: tensors is faster than one over short rows by more than reading once instead of twice.
+LONG_ROWS = 64
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Elementwise nodes in topological order, and reductions over the same axes of their results and operands."""
+
+    elementwise: list[Apply] = field(default_factory=list)
+    reductions: list[Apply] = field(default_factory=list)
+
+    @property
+    def operands(self) -> int:
+        """An upper bound of the number of inputs and outputs."""
+        made = {v for node in self.elementwise for v in node.outputs}
+        read = {v for node in (*self.elementwise, *self.reductions) for v in node.inputs} - made
+        return len(read) + len(made) + len(self.reductions)
+
+    def kept(self, fgraph: FunctionGraph) -> list[Variable]:
+        """Return the elementwise results that something else than the reductions needs."""
+        inside = {*self.elementwise, *self.reductions}
+        return [
+            v
+            for node in self.elementwise
+            for v in node.outputs
+            if any(client not in inside for client, _ in fgraph.clients(v))
+        ]
+
+
+def clusters(fgraph: FunctionGraph) -> list[Cluster]:
+    """Return what is to become one pass each; those with one reduction and nothing else to keep are left out."""
+    order = fgraph.toposort()
+    nests = {node: nest for node in order if (nest := nest_of(node))}
+    axes = _axes(order, nests)
+    levels = _levels(order, nests, axes)
+    sets = DisjointSets()
+    for node, own in axes.items():
+        for key in _ties(node, own, nests, levels):
+            sets.join(node, key)
+    _join_readers(order, nests, axes, levels, sets)
+    found: dict[Hashable, Cluster] = {}
+    for node in order:
+        if node in axes or node in nests:
+            cluster = found.setdefault(sets.find(node), Cluster())
+            (cluster.reductions if node in axes else cluster.elementwise).append(node)
+    parts = [part for cluster in found.values() if cluster.reductions for part in _parts(cluster)]
+    return [wanted for part in parts if (wanted := _worthwhile(fgraph, part)) is not None]
+
+
+def _worthwhile(fgraph: FunctionGraph, cluster: Cluster) -> Cluster | None:
+    """Return what of a cluster is faster in one pass: for short rows, only reductions of tensors that are there."""
+    if not cluster.reductions:
+        return None
+    kept = cluster.kept(fgraph)
+    node = cluster.reductions[0]
+    (x,) = node.inputs
+    if kept and len(node.op.axes(x.type.ndim)) < x.type.ndim and (x.type.shape[-1] or 0) < LONG_ROWS:
+        made = {v for node in cluster.elementwise for v in node.outputs}
+        cluster, kept = Cluster([], [node for node in cluster.reductions if node.inputs[0] not in made]), []
+    return cluster if len(cluster.reductions) > 1 or kept else None
+
+
+def _pattern(reduction: Apply) -> Nest:
+    pattern: Nest = reduction.inputs[0].type.broadcastable
+    return pattern
+
+
+def _axes(order: Sequence[Apply], nests: dict[Apply, Nest]) -> dict[Apply, Axes]:
+    """Return the axes of the reductions that take part: of one elementwise node, those over the commonest axes."""
+    every = {node: node.op.axes(node.inputs[0].type.ndim) for node in order if is_foldable(node)}
+    counts: dict[Apply, Counter[Axes]] = {}
+    for node, own in every.items():
+        if node.inputs[0].owner in nests:
+            counts.setdefault(node.inputs[0].owner, Counter())[own] += 1
+    chosen = {home: count.most_common(1)[0][0] for home, count in counts.items()}
+    return {node: own for node, own in every.items() if chosen.get(node.inputs[0].owner, own) == own}
+
+
+def _levels(order: Sequence[Apply], nests: dict[Apply, Nest], axes: dict[Apply, Axes]) -> dict[Apply, int]:
+    """Return levels that grow along all paths, but from an elementwise node to the reductions that join it."""
+    levels: dict[Apply, int] = {}
+    for node in order:
+        owners = [v.owner for v in node.inputs if v.owner in levels]
+        together = node in axes and node.inputs[0].owner in nests
+        levels[node] = max((levels[owner] for owner in owners), default=-1) + (not together)
+    return levels
+
+
+def _ties(node: Apply, own: Axes, nests: dict[Apply, Nest], levels: dict[Apply, int]) -> Iterator[Hashable]:
+    """Yield what a reduction has in common with those that it may join: its elementwise node, and its operands."""
+    (x,) = node.inputs
+    pattern = _pattern(node)
+    yield (levels[node], pattern, own, x)
+    home = x.owner
+    if home in nests:
+        yield home
+        for variable in home.inputs:
+            if variable.type.broadcastable == pattern:
+                yield (levels[node], pattern, own, variable)
+
+
+def _join_readers(
+    order: Sequence[Apply],
+    nests: dict[Apply, Nest],
+    axes: dict[Apply, Axes],
+    levels: dict[Apply, int],
+    sets: DisjointSets,
+) -> None:
+    """Let elementwise nodes without reductions join those of one of their operands."""
+    known: dict[Hashable, Hashable] = {}
+    homes = {node.inputs[0].owner for node in axes}
+    for node, own in axes.items():
+        for key in _ties(node, own, nests, levels):
+            if isinstance(key, tuple):
+                level, pattern, _, variable = key
+                known.setdefault((level, pattern, variable), key)
+    for node in order:
+        if node in nests and node not in homes:
+            for variable in node.inputs:
+                key = known.get((levels[node], nests[node], variable))
+                if key is not None:
+                    sets.join(node, key)
+                    break
+
+
+def _parts(cluster: Cluster) -> Iterator[Cluster]:
+    """Cut a cluster with too many operands: each elementwise node with its own reductions, the others by operand."""
+    if cluster.operands <= MAX_OPERANDS:
+        yield cluster
+        return
+    parts: dict[Hashable, Cluster] = {}
+    for node in cluster.elementwise:
+        parts[node] = Cluster([node])
+    for node in cluster.reductions:
+        owner = node.inputs[0].owner
+        parts.setdefault(owner if owner in parts else node.inputs[0], Cluster()).reductions.append(node)
+    yield from parts.values()

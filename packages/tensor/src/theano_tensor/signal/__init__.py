@@ -1,0 +1,5 @@
+"""Convolution and pooling of images as signals, without channels."""
+
+from . import conv as conv, pool as pool
+
+__all__ = ["conv", "pool"]

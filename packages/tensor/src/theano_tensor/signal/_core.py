@@ -1,0 +1,201 @@
+"""Pooling of arrays over windows of their last axes, one axis after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Axis(NamedTuple):
+    """How windows lie along one axis.
+
+    Parameters
+    ----------
+    length : int
+        Of the array.
+    window, step, pad : int
+    windows : int
+        How many there are.
+    """
+
+    length: int
+    window: int
+    step: int
+    pad: int
+    windows: int
+
+    @property
+    def span(self) -> int:
+        """Length from the first element of the first window to the last element of the last one."""
+        return (self.windows - 1) * self.step + self.window
+
+    def elements(self, counts_padding: bool) -> Any:
+        """Return how many elements each window has, with or without those of the padding."""
+        starts = np.arange(self.windows) * self.step - self.pad
+        ends = starts + self.window
+        if counts_padding:
+            return np.minimum(ends, self.length + self.pad) - starts
+        return np.minimum(ends, self.length) - np.maximum(starts, 0)
+
+
+def count_of(
+    length: Any,
+    window: Any,
+    step: Any,
+    pad: Any,
+    ignore_border: bool,
+    bounds: tuple[Callable[..., Any], Callable[..., Any]] = (min, max),
+) -> Any:
+    """Return the number of windows along an axis; for numbers and for symbolic lengths.
+
+    Parameters
+    ----------
+    bounds : pair of callable
+        The smaller, and the larger of two lengths.
+    """
+    smaller, larger = bounds
+    room = length + 2 * pad - window
+    if ignore_border:
+        return larger(room // step + 1, 0)
+    # As many as cover everything, yet none that begins behind the last element.
+    return smaller((room + window - 1) // step, larger(-((-room) // step), 0)) + 1
+
+
+def axes_of(
+    lengths: Sequence[int], windows: Sequence[int], steps: Sequence[int], pads: Sequence[int], ignore_border: bool
+) -> list[Axis]:
+    """Return how windows lie along each axis."""
+    return [
+        Axis(n, w, s, p, count_of(n, w, s, p, ignore_border))
+        for n, w, s, p in zip(lengths, windows, steps, pads, strict=True)
+    ]
+
+
+def _along(ndim: int, place: int, part: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * place, part, *(slice(None),) * (ndim - place - 1))
+
+
+def _spanned(x: Any, place: int, axis: Axis, fill: Any) -> Any:
+    """Return an array with exactly the elements that windows along an axis see; those outside are `fill`."""
+    inside = min(axis.length, axis.span - axis.pad)
+    if axis.pad == 0 and inside == axis.span:
+        return x[_along(x.ndim, place, slice(0, inside))]
+    shape = (*x.shape[:place], axis.span, *x.shape[place + 1 :])
+    result = np.full(shape, fill, x.dtype)
+    result[_along(x.ndim, place, slice(axis.pad, axis.pad + inside))] = x[_along(x.ndim, place, slice(0, inside))]
+    return result
+
+
+def _steps(axis: Axis, offset: int) -> slice:
+    """Return where the elements with some offset in their windows are."""
+    return slice(offset, offset + (axis.windows - 1) * axis.step + 1, axis.step)
+
+
+def _folded(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[..., Any]) -> Any:
+    first = x.ndim - len(axes)
+    for place, axis in enumerate(axes, first):
+        if not axis.windows:
+            return np.zeros((*x.shape[:first], *(a.windows for a in axes)), x.dtype)
+        seen = _spanned(x, place, axis, fill)
+        result = seen[_along(x.ndim, place, _steps(axis, 0))].copy()
+        for offset in range(1, axis.window):
+            combine(result, seen[_along(x.ndim, place, _steps(axis, offset))], out=result)
+        x = result
+    return x
+
+
+def lowest(dtype: Any) -> Any:
+    """Return what is not larger than any number of a dtype."""
+    if dtype.kind == "b":
+        return False
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def largest(x: Any, axes: Sequence[Axis]) -> Any:
+    """Return the largest element of each window; padding does not count."""
+    return _folded(x, axes, lowest(x.dtype), np.maximum)
+
+
+def total(x: Any, axes: Sequence[Axis]) -> Any:
+    """Return the sum of each window."""
+    return _folded(x, axes, 0, np.add)
+
+
+def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
+    """Return the number of elements of each window."""
+    result = np.ones((), "int64")
+    for axis in axes:
+        result = np.multiply.outer(result, axis.elements(counts_padding))
+    return result
+
+
+def spread(g: Any, axes: Sequence[Axis]) -> Any:
+    """Add the number of each window to all of its elements: the transpose of `total`."""
+    first = g.ndim - len(axes)
+    for place, axis in reversed(list(enumerate(axes, first))):
+        shape = (*g.shape[:place], max(axis.span, axis.pad + axis.length), *g.shape[place + 1 :])
+        result = np.zeros(shape, g.dtype)
+        for offset in range(axis.window) if axis.windows else ():
+            result[_along(g.ndim, place, _steps(axis, offset))] += g
+        g = result[_along(g.ndim, place, slice(axis.pad, axis.pad + axis.length))]
+    return np.ascontiguousarray(g)
+
+
+def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
+    """Yield for each offset in windows where its elements are, and which of them are the first largest ones.
+
+    Places refer to `x` with all that windows see: see `surrounded`.
+    """
+    first = x.ndim - len(axes)
+    seen = surrounded(x, axes, lowest(x.dtype))
+    left = np.ones(y.shape, bool)
+    for offsets in np.ndindex(*(axis.window for axis in axes)):
+        places = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
+        hits = seen[places] == y
+        hits &= left
+        left ^= hits
+        yield places, hits
+
+
+def surrounded(x: Any, axes: Sequence[Axis], fill: Any) -> Any:
+    """Return an array with exactly the elements that windows see."""
+    for place, axis in enumerate(axes, x.ndim - len(axes)):
+        x = _spanned(x, place, axis, fill)
+    return x
+
+
+def give_to_largest(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
+    """Add the number of each window to its first largest element."""
+    result = np.zeros(x.shape, g.dtype)
+    if not y.size:
+        return result
+    first = x.ndim - len(axes)
+    shape = (*x.shape[:first], *(axis.span for axis in axes))
+    seen = np.zeros(shape, g.dtype)
+    apart, nothing = all(axis.window <= axis.step for axis in axes), np.zeros((), g.dtype)
+    # A product is much faster than a choice, but makes NaN of infinities.
+    finite = np.isfinite(g).all()
+    for places, hits in first_hits(x, y, axes):
+        given = g * hits if finite else np.where(hits, g, nothing)
+        if apart:
+            seen[places] = given
+        else:
+            seen[places] += given
+    whole = (slice(None),) * first
+    inside = [min(a.length, a.span - a.pad) for a in axes]
+    result[(*whole, *(slice(0, n) for n in inside))] = seen[
+        (*whole, *(slice(a.pad, a.pad + n) for a, n in zip(axes, inside, strict=True)))
+    ]
+    return result
+
+
+def take_from_largest(x: Any, y: Any, t: Any, axes: Sequence[Axis]) -> Any:
+    """Return for each window the element of `t` where that of `x` is the first largest one."""
+    result = np.zeros(y.shape, t.dtype)
+    if y.size:
+        seen = surrounded(t, axes, 0)
+        for places, hits in first_hits(x, y, axes):
+            np.copyto(result, seen[places], where=hits)
+    return result

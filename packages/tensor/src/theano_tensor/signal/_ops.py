@@ -1,0 +1,342 @@
+"""Pooling and what its derivatives are made of, as ops. All but the choice of the largest element are linear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+
+from .._convert import as_tensor_variable
+from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._errors import DTypeError, ShapeError
+from .._type import TensorType
+from .._variable import TensorVariable
+from ..elemwise import cast, maximum, minimum
+from ..shape import as_lengths, lengths_of, make_vector, static_lengths
+from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, spread, take_from_largest, total
+
+MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
+#: Numbers of the inputs that say how windows lie: their lengths, steps and padding, after the arrays.
+_LAYOUT = 3
+
+
+class PoolingOp(Op):
+    """Base of ops on windows of the last axes of tensors.
+
+    Parameters
+    ----------
+    ignore_border : bool
+        Whether windows that reach over the border are left out.
+    mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
+    ndim : int
+        Number of axes of the windows.
+
+    Raises
+    ------
+    ValueError
+        If the mode is unknown.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("ignore_border", "mode", "ndim")
+
+    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2) -> None:
+        known = "average_inc_pad" if mode == "average" else mode
+        if known not in MODES:
+            raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
+        self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
+
+    def layout(self, ws: Any, stride: Any, pad: Any) -> list[TensorVariable]:
+        """Return lengths, steps and padding of the windows as vectors; ShapeError if one has a wrong length."""
+        found = []
+        for name, value in (("ws", ws), ("stride", stride), ("pad", pad)):
+            lengths = as_lengths(value, self.ndim)
+            if len(lengths) != self.ndim:
+                raise ShapeError(
+                    compose(
+                        f"pooling: {name} has {len(lengths)} entries for {self.ndim} axes",
+                        mend="give one for each axis",
+                    )
+                )
+            found.append(make_vector(*(cast(n, "int64") for n in lengths)))
+        return found
+
+    def counted(self, lengths: Sequence[Any], layout: Sequence[Any]) -> list[Any]:
+        """Return the static numbers of windows along the axes, None where they are not known."""
+        known = [static_lengths(as_lengths(v, self.ndim)) for v in layout]
+        return [
+            None if None in (n, w, s, p) or not s else count_of(n, w, s, p, self.ignore_border)
+            for n, w, s, p in zip(lengths, *known, strict=True)
+        ]
+
+    def axes(self, lengths: Sequence[int], layout: Sequence[Any]) -> list[Axis]:
+        """Return how windows lie along axes of such lengths; ValueError if they cannot."""
+        windows, steps, pads = ([int(n) for n in v] for v in layout)
+        problem = None
+        if min(windows) < 1 or min(steps) < 1 or min(pads) < 0:
+            problem = "windows and steps must be at least 1, padding at least 0"
+        elif any(p >= w for p, w in zip(pads, windows, strict=True)):
+            problem = "the padding must be smaller than the windows, or some of them would see nothing else"
+        elif any(pads) and not self.ignore_border:
+            problem = "padding needs ignore_border=True"
+        if problem is not None:
+            raise ValueError(
+                compose(f"pooling: {problem}", where=[f"ws={windows}, stride={steps}, pad={pads}"], mend="change them")
+            )
+        return axes_of(lengths, windows, steps, pads, self.ignore_border)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing depends differentiably on the layout of the windows."""
+        return [[True]] * (len(node.inputs) - _LAYOUT) + [[False]] * _LAYOUT
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{ignore_border={self.ignore_border}, mode={self.mode!r}, ndim={self.ndim}}}"
+
+    def _operand(self, x: Any) -> TensorVariable:
+        variable = as_tensor_variable(x)
+        if variable.type.ndim < self.ndim:
+            raise ShapeError(
+                compose(
+                    f"pooling over {self.ndim} axes of a tensor with {variable.type.ndim} dimensions",
+                    where=[describe(variable)],
+                    mend="add dimensions with dimshuffle",
+                )
+            )
+        if variable.type.dtype in COMPLEX_DTYPES:
+            raise DTypeError(
+                compose("pooling: complex numbers have no order", where=[describe(variable)], mend="take the real part")
+            )
+        return variable
+
+    def _typed(self, inputs: list[Any], dtype: str, shape: Sequence[int | None]) -> Apply:
+        return Apply(self, inputs, [TensorType(dtype, tuple(shape)).make_variable()])
+
+
+def _store(storage: Sequence[list[Any]], node: Apply, value: Any) -> None:
+    storage[0][0] = np.asarray(value, dtype=node.outputs[0].type.dtype)
+
+
+class Pool(PoolingOp):
+    """The largest element, the sum or the mean of windows; inputs are the tensor, and vectors ws, stride and pad.
+
+    The mean of integers is of the dtype ``floatX``.
+
+    Examples
+    --------
+    >>> Pool()([[1.0, 2.0], [3.0, 4.0]], (2, 2), (2, 2), (0, 0)).eval()
+    array([[4.]])
+    """
+
+    def make_node(self, x: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+        """Apply to a tensor and the layout of the windows.
+
+        Raises
+        ------
+        ShapeError
+            If the tensor has too few dimensions, or the layout a wrong number of entries.
+        DTypeError
+            For complex numbers.
+        """
+        variable, layout = self._operand(x), self.layout(ws, stride, pad)
+        if self.mode.startswith("average") and variable.type.dtype in DISCRETE_DTYPES:
+            variable = cast(variable, config.floatX)
+        shape = variable.type.shape
+        counts = self.counted(shape[-self.ndim :], layout)
+        return self._typed([variable, *layout], variable.type.dtype, (*shape[: -self.ndim], *counts))
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Pool with NumPy, one axis after the other; ValueError if the layout cannot be."""
+        x, *layout = inputs
+        axes = self.axes(x.shape[-self.ndim :], layout)
+        if self.mode == "max":
+            result = largest(x, axes)
+        else:
+            result = total(x, axes)
+            if self.mode != "sum":
+                result = result / elements(axes, self.mode == "average_inc_pad")
+        _store(output_storage, node, result)
+
+
+class AveragePoolGrad(PoolingOp):
+    """What the numbers of windows give to the elements, for sums and means.
+
+    Inputs are the numbers, a vector with the lengths of the axes, and ws, stride and pad.
+    """
+
+    def __init__(self, ignore_border: bool = False, mode: str = "average_inc_pad", ndim: int = 2) -> None:
+        super().__init__(ignore_border, mode, ndim)
+
+    def make_node(self, g: Any, lengths: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+        """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout."""
+        variable, layout = self._operand(g), self.layout(ws, stride, pad)
+        known = as_lengths(lengths, self.ndim)
+        shape = (*variable.type.shape[: -self.ndim], *static_lengths(known))
+        return self._typed([variable, make_vector(*known), *layout], variable.type.dtype, shape)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Add with NumPy; ValueError if the numbers of windows do not fit."""
+        g, lengths, *layout = inputs
+        axes = self.axes([int(n) for n in lengths], layout)
+        counts = tuple(axis.windows for axis in axes)
+        if g.shape[-self.ndim :] != counts:
+            raise ValueError(
+                compose(
+                    f"pooling: there are {counts} windows, got numbers for {g.shape[-self.ndim :]}",
+                    where=[describe(node.inputs[0])],
+                    mend="give one number for each window",
+                )
+            )
+        if self.mode != "sum":
+            g = (g / elements(axes, self.mode == "average_inc_pad")).astype(g.dtype)
+        _store(output_storage, node, spread(g, axes))
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing depends differentiably on lengths and layout."""
+        return [[True], *[[False]] * (1 + _LAYOUT)]
+
+
+class _OfLargest(PoolingOp):
+    """Base of the linear maps that belong to the choice of the first largest element of each window.
+
+    Inputs are the tensor, the largest elements, a third tensor, and ws, stride and pad.
+    """
+
+    def __init__(self, ignore_border: bool = False, ndim: int = 2) -> None:
+        super().__init__(ignore_border, "max", ndim)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Only the third tensor counts: which element is largest does not change nearby."""
+        return [[False], [False], [True], *[[False]] * _LAYOUT]
+
+    def _arrays(self, x: Any, y: Any, third: Any) -> list[TensorVariable]:
+        return [self._operand(v) for v in (x, y, third)]
+
+    def _fitting(self, axes: Sequence[Axis], x: Any, y: Any, third: Any, like: Any) -> None:
+        counts = (*x.shape[: -self.ndim], *(axis.windows for axis in axes))
+        if y.shape != counts or third.shape != like.shape:
+            raise ValueError(
+                compose(
+                    f"pooling: shapes {x.shape}, {y.shape} and {third.shape} do not belong together",
+                    mend=f"the windows have the shape {counts}",
+                )
+            )
+
+
+class MaxPoolGrad(_OfLargest):
+    """What the numbers of windows give to their first largest elements."""
+
+    def make_node(self, x: Any, y: Any, g: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+        """Apply to a tensor, the largest elements, a number for each window, and the layout of the windows."""
+        arrays = self._arrays(x, y, g)
+        return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[0].type.shape)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Add with NumPy; ValueError if shapes do not fit."""
+        x, y, g, *layout = inputs
+        axes = self.axes(x.shape[-self.ndim :], layout)
+        self._fitting(axes, x, y, g, y)
+        _store(output_storage, node, give_to_largest(x, y, g, axes))
+
+
+class MaxPoolPick(_OfLargest):
+    """The elements of another tensor at the first largest element of each window."""
+
+    def make_node(self, x: Any, y: Any, t: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+        """Apply to a tensor, the largest elements, a tensor of the shape of the first, and the layout."""
+        arrays = self._arrays(x, y, t)
+        return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[1].type.shape)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Take with NumPy; ValueError if shapes do not fit."""
+        x, y, t, *layout = inputs
+        axes = self.axes(x.shape[-self.ndim :], layout)
+        self._fitting(axes, x, y, t, x)
+        _store(output_storage, node, take_from_largest(x, y, t, axes))
+
+
+_NOTHING: tuple[None, ...] = (None,) * _LAYOUT
+
+
+@pullback.register(Pool)
+def _pullback_pool(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op, (x, *layout), (g,) = node.op, node.inputs, cotangents
+    if op.mode == "max":
+        return [MaxPoolGrad(op.ignore_border, op.ndim)(x, node.outputs[0], g, *layout), *_NOTHING]
+    lengths = lengths_of(x)[-op.ndim :]
+    return [AveragePoolGrad(op.ignore_border, op.mode, op.ndim)(g, lengths, *layout), *_NOTHING]
+
+
+@pushforward.register(Pool)
+def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    op, (x, *layout), t = node.op, node.inputs, tangents[0]
+    if t is None:
+        return [None]
+    if op.mode == "max":
+        return [MaxPoolPick(op.ignore_border, op.ndim)(x, node.outputs[0], t, *layout)]
+    return [op(t, *layout)]
+
+
+@pullback.register(AveragePoolGrad)
+def _pullback_average(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op = node.op
+    return [Pool(op.ignore_border, op.mode, op.ndim)(cotangents[0], *node.inputs[2:]), None, *_NOTHING]
+
+
+@pushforward.register(AveragePoolGrad)
+def _pushforward_average(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
+
+
+@pullback.register(MaxPoolGrad)
+def _pullback_largest(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op, (x, y, _, *layout) = node.op, node.inputs
+    return [None, None, MaxPoolPick(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
+
+
+@pullback.register(MaxPoolPick)
+def _pullback_pick(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    op, (x, y, _, *layout) = node.op, node.inputs
+    return [None, None, MaxPoolGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
+
+
+@pushforward.register(_OfLargest)
+def _pushforward_largest(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    (x, y, _, *layout), t = node.inputs, tangents[2]
+    return [None if t is None else node.op(x, y, t, *layout)]
+
+
+@shape_rule.register(Pool)
+def _shape_pool(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op, (shape, *_) = node.op, input_shapes
+    layout = [as_lengths(v, op.ndim) for v in node.inputs[1:]]
+    counts = [
+        count_of(n, w, s, p, op.ignore_border, (minimum, maximum))
+        for n, w, s, p in zip(shape[-op.ndim :], *layout, strict=True)
+    ]
+    return [(*shape[: -op.ndim], *counts)]
+
+
+@shape_rule.register(AveragePoolGrad)
+def _shape_average(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    op = node.op
+    return [(*input_shapes[0][: -op.ndim], *as_lengths(node.inputs[1], op.ndim))]
+
+
+@shape_rule.register(MaxPoolGrad)
+def _shape_largest(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0]]
+
+
+@shape_rule.register(MaxPoolPick)
+def _shape_pick(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[1]]

@@ -1,0 +1,162 @@
+"""Pooling: images made smaller by taking one number for each window."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from theano_graph import compose
+
+from .._convert import as_tensor_variable
+from .._variable import TensorVariable
+from ..shape import as_lengths
+from ._ops import (
+    AveragePoolGrad as AveragePoolGrad,
+    MaxPoolGrad as MaxPoolGrad,
+    MaxPoolPick as MaxPoolPick,
+    Pool as Pool,
+)
+
+__all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolPick", "Pool", "max_pool_2d_same_size", "pool_2d", "pool_3d"]
+
+
+def _renamed(name: str, new: str, value: Any, former: Any, level: int = 4) -> Any:
+    """Return an argument that may have been given by a former name."""
+    if former is None:
+        return value
+    if value is not None:
+        raise ValueError(compose(f"pooling: {name} is the former name of {new}", mend=f"give {new} only"))
+    warnings.warn(f"pooling: {name} is called {new} now", DeprecationWarning, stacklevel=level)
+    return former
+
+
+def _pooled(
+    ndim: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, former: tuple[Any, Any, Any]
+) -> TensorVariable:
+    ds, st, padding = former
+    ws, stride = _renamed("ds", "ws", ws, ds), _renamed("st", "stride", stride, st)
+    pad = _renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
+    if ws is None:
+        raise ValueError(compose("pooling: the windows have no size", mend=f"give ws, {ndim} integers"))
+    if ignore_border is None:
+        warnings.warn(
+            "pooling: ignore_border is not given, and False is taken: windows may reach over the border. "
+            "Say which is meant.",
+            UserWarning,
+            stacklevel=3,
+        )
+        ignore_border = False
+    windows = as_lengths(ws, ndim)
+    result: TensorVariable = Pool(ignore_border, mode, ndim)(
+        input, windows, windows if stride is None else stride, (0,) * ndim if pad is None else pad
+    )
+    return result
+
+
+def pool_2d(
+    input: Any,
+    ws: Any = None,
+    ignore_border: bool | None = None,
+    stride: Any = None,
+    pad: Any = (0, 0),
+    mode: str = "max",
+    ds: Any = None,
+    st: Any = None,
+    padding: Any = None,
+) -> TensorVariable:
+    """Pool over windows of the last two axes.
+
+    Parameters
+    ----------
+    input : tensor_like
+        With at least two dimensions.
+    ws : pair of int, or vector of integers
+        Height and width of the windows.
+    ignore_border : bool, optional
+        Whether windows that reach over the border are left out: 5 x 5 with windows of 2 x 2 gives 2 x 2 then, and
+        3 x 3 otherwise. Without it there is a warning, and False is taken.
+    stride : pair of int, or vector of integers, optional
+        Steps of the windows; their own size by default.
+    pad : pair of int, or vector of integers, optional
+        Widths of borders of zeros above and below, and to the left and right. Needs `ignore_border`; smaller than the
+        windows.
+    mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
+        What is taken of each window: the largest element, or the sum, without the padding; or the mean, with or
+        without it.
+    ds, st, padding : optional
+        Former names of `ws`, `stride` and `pad`.
+
+    Returns
+    -------
+    TensorVariable
+        With as many dimensions as `input`. The gradient of 'max' goes to the first of several largest elements.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown, `ws` missing, or an argument given twice; at run time if the windows cannot be.
+    ShapeError
+        If numbers of dimensions or entries do not fit.
+    DTypeError
+        For complex numbers.
+
+    Examples
+    --------
+    >>> pool_2d([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], (2, 2), ignore_border=False).eval()
+    array([[5., 6.]])
+    """
+    return _pooled(2, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
+
+
+def pool_3d(
+    input: Any,
+    ws: Any = None,
+    ignore_border: bool | None = None,
+    stride: Any = None,
+    pad: Any = (0, 0, 0),
+    mode: str = "max",
+    ds: Any = None,
+    st: Any = None,
+    padding: Any = None,
+) -> TensorVariable:
+    """Pool over windows of the last three axes; as :func:`pool_2d`, with three numbers for each argument.
+
+    Examples
+    --------
+    >>> pool_3d([[[1.0, 2.0]], [[3.0, 4.0]]], (2, 1, 2), ignore_border=True, mode="sum").eval()
+    array([[[10.]]])
+    """
+    return _pooled(3, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
+
+
+def max_pool_2d_same_size(input: Any, patch_size: Any) -> TensorVariable:
+    """Keep the largest element of each window, and make the others zero.
+
+    Parameters
+    ----------
+    input : tensor_like
+        With at least two dimensions; windows do not overlap, and those that reach over the border are zero.
+    patch_size : pair of int, or vector of integers
+        Height and width of the windows.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ShapeError, DTypeError, ValueError
+        As :func:`pool_2d`.
+
+    Examples
+    --------
+    >>> max_pool_2d_same_size([[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 5.0]], (2, 2)).eval()
+    array([[0., 0., 5., 0.],
+           [4., 0., 0., 0.]])
+    """
+    x, windows = as_tensor_variable(input), as_lengths(patch_size, 2)
+    layout = (windows, windows, (0, 0))
+    largest = Pool(True, "max", 2)(x, *layout)
+    result: TensorVariable = MaxPoolGrad(True, 2)(x, largest, largest, *layout)
+    return result

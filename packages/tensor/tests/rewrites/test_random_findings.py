@@ -1,0 +1,92 @@
+"""Graphs that random ones have shown to be treated wrongly, in their shortest form."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as tt
+from theano_linker_c import Mode, function
+from theano_testing.tensor import assert_allclose
+
+
+def run(outputs: Any, inputs: Any, *values: Any, linker: str = "cvm") -> Any:
+    compiled: Any = function(inputs, outputs, mode=Mode(linker, "fast_run"), on_unused_input="ignore")
+    return compiled(*values)
+
+
+class ProductsOfNarrowFactors(unittest.TestCase):
+    """Products in normal form, of factors with other dtypes than their own."""
+
+    def test_a_sign_before_a_truth_value(self) -> None:
+        x = tt.dmatrix("x")
+        found = run(tt.grad((-x).max(-1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
+        assert_allclose(found, [[-1.0, 0.0], [0.0, -1.0]])
+
+    def test_a_truth_value_times_minus_one(self) -> None:
+        x = tt.dmatrix("x")
+        found = run(tt.grad(tt.ptp(x, axis=1).sum(), x), [x], np.array([[1.0, 3.0], [5.0, 2.0]]))
+        assert_allclose(found, [[-1.0, 1.0], [1.0, -1.0]])
+
+    def test_small_integers_times_minus_one(self) -> None:
+        i, j = tt.bvectors("i", "j")
+        least = np.array([-128], "int8")
+        assert_allclose(run(i * np.float64(-1.0), [i], least), [128.0])
+        assert_allclose(run(j * (np.float64(-1.0) * i), [i, j], least, least), [-16384.0])
+
+    def test_a_power_of_small_integers_does_not_overflow(self) -> None:
+        x, i = tt.dvector("x"), tt.bvector("i")
+        found = run(2 * (3 * (x * i * i)), [x, i], np.array([1.0, 0.5]), np.array([100, -100], "int8"))
+        assert_allclose(found, [60000.0, 30000.0])
+
+    def test_a_quotient_by_narrow_floats_does_not_overflow(self) -> None:
+        x, y, z = tt.dvector("x"), tt.fvector("y"), tt.fvector("z")
+        large = np.array([1e30], "float32")
+        found = run(2 * (3 * (x / y / z)), [x, y, z], np.array([1e40]), large, large)
+        assert_allclose(found, 6e40 / large.astype("float64") / large.astype("float64"))
+
+
+class ShiftedExponentials(unittest.TestCase):
+    """Exponentials whose argument has lost its maximum already."""
+
+    def test_a_softmax_of_a_negative(self) -> None:
+        x = tt.dmatrix("x")
+        value = np.array([[1.0, -1000.0], [3.0, 2.0]])
+        weights = tt.exp(-x) / tt.exp(-x).sum(-1, keepdims=True)
+        found = run([tt.log(weights), weights], [x], value)
+        wanted = -value - np.logaddexp.reduce(-value, axis=1, keepdims=True)
+        assert_allclose(found[0], wanted)
+        assert_allclose(found[1], np.exp(wanted))
+
+    def test_a_softmax_of_one_row(self) -> None:
+        x = tt.drow("x")
+        weights = tt.exp(x) / tt.exp(x).sum(-1, keepdims=True)
+        for optimizer in ("o2", "o3", "fast_compile"):
+            compiled: Any = function([x], weights, mode=Mode("cvm", optimizer))
+            assert_allclose(compiled(np.array([[1000.0, 1000.0]])), [[0.5, 0.5]])
+
+    def test_a_softmax_of_a_difference(self) -> None:
+        x, y = tt.dmatrices("x", "y")
+        values = [np.array([[1.0, 900.0], [3.0, 2.0]]), np.array([[-800.0, 1.0], [0.0, 4.0]])]
+        scores = -(x + y) - 1
+        found = run(tt.log(tt.exp(scores) / tt.exp(scores).sum(-1, keepdims=True)), [x, y], *values)
+        plain = -(values[0] + values[1]) - 1
+        assert_allclose(found, plain - np.logaddexp.reduce(plain, axis=1, keepdims=True))
+
+
+class SignsOfZero(unittest.TestCase):
+    def test_integers_have_no_negative_zero(self) -> None:
+        x = tt.dvector("x")
+        found = run(
+            [1 / tt.cast(tt.cast(x, "int16"), "float64"), tt.arctan2(x, tt.cast(x, "int32"))],
+            [x],
+            np.array([-0.0, -0.5]),
+        )
+        self.assertEqual(found[0].tolist(), [np.inf, np.inf])
+        assert_allclose(found[1], np.arctan2([-0.0, -0.5], [0.0, 0.0]))
+
+
+if __name__ == "__main__":
+    unittest.main()

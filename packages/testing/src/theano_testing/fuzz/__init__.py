@@ -1,0 +1,66 @@
+"""Random graphs of the whole tensor language, computed in three ways that have to agree.
+
+A graph is computed as written by the Python machine, rewritten and compiled by the native one (and, in turns, in other
+modes), and by NumPy. ``python -m theano_testing.fuzz`` runs it; what differs is shrunk and printed as a program.
+Authors of ops add their own to a :class:`Grammar`, through the records that they have for their tests.
+
+Examples
+--------
+>>> from theano_testing.fuzz import NATIVE, Grammar, Tally, compare_batch, generate
+>>> grammar = Grammar()
+>>> compare_batch([generate(seed, grammar.operations) for seed in range(3)], [NATIVE], Tally())
+[]
+"""
+
+from ._batch import Failure as Failure, compare_batch as compare_batch
+from ._draw import Draw as Draw, NoOperands as NoOperands
+from ._generate import Refusals as Refusals, generate as generate
+from ._grammar import Grammar as Grammar
+from ._judge import Difference as Difference, Tally as Tally, judge as judge
+from ._modes import NATIVE as NATIVE, PLAIN as PLAIN, VARIANTS as VARIANTS, Configuration as Configuration
+from ._perturb import Perturbed as Perturbed
+from ._printing import as_source as as_source
+from ._program import (
+    Built as Built,
+    Leaf as Leaf,
+    Node as Node,
+    Operation as Operation,
+    Program as Program,
+    Unbuildable as Unbuildable,
+    build as build,
+    evaluate as evaluate,
+)
+from ._shrink import check as check, shrink as shrink
+from ._workers import Found as Found, Report as Report, fuzz as fuzz
+
+__all__ = [
+    "NATIVE",
+    "PLAIN",
+    "VARIANTS",
+    "Built",
+    "Configuration",
+    "Difference",
+    "Draw",
+    "Failure",
+    "Found",
+    "Grammar",
+    "Leaf",
+    "NoOperands",
+    "Node",
+    "Operation",
+    "Perturbed",
+    "Program",
+    "Refusals",
+    "Report",
+    "Tally",
+    "Unbuildable",
+    "as_source",
+    "build",
+    "check",
+    "compare_batch",
+    "evaluate",
+    "fuzz",
+    "generate",
+    "judge",
+    "shrink",
+]

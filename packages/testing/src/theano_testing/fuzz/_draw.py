@@ -1,0 +1,246 @@
+"""Drawing operands: what a program holds so far, and new leaves where nothing suits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._program import LAYOUTS, Leaf, Node, Operation, Options, apply_build, apply_reference
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float64", "float32", "float16")
+COMPLEX = ("complex128", "complex64")
+DISCRETE = ("bool", *INTEGERS)
+REALS = (*DISCRETE, *FLOATS)
+NUMBERS = (*INTEGERS, *FLOATS)
+ALL = (*REALS, *COMPLEX)
+
+#: Arrays with more elements are not made.
+LARGEST = 6000
+
+_SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, np.nan, np.inf, -np.inf)
+_SHARES = {"float64": 10, "float32": 6, "float16": 1, "int64": 3, "int32": 2, "int8": 2, "bool": 2, "complex128": 1}
+
+
+class NoOperands(Exception):
+    """Nothing in the program suits an operation."""
+
+
+class Draw:
+    """A program in the making, as operations see it that look for operands.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    items : list of Leaf or Node
+    variables, values : list
+        Of each item: its variable, and NumPy's value.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.items: list[Leaf | Node] = []
+        self.variables: list[Any] = []
+        self.values: list[Any] = []
+        # Most programs know few dtypes, so that their items fit together.
+        names = list(ALL)
+        weights = np.array([_SHARES.get(name, 0.7) for name in names])
+        self._dtypes = list(rng.choice(names, size=int(rng.integers(1, 4)), p=weights / weights.sum()))
+        lengths = [0, 1, 2, 3, 4, 5, 7]
+        self._lengths = [int(n) for n in rng.choice(lengths, 3, p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.1, 0.05])]
+        if rng.random() < 0.08:
+            # Loops in vectors, and what is left over.
+            self._lengths[0] = int(rng.integers(8, 70))
+
+    # Chance
+    def chance(self, probability: float) -> bool:
+        """Return True with the given probability."""
+        return bool(self.rng.random() < probability)
+
+    def one_of(self, choices: Sequence[Any]) -> Any:
+        """Return one of some things."""
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def between(self, low: int, high: int) -> int:
+        """Return a whole number, both ends included."""
+        return int(self.rng.integers(low, high + 1))
+
+    # Items
+    def ndim(self, number: int) -> int:
+        """Return the number of dimensions of an item."""
+        return int(self.values[number].ndim)
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        """Return the lengths of an item."""
+        return tuple(int(n) for n in self.values[number].shape)
+
+    def dtype(self, number: int) -> str:
+        """Return the dtype of an item."""
+        return str(self.values[number].dtype.name)
+
+    def stretches(self, number: int) -> tuple[bool, ...]:
+        """Return which dimensions of an item may be stretched."""
+        return tuple(self.variables[number].type.broadcastable)
+
+    def add_leaf(self, leaf: Leaf) -> int:
+        """Add a leaf; return its number."""
+        self.items.append(leaf)
+        self.variables.append(leaf.variable(f"x{len(self.items) - 1}"))
+        self.values.append(leaf.value)
+        return len(self.items) - 1
+
+    def add_node(
+        self, operation: Operation, operands: Sequence[int], options: Options, keep: Callable[[Any], bool]
+    ) -> int:
+        """Add a node if `keep` says so of its value; return its number.
+
+        Raises
+        ------
+        Unbuildable
+            If the operation or NumPy refuses the operands.
+        NoOperands
+            If the value is not wanted.
+        """
+        node = Node(operation, tuple(operands), dict(options))
+        variable = apply_build(node, [self.variables[i] for i in operands])
+        value = apply_reference(node, variable.type.dtype, [self.values[i] for i in operands])
+        if not keep(value):
+            raise NoOperands(operation.name)
+        self.items.append(node)
+        self.variables.append(variable)
+        self.values.append(value)
+        return len(self.items) - 1
+
+    def pick(
+        self,
+        dtypes: Sequence[str] = ALL,
+        ndim: int | Sequence[int] | None = None,
+        where: Callable[[int], bool] | None = None,
+    ) -> int:
+        """Return an item of one of some dtypes and numbers of dimensions; late ones are more likely.
+
+        A new leaf is made at times, and where there is none, unless `where` is given: NoOperands then.
+        """
+        dims = (ndim,) if isinstance(ndim, int) else ndim
+        found = [
+            i
+            for i in range(len(self.items))
+            if self.dtype(i) in dtypes and (dims is None or self.ndim(i) in dims) and (where is None or where(i))
+        ]
+        if where is None and (not found or self.chance(0.08)):
+            return self.leaf(self.any_dtype(dtypes), self.any_shape(dims))
+        if not found:
+            raise NoOperands
+        weights = np.arange(1.0, len(found) + 1)
+        return int(self.rng.choice(found, p=weights / weights.sum()))
+
+    def within(self, low: float, high: float, dtypes: Sequence[str] = REALS) -> int:
+        """Return an item whose numbers lie in an interval, mostly; a leaf of such numbers where there is none."""
+        if self.chance(0.1):
+            return self.pick(dtypes)
+        try:
+            return self.pick(dtypes, where=lambda i: _inside(self.values[i], low, high))
+        except NoOperands:
+            return self.leaf(self.any_dtype(dtypes), self.any_shape(None), low=low, high=high)
+
+    def partner(self, number: int, dtypes: Sequence[str] = ALL, *, low: float = -4.0, high: float = 4.0) -> int:
+        """Return an operand that can be combined, element by element, with an item."""
+        if self.chance(0.7):
+            try:
+                return self.pick(dtypes, where=lambda i: self.combine(number, i))
+            except NoOperands:
+                pass
+        shape = list(self.shape(number))
+        static: list[int | None] = list(shape)
+        for d in range(len(shape)):
+            if self.chance(0.2):
+                shape[d] = static[d] = 1
+            elif shape[d] != 1 or not self.stretches(number)[d]:
+                static[d] = None
+        drop = self.between(0, len(shape)) if self.chance(0.3) else 0
+        dtype = self.dtype(number) if self.dtype(number) in dtypes and self.chance(0.7) else self.any_dtype(dtypes)
+        return self.leaf(dtype, tuple(shape[drop:]), low=low, high=high, static=tuple(static[drop:]))
+
+    def combine(self, a: int, b: int) -> bool:
+        """Tell whether two items can be combined element by element: only what is declared to stretch does."""
+        first, second = self.shape(a), self.shape(b)
+        one, two = self.stretches(a), self.stretches(b)
+        for k in range(1, min(len(first), len(second)) + 1):
+            if first[-k] != second[-k] and not (one[-k] or two[-k]):
+                return False
+        return True
+
+    # Leaves
+    def any_dtype(self, dtypes: Sequence[str] = ALL) -> str:
+        """Return one of some dtypes, rather one that the program has."""
+        usual = [name for name in self._dtypes if name in dtypes]
+        if usual and self.chance(0.85):
+            return str(self.one_of(usual))
+        weights = np.array([_SHARES.get(name, 0.7) for name in dtypes])
+        return str(self.rng.choice(list(dtypes), p=weights / weights.sum()))
+
+    def any_shape(self, dims: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Return lengths for one of some numbers of dimensions."""
+        ndim = int(self.rng.choice(5, p=[0.14, 0.32, 0.36, 0.14, 0.04])) if dims is None else self.one_of(dims)
+        shape = tuple(self.one_of(self._lengths) for _ in range(ndim))
+        return shape if math.prod(shape) <= LARGEST else tuple(min(n, 3) for n in shape)
+
+    def leaf(
+        self,
+        dtype: str,
+        shape: tuple[int, ...],
+        *,
+        low: float = -4.0,
+        high: float = 4.0,
+        static: tuple[int | None, ...] | None = None,
+        kind: str | None = None,
+        values: Any = None,
+    ) -> int:
+        """Add a leaf of random numbers, or of given values; return its number."""
+        with np.errstate(over="ignore"):
+            value = np.asarray(self.numbers(dtype, shape, low, high) if values is None else values, dtype=dtype)
+        if static is None:
+            known = self.chance(0.15)
+            static = tuple(n if known or (n == 1 and self.chance(0.8)) else None for n in shape)
+        if kind is None:
+            kind = str(self.rng.choice(["input", "constant", "shared"], p=[0.72, 0.2, 0.08]))
+        layout = "c" if kind != "input" or self.chance(0.6) else str(self.one_of(LAYOUTS))
+        return self.add_leaf(Leaf(np.ascontiguousarray(value).reshape(value.shape), static, kind, layout))
+
+    def numbers(self, dtype: str, shape: tuple[int, ...], low: float, high: float) -> Any:
+        """Return random numbers: small ones, often whole or repeated, at times special values and extremes."""
+        if dtype == "bool":
+            return self.rng.random(shape) < 0.5
+        drawn = self.rng.uniform(low, high, shape)
+        if dtype in INTEGERS:
+            info = np.iinfo(dtype)
+            drawn = np.trunc(np.clip(drawn, max(low, info.min), high))
+            whole = drawn.astype(dtype)
+            if self.chance(0.05):
+                whole = np.where(self.rng.random(shape) < 0.2, self.rng.choice([info.min, info.max], shape), whole)
+            return whole
+        if self.chance(0.2):
+            drawn = np.clip(np.round(drawn), low, high)
+        if self.chance(0.08):
+            special = self.rng.choice(_SPECIAL[: 6 if self.chance(0.5) else 9], shape)
+            drawn = np.where(self.rng.random(shape) < 0.4, special, drawn)
+        if dtype in COMPLEX:
+            return drawn + 1j * self.rng.uniform(low, high, shape)
+        if self.chance(0.03):
+            drawn = drawn * self.one_of([1e-30, 1e-8, 1e3, 1e8])
+        return drawn
+
+
+def _inside(value: Any, low: float, high: float) -> bool:
+    if value.dtype.kind == "c":
+        return False
+    if not value.size:
+        return True
+    with np.errstate(all="ignore"):
+        return bool(np.all((value >= low) & (value <= high)))

@@ -1,0 +1,157 @@
+"""When two values of one expression count as the same.
+
+Rewriting may change how results are rounded, and it makes some finite that the expression as written does not: exact
+equality is no criterion, nor is one tolerance for all. A difference is held against what roundings and the choice of
+special values inside of the expression as written do to its result: the graph is computed again with results and
+operands of each inexact operation moved by a few units in the last place (`"rounding"`), and with results that are not
+finite replaced by random numbers (`"special"`). What moves further in this way than the two values are apart says
+nothing and counts as `unjudged`; everything else has to agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+ROUNDINGS = 6
+SPECIALS = 4
+#: How much further than the perturbed results a value may lie.
+SLACK = 8.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was compared.
+
+    Attributes
+    ----------
+    counts : Counter
+        ``"compared"`` (arrays), ``"rounding"`` (arrays that agree within what rounding does to them), ``"finite"``
+        (the rewritten graph gives numbers where the graph as written gives none), ``"unjudged"`` (arrays that depend
+        on roundings or on values that are not finite, and differ).
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two values differ that should not."""
+
+    what: str
+
+    def __str__(self) -> str:
+        return self.what
+
+
+Samples = Callable[[str], Sequence[Any]]
+
+
+def judge(
+    found: Any, wanted: Any, samples: Samples, tally: Tally, *, ulp: float = 64.0, lenient: bool = True
+) -> Difference | None:
+    """Return how `found` differs from `wanted`; None if it does not, or if the difference says nothing.
+
+    Parameters
+    ----------
+    found, wanted : array
+    samples : callable
+        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `wanted`.
+    tally : Tally
+    ulp : float
+        Tolerance that needs no further reason, in units in the last place.
+    lenient : bool
+        Whether numbers may be found where NaN or infinity is wanted.
+    """
+    a, b = np.asarray(found), np.asarray(wanted)
+    tally.counts["compared"] += 1
+    if a.dtype != b.dtype:
+        return Difference(f"dtype {a.dtype} instead of {b.dtype}")
+    if a.shape != b.shape:
+        return _of_shape(a, b, samples, tally)
+    open_ = ~_near(a, b, ulp)
+    if not open_.any():
+        return None
+    open_ &= ~_explained(a, b, samples("rounding"))
+    if not open_.any():
+        tally.counts["rounding"] += 1
+        return None
+    if lenient and a.dtype.kind in "fc":
+        freed = open_ & np.isfinite(a) & ~np.isfinite(b)
+        if freed.any():
+            tally.counts["finite"] += 1
+            open_ &= ~freed
+    if open_.any():
+        open_ &= ~_explained(a, b, samples("special"))
+        if not open_.any():
+            tally.counts["unjudged"] += 1
+    return _difference(a, b, open_) if open_.any() else None
+
+
+def _of_shape(a: Any, b: Any, samples: Samples, tally: Tally) -> Difference | None:
+    """Shapes may depend on values: the number of true elements, or of different ones."""
+    for kind in ("rounding", "special"):
+        if any(np.shape(sample) != b.shape for sample in samples(kind)):
+            tally.counts["unjudged"] += 1
+            return None
+    return Difference(f"shape {a.shape} instead of {b.shape}")
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+
+
+def _wide(x: Any) -> Any:
+    return x if x.dtype.kind not in "fc" else x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _near(a: Any, b: Any, ulp: float) -> Any:
+    if a.dtype.kind not in "fc":
+        return np.asarray(a == b)
+    info = np.finfo(a.dtype)
+    x, y = _wide(a), _wide(b)
+    with np.errstate(all="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        close = np.isfinite(y) & (np.abs(x - y) <= ulp * (float(info.eps) * np.abs(y) + float(info.tiny)))
+        if a.dtype.kind == "c":  # infinities and NaN of complex numbers part by part
+            same = same | np.logical_and(*(_same(p, q) for p, q in zip(_parts(a), _parts(b), strict=True)))
+    return np.asarray(same | close)
+
+
+def _same(p: Any, q: Any) -> Any:
+    return (p == q) | (np.isnan(p) & np.isnan(q))
+
+
+def _explained(a: Any, b: Any, samples: Sequence[Any]) -> Any:
+    """Return where a sample lies so far from `b`, or is so much of another kind, that `a` may lie where it does."""
+    fits = [s for s in (np.asarray(s) for s in samples) if s.shape == b.shape]
+    if len(fits) < len(samples):
+        return np.ones(b.shape, bool)
+    if a.dtype.kind not in "fc":
+        differs = np.zeros(b.shape, bool)
+        for s in fits:
+            differs |= s != b
+        return differs
+    with np.errstate(all="ignore"):
+        y = _wide(b)
+        spread = np.zeros(b.shape)
+        other = np.zeros(b.shape, bool)
+        for s in fits:
+            kinds = np.isfinite(s) != np.isfinite(b)
+            kinds |= ~np.isfinite(b) & ~_near(s, b, 0.0)
+            other |= kinds
+            moved = np.abs(_wide(s) - y)
+            spread = np.maximum(spread, np.where(np.isfinite(moved), moved, 0.0))
+        close = np.isfinite(a) & np.isfinite(b) & (np.abs(_wide(a) - y) <= SLACK * spread)
+    return other | close
+
+
+def _difference(a: Any, b: Any, wrong: Any) -> Difference:
+    where = tuple(int(k) for k in np.argwhere(wrong)[0])
+    return Difference(
+        f"{a[where]!r} instead of {b[where]!r} at {where}; {int(wrong.sum())} of {a.size} elements differ"
+    )

@@ -1,0 +1,60 @@
+"""What the graphs are compiled with, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from theano_linker_c import Mode
+from theano_linker_c.modes import FAST_RUN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Configuration:
+    """A mode under test.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        Returns the mode.
+    text : str
+        Source of the mode.
+    """
+
+    name: str
+    make: Callable[[], Mode]
+    text: str
+
+
+#: The graph as written, computed in Python: what all others are compared with.
+PLAIN = Configuration("plain", lambda: Mode("py", None), 'Mode("py", None)')
+#: Rewritten and compiled.
+NATIVE = Configuration("FAST_RUN", lambda: Mode("cvm", "fast_run"), 'Mode("cvm", "fast_run")')
+
+
+def _made(linker: str, optimizer: str | None) -> Configuration:
+    text = f"Mode({linker!r}, {optimizer!r})"
+    return Configuration(f"{linker}/{optimizer}", lambda: Mode(linker, optimizer), text)
+
+
+def _without(tag: str) -> Configuration:
+    text = f'Mode("cvm", "fast_run").excluding({tag!r})'
+    return Configuration(f"FAST_RUN without {tag}", lambda: FAST_RUN.excluding(tag), text)
+
+
+#: Each of these is tried on a part of the graphs.
+VARIANTS: tuple[Configuration, ...] = (
+    _made("cvm", "fast_compile"),
+    _made("py", "fast_run"),
+    _made("cvm", None),
+    _made("vm", "fast_run"),
+    _made("c|py_nogc", "o3"),
+    _made("cvm", "o2"),
+    _made("cvm", "merge"),
+    _made("cvm", "stabilize"),
+    _made("cvm", "unsafe"),
+    *map(
+        _without, ("fusion", "inplace", "canonicalize", "stabilize", "specialize", "BlasOpt", "local_subtensor_merge")
+    ),
+)

@@ -1,0 +1,178 @@
+"""Computing a graph as written with its roundings and special values moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Constant, graph_inputs, toposort
+from theano_linker_c import SharedVariable, scalar
+from theano_tensor import (
+    Alloc,
+    DimShuffle,
+    Join,
+    Max,
+    Min,
+    Rebroadcast,
+    Reshape,
+    SpecifyShape,
+    Split,
+    Subtensor,
+)
+from theano_tensor.elemwise import Elemwise
+from theano_tensor.indexing import AdvancedSubtensor
+from theano_tensor.nnet import LogSoftmax
+
+#: Scalar operations whose results are exact.
+_EXACT_SCALARS = frozenset(
+    [
+        *(scalar.neg, scalar.abs, scalar.sgn, scalar.lt, scalar.le, scalar.gt, scalar.ge, scalar.eq, scalar.neq),
+        *(scalar.isnan, scalar.isinf, scalar.switch, scalar.maximum, scalar.minimum, scalar.clip, scalar.second),
+        *(scalar.identity, scalar.real, scalar.imag, scalar.conj, scalar.floor, scalar.ceil, scalar.trunc),
+        *(scalar.round_half_to_even, scalar.round_half_away_from_zero),
+    ]
+)
+_EXACT_OPS = (
+    *(Alloc, DimShuffle, Join, Max, Min, Rebroadcast, Reshape, SpecifyShape, Split, Subtensor, AdvancedSubtensor),
+)
+#: Units in the last place by which results are moved.
+UNITS = 4.0
+
+
+class Perturbed:
+    """The graph of some variables, to be computed several times.
+
+    Parameters
+    ----------
+    outputs : sequence of Variable
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, outputs: Sequence[Any], rng: np.random.Generator) -> None:
+        self._outputs = list(outputs)
+        self._roots = graph_inputs(self._outputs)
+        self._nodes = toposort(self._roots, self._outputs)
+        self._rng = rng
+
+    def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
+        """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
+
+        Parameters
+        ----------
+        values : mapping
+            Of the inputs and shared variables.
+        kind : str
+        """
+        known: dict[Any, Any] = dict(values)
+        for root in self._roots:
+            if isinstance(root, Constant):
+                known[root] = root.data
+            elif root not in known and isinstance(root, SharedVariable):
+                known[root] = root.get_value()
+        with np.errstate(all="ignore"):
+            for node in self._nodes:
+                self._run(node, known, kind)
+        return [known[v] for v in self._outputs]
+
+    def _run(self, node: Any, known: dict[Any, Any], kind: str) -> None:
+        given = [known[x] for x in node.inputs]
+        moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node.op)
+        if moves and not _is_cast(node.op):
+            given = [self._moved(x) for x in given]
+        storage: list[list[Any]] = [[None] for _ in node.outputs]
+        node.op.perform(node, given, storage)
+        if _is_cast(node.op):
+            storage[0][0] = self._held(given[0], storage[0][0])
+        if _is_equality(node.op):
+            storage[0][0] = self._undecided(given, storage[0][0])
+        for y, (value,) in zip(node.outputs, storage, strict=True):
+            result = value
+            if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
+                result = self._moved(result, vanishing=_may_vanish(given, result))
+                if isinstance(node.op, LogSoftmax):
+                    # It is a difference: of what is subtracted, roundings are as large as those of 1.
+                    result = (
+                        result + UNITS * np.finfo(result.dtype).eps * self._rng.uniform(-1, 1, result.shape)
+                    ).astype(result.dtype)
+                if kind == "special":
+                    result = self._made_finite(result)
+            known[y] = result
+
+    def _held(self, given: Any, result: Any) -> Any:
+        """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
+        if result.dtype.kind not in "iu" or given.dtype.kind != "f":
+            return result
+        info = np.iinfo(result.dtype)
+        held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
+        return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
+
+    def _undecided(self, given: Sequence[Any], result: Any) -> Any:
+        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal."""
+        a, b = np.broadcast_arrays(*given)
+        if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
+            return result
+        eps = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
+        near = (a != b) & (np.abs(a - b) <= 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(near, self._rng.random(a.shape) < 0.5, result)
+
+    def _moved(self, value: Any, vanishing: Any = None) -> Any:
+        """Return a copy with numbers moved by some units in the last place, and zeros of either sign."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
+            return value
+        rng, info = self._rng, np.finfo(value.dtype)
+        width = UNITS * float(info.eps)
+        if value.dtype.kind == "c":
+            noise = rng.uniform(-1, 1, value.shape) + 1j * rng.uniform(-1, 1, value.shape)
+            moved = np.asarray(value + np.abs(value) * width * noise)
+            return np.where(np.isfinite(value), moved, value).astype(value.dtype)
+        # The smallest numbers are far apart; zeros stay zeros, but their signs depend on the order of operations.
+        size = np.abs(value).astype(np.float64) * width + np.where(
+            np.abs(value) < info.tiny, _SMALLEST[value.dtype.name], 0
+        )
+        moved = np.asarray(value.astype(np.float64) + size * rng.uniform(-1, 1, value.shape))
+        if vanishing is None:
+            zero = value == 0
+        else:
+            zero = (value == 0) & ~vanishing
+        signs = np.where(rng.random(value.shape) < 0.5, 0.0, -0.0)
+        moved = np.where(zero, signs, moved)
+        return np.where(np.isfinite(value), moved, value).astype(value.dtype)
+
+    def _made_finite(self, value: Any) -> Any:
+        strange = ~np.isfinite(value)
+        if not strange.any():
+            return value
+        drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
+        return np.where(strange, drawn, value).astype(value.dtype)
+
+
+_SMALLEST = {name: float(np.finfo(name).smallest_subnormal) for name in ("float16", "float32", "float64")}
+
+
+def _is_exact(op: Any) -> bool:
+    if isinstance(op, Elemwise):
+        return op.scalar_op in _EXACT_SCALARS
+    return isinstance(op, _EXACT_OPS)
+
+
+def _is_equality(op: Any) -> bool:
+    return isinstance(op, Elemwise) and op.scalar_op in (scalar.eq, scalar.neq)
+
+
+def _is_cast(op: Any) -> bool:
+    return isinstance(op, Elemwise) and isinstance(op.scalar_op, scalar.Cast)
+
+
+def _may_vanish(given: Sequence[Any], result: Any) -> Any:
+    """Return where a result of zero is one that was too small, since no operand is zero."""
+    filled: Any = np.ones(result.shape, bool)
+    for x in given:
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+            continue
+        try:
+            filled = filled & np.broadcast_to(x != 0, result.shape)
+        except ValueError:
+            filled = filled & bool(np.all(x != 0))
+    return filled

@@ -1,0 +1,152 @@
+"""Programs as Python source that fails where they fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._batch import Failure
+from ._modes import PLAIN
+from ._program import Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
+
+_HEAD = """\
+import numpy as np
+from numpy import inf, nan
+
+import theano_tensor as tt
+from theano_linker_c import Mode, function, shared
+from theano_linker_c.modes import FAST_RUN
+"""
+
+
+def as_source(failure: Failure) -> str:
+    """Return a program in Python that builds the expressions of a failure, and fails as long as it does.
+
+    Examples
+    --------
+    >>> from theano_testing.fuzz import NATIVE, Failure, Grammar, as_source, generate
+    >>> "function(" in as_source(Failure(generate(3, Grammar().operations), NATIVE, "values", "an example"))
+    True
+    """
+    program = failure.program
+    lines = [f"# seed {program.seed}, {failure.configuration.name}, {failure.kind}: {_first_line(failure.what)}", _HEAD]
+    extra = {item.operation.imports for item in program.items if isinstance(item, Node)} - {""}
+    lines[1] += "".join(f"{line}\n" for line in sorted(extra))
+    lines += _definitions(program)
+    outputs = [f"v{i}" for i in program.outputs]
+    for cost, wrt in program.gradients:
+        leaves = ", ".join(f"v{i}" for i in wrt)
+        outputs.append(f"*tt.grad(v{cost}.sum(), [{leaves}], disconnected_inputs='ignore')")
+    inputs = leaves_of(program, "input")
+    lines.append("")
+    lines.append(f"inputs = [{', '.join(f'v{i}' for i in inputs)}]")
+    lines.append(f"outputs = [{', '.join(outputs)}]")
+    lines.append(f"updates = [{', '.join(f'(v{a}, v{b})' for a, b in program.updates)}]")
+    lines.append("values = [")
+    lines += [f"    {_array_text(program.items[i])}," for i in inputs]
+    lines.append("]")
+    lines += _comparison(failure)
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def _definitions(program: Program) -> list[str]:
+    lines = []
+    for i, item in enumerate(program.items):
+        if isinstance(item, Node):
+            text = item.operation.source([f"v{k}" for k in item.operands], item.options)
+        elif item.kind == "constant":
+            text = f"tt.constant({_data(item.value)})"
+        elif item.kind == "shared":
+            stretched = tuple(n == 1 for n in item.shape)
+            text = f'shared({_data(item.value)}, name="v{i}", broadcastable={stretched})'
+        else:
+            text = f'tt.TensorType("{item.value.dtype.name}", {item.shape})("v{i}")'
+        lines.append(f"v{i} = {text}")
+    return lines
+
+
+def _data(value: Any) -> str:
+    """Return the source of a contiguous array."""
+    text = f'np.array({value.tolist()!r}, dtype="{value.dtype.name}")'
+    return text if value.size else f'np.zeros({value.shape}, dtype="{value.dtype.name}")'
+
+
+def _array_text(item: Any) -> str:
+    """Return the source of the array of an argument, laid out as it is."""
+    assert isinstance(item, Leaf), "only leaves have arrays"
+    text = _data(item.value)
+    if not item.value.ndim or item.layout == "c":
+        return text
+    if item.layout == "fortran":
+        return f"np.asfortranarray({text})"
+    if item.layout == "flipped":
+        return f"np.flip(np.flip({text}).copy())"
+    return f"np.repeat({text}, 2, axis=-1)[..., ::2]"
+
+
+def _comparison(failure: Failure) -> list[str]:
+    program = failure.program
+    mode = failure.configuration.text
+    options = 'on_unused_input="ignore"'
+    calls = 2 if program.updates else 1
+    if failure.kind in ("error", "crash"):
+        return [
+            f"compiled = function(inputs, outputs, updates=updates, mode={mode}, {options})",
+            *["compiled(*values)"] * calls,
+        ]
+    if failure.kind == "gradient":
+        return _slope_comparison(program)
+    if failure.configuration is PLAIN:
+        return [
+            f"compiled = function(inputs, outputs[:{len(program.outputs)}], mode={mode}, {options})",
+            f"wanted = [{', '.join(_wanted(program))}]",
+            "found = compiled(*values)",
+            *_assertions(),
+        ]
+    stored = f"[{', '.join(f'v{i}.get_value()' for i in leaves_of(program, 'shared'))}]"
+    return [
+        f"plain = function(inputs, outputs, updates=updates, mode={PLAIN.text}, {options})",
+        f"compiled = function(inputs, outputs, updates=updates, mode={mode}, {options})",
+        f"before = {stored}",
+        f"wanted = [y for _ in range({calls}) for y in [*plain(*values), *{stored}]]",
+        *(f"v{i}.set_value(before[{k}])" for k, i in enumerate(leaves_of(program, "shared"))),
+        f"found = [y for _ in range({calls}) for y in [*compiled(*values), *{stored}]]",
+        *_assertions(),
+    ]
+
+
+def _slope_comparison(program: Program) -> list[str]:
+    """Compare the gradients by the arguments, element by element, with differences of the cost."""
+    ((cost, wrt),) = program.gradients[:1]
+    inputs = leaves_of(program, "input")
+    return [
+        f'cost = function(inputs, v{cost}.sum(), mode={PLAIN.text}, on_unused_input="ignore")',
+        f'found = function(inputs, outputs, mode={PLAIN.text}, on_unused_input="ignore")(*values)',
+        f"found = dict(zip({list(wrt)}, found[{len(program.outputs)}:]))",
+        f"for number, k in {[(i, inputs.index(i)) for i in wrt if i in inputs]}:",
+        "    for place in np.ndindex(values[k].shape):",
+        "        step = np.zeros(values[k].shape)",
+        "        step[place] = 1e-5",
+        "        near = [cost(*(v + s * step if i == k else v for i, v in enumerate(values))) for s in (-1, 1)]",
+        "        np.testing.assert_allclose(found[number][place], (near[1] - near[0]) / 2e-5, rtol=1e-3, atol=1e-5)",
+    ]
+
+
+def _wanted(program: Program) -> list[str]:
+    try:
+        values = evaluate(build(program))
+    except Unbuildable:
+        return []
+    return [_data(values[i]) for i in program.outputs]
+
+
+def _assertions() -> list[str]:
+    return [
+        "for a, b in zip(found, wanted):",
+        "    assert a.dtype == b.dtype and a.shape == b.shape, (a.dtype, a.shape, b.dtype, b.shape)",
+        '    exact = b.dtype.kind in "biu"',
+        "    np.testing.assert_allclose(a, b, rtol=0 if exact else 1e3 * np.finfo(b.dtype).eps)",
+    ]

@@ -1,0 +1,314 @@
+"""Tests of the fuzzer: what is right passes, and what is wrong is found, shrunk, and printed as a program."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import unittest
+from typing import Any
+
+import numpy as np
+
+import theano_tensor as tt
+from theano_graph import Apply, Op
+from theano_linker_c import Mode
+from theano_optimize import WalkRewriter, node_rewriter
+from theano_tensor.elemwise import Elemwise
+from theano_testing.fuzz import (
+    NATIVE,
+    PLAIN,
+    VARIANTS,
+    Configuration,
+    Draw,
+    Failure,
+    Grammar,
+    Leaf,
+    Node,
+    NoOperands,
+    Operation,
+    Perturbed,
+    Program,
+    Tally,
+    Unbuildable,
+    as_source,
+    build,
+    check,
+    compare_batch,
+    evaluate,
+    fuzz,
+    generate,
+    judge,
+    shrink,
+)
+from theano_testing.fuzz.__main__ import main
+from theano_testing.tensor import OpRecord
+
+OPERATIONS = Grammar().operations
+
+
+def _names(program: Program) -> list[str]:
+    return [item.operation.name for item in program.items if isinstance(item, Node)]
+
+
+class GeneratedPrograms(unittest.TestCase):
+    def test_one_seed_gives_one_program(self) -> None:
+        for seed in range(20):
+            first, second = generate(seed, OPERATIONS), generate(seed, OPERATIONS)
+            self.assertEqual(as_source(_plain_failure(first)), as_source(_plain_failure(second)))
+
+    def test_every_operation_can_be_drawn(self) -> None:
+        for operation in OPERATIONS:
+            with self.subTest(operation=operation.name):
+                self.assertTrue(any(self._drawn(operation, seed) for seed in range(200)), operation.name)
+
+    def _drawn(self, operation: Operation, seed: int) -> bool:
+        d = Draw(np.random.default_rng(seed))
+        for _ in range(4):
+            d.leaf(d.any_dtype(), d.any_shape())
+        try:
+            operands, options = operation.draw(d)
+            d.add_node(operation, operands, options, lambda value: value.size > 0)
+        except (NoOperands, Unbuildable):
+            return False
+        return True
+
+    def test_programs_have_all_that_graphs_have(self) -> None:
+        programs = [generate(seed, OPERATIONS) for seed in range(150)]
+        leaves = [item for p in programs for item in p.items if isinstance(item, Leaf)]
+        self.assertEqual({leaf.kind for leaf in leaves}, {"input", "constant", "shared"})
+        self.assertGreater(len({leaf.value.dtype.name for leaf in leaves}), 9)
+        self.assertEqual({leaf.value.ndim for leaf in leaves}, {0, 1, 2, 3, 4})
+        self.assertGreater(len({leaf.layout for leaf in leaves}), 3)
+        self.assertTrue(any(leaf.value.size == 0 for leaf in leaves))
+        self.assertTrue(any(p.gradients for p in programs))
+        self.assertTrue(any(p.updates for p in programs))
+
+    def test_a_grammar_can_be_limited(self) -> None:
+        few = Grammar().limited(["add", "exp"])
+        self.assertEqual({op.name for op in few.operations}, {"add", "exp"})
+        with self.assertRaisesRegex(ValueError, "no operation is called 'plus'"):
+            Grammar().limited(["plus"])
+
+
+def _plain_failure(program: Program) -> Failure:
+    return Failure(program, NATIVE, "values", "an example")
+
+
+class GraphsOfFixedSeeds(unittest.TestCase):
+    """Graphs of the whole language agree on both machines and with NumPy."""
+
+    def _agree(self, seeds: range, configurations: list[Configuration]) -> None:
+        tally = Tally()
+        failures = compare_batch([generate(seed, OPERATIONS) for seed in seeds], configurations, tally)
+        self.assertEqual([as_source(f) for f in failures], [])
+        self.assertEqual(tally.counts["graphs"], len(seeds))
+        self.assertGreater(tally.counts["compared"], 4 * len(seeds))
+
+    def test_native_code(self) -> None:
+        for start in range(0, 240, 80):
+            self._agree(range(start, start + 80), [NATIVE])
+
+    def test_variants(self) -> None:
+        for number, variant in enumerate(VARIANTS):
+            self._agree(range(1000 + 8 * number, 1008 + 8 * number), [variant])
+
+
+def _wrong_reference() -> Operation:
+    return Operation(
+        "wrong_tanh",
+        tt.tanh,
+        lambda x: np.tanh(x) + 1e-3,
+        lambda d: ([d.pick(("float64",))], {}),
+        text=lambda names, _: f"tt.tanh({names[0]})",
+        weight=20.0,
+    )
+
+
+@node_rewriter([tt.tanh])
+def tanh_is_nearly_the_identity(fgraph: Any, node: Apply) -> Any:
+    (x,) = node.inputs
+    return [tt.mul(x, 0.999)] if x.type.dtype == "float64" else None
+
+
+@node_rewriter([tt.tanh])
+def tanh_cannot_be_rewritten(fgraph: Any, node: Apply) -> Any:
+    raise ZeroDivisionError("a rule with a mistake")
+
+
+def _with_rule(rule: Any) -> Configuration:
+    return Configuration("broken", lambda: Mode("py", WalkRewriter(rule)), "broken()")
+
+
+class WrongThings(unittest.TestCase):
+    """What is wrong is found, made small, and printed as a program that fails in the same way."""
+
+    def _first_failure(self, operations: list[Operation], configuration: Configuration) -> Failure:
+        for start in range(0, 400, 20):
+            programs = [generate(seed, operations, nodes=8) for seed in range(start, start + 20)]
+            configurations = [] if configuration is PLAIN else [configuration]
+            failures = compare_batch(programs, configurations, Tally())
+            wanted = [f for f in failures if f.configuration is configuration]
+            if wanted:
+                return max(wanted, key=lambda f: len(f.program))
+        raise AssertionError("nothing was found")
+
+    def _names_run(self, failure: Failure, error: type[Exception], **names: Any) -> None:
+        with self.assertRaises(error):
+            exec(as_source(failure), names)
+
+    def test_an_op_that_is_wrong(self) -> None:
+        some = Grammar().limited(["add", "mul", "exp", "sum", "transpose"]).operations
+        found = self._first_failure([*some, _wrong_reference()], PLAIN)
+        self.assertEqual(found.kind, "reference")
+        small = shrink(found)
+        self.assertEqual(_names(small.program), ["wrong_tanh"])
+        (leaf,) = (item for item in small.program.items if isinstance(item, Leaf))
+        self.assertLessEqual(leaf.value.size, 1)
+        self._names_run(small, AssertionError)
+
+    def test_a_rule_that_is_wrong(self) -> None:
+        some = Grammar().limited(["add", "mul", "tanh", "sum", "transpose", "concatenate"]).operations
+        configuration = _with_rule(tanh_is_nearly_the_identity)
+        small = shrink(self._first_failure(some, configuration))
+        self.assertEqual(small.kind, "values")
+        self.assertEqual(_names(small.program), ["tanh"])
+        self._names_run(small, AssertionError, broken=configuration.make)
+
+    def test_a_rule_that_raises(self) -> None:
+        some = Grammar().limited(["add", "tanh", "sum"]).operations
+        configuration = _with_rule(tanh_cannot_be_rewritten)
+        small = shrink(self._first_failure(some, configuration))
+        self.assertEqual(small.kind, "error")
+        self.assertEqual(_names(small.program), ["tanh"])
+        self.assertIn("a rule with a mistake", small.what)
+        self._names_run(small, Exception, broken=configuration.make)
+
+    def test_what_is_right_runs_as_a_program(self) -> None:
+        # Extreme conditions aside, which the tolerance of a printed program does not know about.
+        names = ["add", "tanh", "sum", "dimshuffle", "getitem", "concatenate", "reshape", "inc_subtensor"]
+        some = Grammar().limited(names).operations
+        for seed in range(25):
+            program = generate(seed, some)
+            for configuration, kind in ((NATIVE, "values"), (PLAIN, "reference")):
+                source = as_source(Failure(program, configuration, kind, "nothing"))
+                with self.subTest(seed=seed, kind=kind), np.errstate(all="ignore"):
+                    exec(source, {})
+            self.assertIsNone(check(program, NATIVE))
+
+
+class Judgement(unittest.TestCase):
+    """What counts as the same."""
+
+    def _judge(self, found: Any, wanted: Any, *, rounding: Any = (), special: Any = (), **options: Any) -> Any:
+        samples = {"rounding": rounding, "special": special}
+        self.tally = Tally()
+        return judge(np.asarray(found), np.asarray(wanted), lambda kind: samples[kind], self.tally, **options)
+
+    def test_equal_values(self) -> None:
+        for value in (np.array([1.0, np.nan, np.inf, -0.0]), np.arange(3), np.array([True]), np.array(1 + 2j)):
+            self.assertIsNone(self._judge(value, value))
+
+    def test_types_and_shapes(self) -> None:
+        self.assertIn("dtype float32", str(self._judge(np.float32(1), np.float64(1))))
+        self.assertIn("shape (2,)", str(self._judge(np.ones(2), np.ones(3))))
+
+    def test_a_difference_needs_a_reason(self) -> None:
+        self.assertIn(
+            "instead of",
+            str(self._judge([1.0, 2.0], [1.0, 2.1]))
+            .replace("np.float64(2.0)", "2.0")
+            .replace("np.float64(2.1)", "2.1"),
+        )
+        self.assertIsNone(self._judge([1.0, 2.0], [1.0, 2.1], rounding=[np.array([1.0, 2.05])]))
+        self.assertEqual(self.tally.counts["rounding"], 1)
+
+    def test_integers_are_exact(self) -> None:
+        self.assertIsNotNone(self._judge([1], [2]))
+        self.assertIsNone(self._judge([1], [2], rounding=[np.array([3])]))
+
+    def test_numbers_in_place_of_nan(self) -> None:
+        self.assertIsNone(self._judge([1.0], [np.nan]))
+        self.assertEqual(self.tally.counts["finite"], 1)
+        self.assertIsNotNone(self._judge([1.0], [np.nan], lenient=False))
+        self.assertIsNotNone(self._judge([np.nan], [1.0]))
+        self.assertIsNotNone(self._judge([np.inf], [np.nan]))
+
+    def test_what_depends_on_special_values_is_not_judged(self) -> None:
+        self.assertIsNone(self._judge([True], [False], special=[np.array([True])]))
+        self.assertEqual(self.tally.counts["unjudged"], 1)
+
+    def test_perturbed_graphs_show_how_roundings_grow(self) -> None:
+        x = tt.dvector("x")
+        graph = Perturbed([(x + 1e8) - 1e8, x * 2, x > 1, tt.log(x - x)], np.random.default_rng(1))
+        values = {x: np.array([1.0, 3.0])}
+        cancelled, doubled, larger, _ = graph.sample(values, "rounding")
+        self.assertGreater(np.abs(cancelled - [1.0, 3.0]).max(), 1e-9)
+        self.assertLess(np.abs(doubled - [2.0, 6.0]).max(), 1e-13)
+        self.assertEqual(larger.tolist(), [False, True])
+        self.assertTrue(np.isfinite(graph.sample(values, "special")[3]).all())
+
+
+class Records(unittest.TestCase):
+    def test_authors_of_ops_add_their_records(self) -> None:
+        grammar = Grammar().limited(["add", "sum"])
+        op = Elemwise(tt.sin.scalar_op)
+        grammar.add(OpRecord("my_sine", op, np.sin, domain=[(-3.0, 3.0)]), weight=9.0, text="tt.sin")
+        programs = [generate(seed, grammar.operations) for seed in range(20)]
+        self.assertTrue(any("my_sine" in _names(p) for p in programs))
+        self.assertEqual(compare_batch(programs, [NATIVE], Tally()), [])
+        self.assertTrue(any("= tt.sin(v" in as_source(_plain_failure(p)) for p in programs))
+
+    def test_records_with_cases(self) -> None:
+        record = OpRecord("shifted", lambda x: x + 1, lambda x: x + 1, cases=[[np.arange(3.0)], [np.ones((2, 1))]])
+        grammar = Grammar([])
+        grammar.add(record)
+        programs = [generate(seed, grammar.operations) for seed in range(5)]
+        self.assertEqual(compare_batch(programs, [NATIVE], Tally()), [])
+        self.assertEqual(evaluate(build(programs[0]))[-1].dtype, np.dtype("float64"))
+
+
+class Deadly(Op):
+    """An op that ends the process."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        os._exit(3)
+
+
+def deadly_grammar() -> Grammar:
+    operation = Operation("deadly", Deadly(), np.array, lambda d: ([d.pick(("float64",), 1)], {}), weight=5.0)
+    return Grammar([*Grammar().limited(["add", "exp", "sum", "mul", "tanh"]).operations, operation])
+
+
+class Processes(unittest.TestCase):
+    def test_a_process_counts_what_it_compares(self) -> None:
+        report = fuzz(60, seed=5, batch=30, processes=2)
+        self.assertEqual(report.findings, [])
+        self.assertEqual(report.counts["graphs"], 60)
+        self.assertEqual(report.counts["graphs, FAST_RUN"], 60)
+
+    def test_a_process_that_dies_is_a_finding(self) -> None:
+        report = fuzz(8, batch=8, nodes=3, grammar=deadly_grammar)
+        self.assertEqual(report.counts["graphs"], 8)
+        self.assertGreater(len(report.findings), 0)
+        self.assertEqual({found.kind for found in report.findings}, {"crash"})
+        self.assertTrue(all("deadly" in found.operations for found in report.findings))
+
+    def test_the_program_reports(self) -> None:
+        for arguments, text in (
+            (["--graphs", "12", "--seed", "3", "--refusals"], "12 graphs in"),
+            (["--replay", "3"], "graph 3: no differences"),
+        ):
+            shown = io.StringIO()
+            with contextlib.redirect_stdout(shown):
+                self.assertEqual(main(arguments), 0)
+            self.assertIn(text, shown.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

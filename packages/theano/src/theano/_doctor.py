@@ -1,0 +1,268 @@
+"""The command ``theano-doctor``: what Theano found on this machine, how, and what to do about what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from theano_graph import TheanoError, config
+from theano_linker_c.cache_tool import open_cache
+from theano_linker_c.compiler import CompileDirectory, CompilerOptions, find_toolchain
+from theano_linker_c.kernels import blas_address
+from theano_linker_c.program import HAS_RUNTIME
+
+from . import function, tensor
+from ._nose import LAYERS
+from ._processors import cpuCount
+
+_DESCRIPTION = """\
+Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
+what is missing."""
+_EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
+_MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Parameters
+    ----------
+    subject, name, value : str
+        The group that it belongs to, what it is, and what was found.
+    how : str
+        Where the value comes from.
+    state : {"ok", "note", "bad"}
+        "note": works, yet could be better. "bad": something is broken.
+    advice : str
+        What to do; empty where all is well.
+    """
+
+    subject: str
+    name: str
+    value: str
+    how: str = ""
+    state: str = "ok"
+    advice: str = ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the command's name; by default those of the process.
+
+    Returns
+    -------
+    int
+        0, or 1 if something is broken.
+    """
+    parser = argparse.ArgumentParser(prog="theano-doctor", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON, for programs")
+    given = parser.parse_args(arguments)
+    found = examine()
+    healthy = all(finding.state != "bad" for finding in found)
+    if given.json:
+        print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in found]}, indent=2))
+    else:
+        _show(found)
+    return 0 if healthy else 1
+
+
+def examine() -> list[Finding]:
+    """Look at everything.
+
+    Returns
+    -------
+    list of Finding
+        A check that fails is itself a finding.
+
+    Examples
+    --------
+    >>> "compiler" in {finding.subject for finding in examine()}
+    True
+    """
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _versions, _flags, _compiler, _blas, _threads, _cache, _devices, _functions,
+    )  # fmt: skip
+    found: list[Finding] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check in checks:
+            subject = check.__name__.strip("_")
+            try:
+                found += check()
+            except (TheanoError, OSError, ValueError, ArithmeticError) as error:
+                advice = "the message says what to do; theano-nose --theano tells what else is wrong"
+                found.append(Finding(subject, "error", f"{type(error).__name__}: {error}", "", "bad", advice))
+    return found
+
+
+def _show(found: Sequence[Finding]) -> None:
+    subject = ""
+    for finding in found:
+        if finding.subject != subject:
+            subject = finding.subject
+            print(subject)
+        how = f"  ({finding.how})" if finding.how else ""
+        print(f"  [{_MARKS[finding.state]}] {finding.name}: {finding.value}{how}")
+        if finding.advice:
+            print(f"         To do: {finding.advice}")
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("versions", "Python", platform.python_version(), sys.executable)
+    for name in ("numpy", "scipy", "theano", *(f"theano-{layer.replace('_', '-')}" for layer in LAYERS)):
+        try:
+            yield Finding("versions", name, version(name))
+        except PackageNotFoundError:
+            yield Finding("versions", name, "taken from a folder, not installed", state="note")
+
+
+def _flags() -> Iterator[Finding]:
+    for name in config.flag_names():
+        source = config.source_of(name)
+        if source != "the default":
+            value: object = config
+            for part in name.split("."):
+                value = getattr(value, part)
+            yield Finding("flags", name, repr(value), source)
+    for line in config.unused_settings():
+        yield Finding("flags", "unknown flag", line, "", "note", "print(theano.config) lists all flags")
+    if config.mode in ("DebugMode", "DEBUG_MODE"):
+        yield Finding("flags", "mode", str(config.mode), "", "note", "this mode is slow; leave it out when all is well")
+
+
+def _compiler() -> Iterator[Finding]:
+    source = config.source_of("cxx")
+    how = "the first compiler on PATH" if source == "the default" else source
+    options = CompilerOptions.from_config()
+    install = "install gcc (apt install g++, or conda install gxx), or set THEANO_FLAGS=cxx=<path of a compiler>"
+    if not HAS_RUNTIME:
+        advice = "install a wheel for this platform, or build theano-linker-c where there is a compiler"
+        yield Finding("compiler", "runtime", "missing: functions run in Python", "", "note", advice)
+    else:
+        yield Finding("compiler", "runtime", "runs functions without Python", "built with theano-linker-c")
+    if not options.command:
+        yield Finding("compiler", "command", "none: functions run on NumPy", how, "note", install)
+        return
+    toolchain = find_toolchain(options, CompileDirectory(options.directory))
+    if toolchain is None:
+        yield Finding("compiler", "command", f"{options.command}: it does not work", how, "bad", install)
+        return
+    yield Finding("compiler", "command", toolchain.command, how)
+    yield Finding("compiler", "arguments", " ".join(toolchain.arguments), "each tried; gcc.cxxflags adds to them")
+    vector = ", ".join(toolchain.vector_functions)
+    if vector:
+        yield Finding("compiler", "vector functions", vector, "libmvec of the C library")
+    else:
+        advice = "gcc with glibc 2.35 or later has them; exp, tanh and the like are slower without"
+        yield Finding("compiler", "vector functions", "none", "", "note", advice)
+
+
+def _blas() -> Iterator[Finding]:
+    flags = str(config.blas.ldflags)
+    how = f"blas.ldflags={flags}, from {config.source_of('blas.ldflags')}" if flags else "the one that SciPy brings"
+    _, address = blas_address("gemm", "float64")
+    if not address:
+        yield Finding("blas", "library", "none", how, "bad", "install SciPy again: pip install --force-reinstall scipy")
+        return
+    yield Finding("blas", "library", _library_at(address), how)
+    x = tensor.dmatrix("x")
+    a = np.random.default_rng(1).normal(size=(64, 64))
+    error = float(abs(function([x], tensor.dot(x, x))(a) - a @ a).max())
+    advice = "" if error < 1e-9 else "leave blas.ldflags empty: this library computes something else"
+    state = "bad" if advice else "ok"
+    yield Finding("blas", "a product of 64 x 64 numbers", f"differs from NumPy's by {error:.1g}", "", state, advice)
+
+
+class _Symbol(ctypes.Structure):
+    """What the loader tells of an address."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _library_at(address: int) -> str:
+    find = getattr(ctypes.CDLL(None), "dladdr", None) if os.name == "posix" else None
+    symbol = _Symbol()
+    if find is None or not find(ctypes.c_void_p(address), ctypes.byref(symbol)) or not symbol.file:
+        return "found, at an address that belongs to no file"
+    return os.fsdecode(symbol.file)
+
+
+def _threads() -> Iterator[Finding]:
+    count, wanted = cpuCount(), os.environ.get("OMP_NUM_THREADS", "")
+    yield Finding("threads", "processors", str(count), "what this process may use")
+    if not config.openmp:
+        yield Finding("threads", "long loops", "one thread", "openmp=False", "note", "set openmp=True to use them all")
+    elif wanted:
+        state, advice = (
+            ("note", "more threads than processors wait for each other") if _is_above(wanted, count) else ("ok", "")
+        )
+        yield Finding("threads", "long loops", f"{wanted} threads", "OMP_NUM_THREADS", state, advice)
+    else:
+        yield Finding("threads", "long loops", f"{count} threads", "OMP_NUM_THREADS is not set")
+
+
+def _is_above(text: str, count: int) -> bool:
+    return text.isdecimal() and int(text) > count
+
+
+def _cache() -> Iterator[Finding]:
+    how = config.source_of("base_compiledir")
+    directory = CompilerOptions.from_config().directory
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        folder = CompileDirectory(directory)
+    if folder.temporary:
+        yield Finding(
+            "cache", "directory", f"{directory}: cannot be used", how, "note", " ".join(str(told[0].message).split())
+        )
+        return
+    cache = open_cache(directory)
+    items = cache.objects()
+    yield Finding("cache", "directory", directory, how)
+    size = sum(item.bytes for item in items) / 2**20
+    yield Finding("cache", "compiled code", f"{len(items)} objects, {size:.1f} of {cache.max_bytes / 2**20:.0f} MiB")
+
+
+def _devices() -> Iterator[Finding]:
+    if config.device == "cpu":
+        yield Finding("devices", "device", "cpu", config.source_of("device"))
+    else:
+        advice = "this version runs functions on the CPU only: set device=cpu"
+        yield Finding("devices", "device", str(config.device), config.source_of("device"), "note", advice)
+
+
+def _functions() -> Iterator[Finding]:
+    x = tensor.dvector("x")
+    value = np.linspace(-2.0, 2.0, 101)
+    f = function([x], tensor.grad(tensor.tanh(x * 3).sum(), x))
+    error = float(abs(f(value) - 3 / np.cosh(3 * value) ** 2).max())
+    good = error < 1e-12
+    native = HAS_RUNTIME and bool(CompilerOptions.from_config().command)
+    advice = "" if good else "theano-nose --theano tells what else is wrong; theano-cache clear empties the cache"
+    where = "native code" if native else "Python"
+    name = "a gradient of 101 elements"
+    yield Finding("functions", name, f"wrong by {error:.1g}", where, "ok" if good else "bad", advice)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""Batch normalization."""
+
+from theano_tensor.nnet.bn import (
+    batch_normalization as batch_normalization,
+    batch_normalization_test as batch_normalization_test,
+    batch_normalization_train as batch_normalization_train,
+)

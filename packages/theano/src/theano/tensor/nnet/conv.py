@@ -1,0 +1,5 @@
+"""The former interface of convolutions; new programs use `theano.tensor.nnet.conv2d`."""
+
+from theano_tensor.nnet.convolution import ConvOp as ConvOp, former_conv2d as conv2d
+
+__all__ = ["ConvOp", "conv2d"]

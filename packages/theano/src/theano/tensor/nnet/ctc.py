@@ -1,0 +1,6 @@
+"""Connectionist temporal classification."""
+
+from theano_tensor.nnet.ctc import (
+    ConnectionistTemporalClassification as ConnectionistTemporalClassification,
+    ctc as ctc,
+)

@@ -1,0 +1,3 @@
+"""Rectangular neighbourhoods in images."""
+
+from theano_tensor.nnet.neighbours import images2neibs as images2neibs, neibs2images as neibs2images

@@ -1,0 +1,3 @@
+"""Convolution and pooling of images as signals, without channels."""
+
+from . import conv as conv, pool as pool

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import unittest
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import theano
+import theano.tensor as T
+from theano import sparse
+
+
+class TestChapter(unittest.TestCase):
+    """What the chapter about sparse matrices shows."""
+
+    def test_import_theano_does_not_load_it(self) -> None:
+        program = "import sys, theano; print(any('sparse' in name.split('.') for name in sys.modules))"
+        found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(found.strip(), "False")
+
+    def test_a_full_cycle(self) -> None:
+        x = sparse.csc_matrix(name="x", dtype="float32")
+        y = sparse.dense_from_sparse(x)
+        z = sparse.csc_from_dense(y)
+        self.assertEqual(z.type, x.type)
+
+    def test_reconstruction_gives_the_transpose(self) -> None:
+        x = sparse.csc_matrix(name="x", dtype="int64")
+        data, indices, indptr, shape = sparse.csm_properties(x)
+        f = theano.function([x], sparse.CSR(data, indices, indptr, shape))
+        a = sp.csc_matrix(np.asarray([[0, 1, 1], [0, 0, 0], [1, 0, 0]]))
+        self.assertEqual(f(a).toarray().tolist(), [[0, 0, 1], [1, 0, 0], [1, 0, 0]])
+
+    def test_structured_add(self) -> None:
+        x = sparse.csc_matrix(name="x", dtype="float32")
+        f = theano.function([x], sparse.structured_add(x, 2))
+        a = sp.csc_matrix(np.asarray([[0, 0, -1], [0, -2, 1], [3, 0, 0]], dtype="float32"))
+        self.assertEqual(f(a).toarray().tolist(), [[0, 0, 1], [0, 0, 3], [5, 0, 0]])
+
+    def test_logistic_regression_on_sparse_rows(self) -> None:
+        x, y = sparse.csr_matrix("x"), T.dvector("y")
+        w = theano.shared(np.zeros((30, 1)), name="w")
+        p = T.nnet.sigmoid(sparse.structured_dot(x, w)[:, 0])
+        cost = T.nnet.binary_crossentropy(p, y).mean()
+        step = theano.function([x, y], cost, updates=[(w, w - 2.0 * T.grad(cost, w))])
+        rows = sp.random(200, 30, 0.2, format="csr", random_state=0)
+        target: Any = np.asarray(rows[:, :15].sum(1) > rows[:, 15:].sum(1)).ravel().astype("float64")
+        first = step(rows, target)
+        for _ in range(300):
+            last = step(rows, target)
+        self.assertAlmostEqual(float(first), np.log(2), places=6)
+        self.assertLess(last, 0.4)
+
+    def test_dotted_names(self) -> None:
+        self.assertIs(sparse.basic.structured_dot, sparse.structured_dot)
+        self.assertIs(sparse.sandbox.truedot.true_dot, sparse.true_dot)
+        self.assertIs(sparse.type.SparseType, sparse.SparseType)
+        self.assertEqual(sparse.sandbox.sp2.csr_dbinomial.format, "csr")
+        self.assertEqual(len(sparse.all_dtypes), 12)

@@ -1,0 +1,85 @@
+"""A second process that builds the same functions spends no time in the compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import theano
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+#: Programs with many kinds of compiled code: elementwise, reductions, random numbers, loops over rows, C code of ops.
+PROGRAMS = ("chapter_functions", "chapter_derivatives", "chapter_own_ops", "denoising_autoencoder", "gaussian_process")
+
+
+class TestWarmStart(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.log = self.folder / "log"
+        # Named as the compilers are, so that one is found beside the other as usual.
+        for name in ("g++", "gcc"):
+            real = shutil.which(name)
+            assert real is not None, "the tests of compiled code need gcc"
+            script = self.folder / name
+            script.write_text(f'#!/bin/sh\necho "$@" >> {self.log}\nexec {real} "$@"\n')
+            script.chmod(script.stat().st_mode | stat.S_IXUSR)
+
+    def runs(self, *command: str, flags: str = "") -> int:
+        """Run a program in a process of its own; return how often it started the compiler."""
+        self.log.write_text("")
+        settings = f"cxx={self.folder / 'g++'},base_compiledir={self.folder / 'compiled'}" + flags
+        environ = {**os.environ, "THEANO_FLAGS": settings, "THEANORC": os.devnull}
+        done = subprocess.run(
+            [sys.executable, *command], env=environ, capture_output=True, text=True, timeout=300, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return len(self.log.read_text().splitlines())
+
+    def test_programs(self) -> None:
+        for name in PROGRAMS:
+            with self.subTest(name):
+                script = str(EXAMPLES / f"{name}.py")
+                cold = self.runs(script)
+                self.assertGreater(cold, 0)
+                self.assertEqual(self.runs(script), 0)
+
+    def test_a_function_is_one_run_and_none_the_next_time(self) -> None:
+        code = (
+            "import theano, theano.tensor as T; x, y = T.dmatrices('x', 'y'); "
+            "theano.function([x, y], [T.tanh(T.dot(x, y)).sum(axis=0), T.grad((x * y).sum() ** 2, x)])"
+        )
+        self.assertEqual(self.runs("-c", code), 1)
+        self.assertEqual(self.runs("-c", code), 0)
+        renamed = code.replace("'x', 'y'", "'first', 'second'")
+        self.assertEqual(self.runs("-c", renamed), 0)
+
+    def test_other_arguments_of_the_compiler_are_other_code(self) -> None:
+        code = "import theano, theano.tensor as T; x = T.dvector(); theano.function([x], T.exp(x) + 1)"
+        self.assertEqual(self.runs("-c", code), 1)
+        self.assertGreater(self.runs("-c", code, flags=",gcc.cxxflags=-DNOTHING"), 0)
+        self.assertEqual(self.runs("-c", code), 0)
+
+    def test_the_cache_is_what_saves_the_runs(self) -> None:
+        code = "import theano, theano.tensor as T; x = T.dvector(); theano.function([x], T.exp(x) + 1)"
+        self.assertEqual([self.runs("-c", code), self.runs("-c", code)], [1, 0])
+        shutil.rmtree(self.folder / "compiled")
+        self.assertEqual(self.runs("-c", code), 1)
+
+
+class TestWithinAProcess(unittest.TestCase):
+    def test_the_same_function_again_needs_no_compiler(self) -> None:
+        x = theano.tensor.dvector("x")
+        theano.function([x], theano.tensor.exp(x) * 1.375)
+        with theano.config.change_flags(cxx="/no/such/compiler"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            f = theano.function([x], theano.tensor.exp(x) * 1.375)
+        self.assertEqual(f([0.0]).tolist(), [1.375])
