@@ -142,7 +142,7 @@ class TestPickles(unittest.TestCase):
 
 def _dump_in_python(obj: object) -> bytes:
     file = io.BytesIO()
-    pickle._Pickler(file).dump(obj)  # type: ignore[attr-defined]  # the pickler that the C one replaces
+    pickle._Pickler(file).dump(obj)  # the pickler that the C one replaces
     return file.getvalue()
 
 
