@@ -6,6 +6,9 @@
 #define MOST_CHUNKS 64
 /* Accumulators side by side that are worth a unit of their own. */
 #define COLUMNS 256
+/* How many times the usual work it takes until a second thread is worth it there: one that reads whole rows is nearly as
+ * fast as two that read halves of them. */
+#define WORK_FOR_STRETCHES 4
 
 typedef struct {
     fold_fn inner;
@@ -160,10 +163,13 @@ static int fold_nest(const Machine *m, const Reduction *r, const Nest *nest, int
     npy_intp each = nest_size(nest) / units;
     npy_intp along = nest->shape[nest->ndim - 1];
     if (units < 8 && each >= 2 * CHUNK && !inner_is_folded && along >= 2 * COLUMNS) {
-        /* Stretches of the accumulators are independent of each other. */
-        npy_intp wanted = along / COLUMNS < MOST_CHUNKS ? along / COLUMNS : MOST_CHUNKS;
+        /* Stretches of the accumulators are independent of each other. Each thread gets one: shorter stretches of a row
+         * would end before memory has been fetched ahead. */
+        npy_intp wanted = along / COLUMNS < threads_get() ? along / COLUMNS : threads_get();
+        if (nest_size(nest) * r->cost < WORK_FOR_STRETCHES * m->thread_scale * work_for_threads)
+            wanted = 1;
         fold.chunk_axis = nest->ndim - 1;
-        fold.chunk = (along + wanted - 1) / wanted;
+        fold.chunk = ((along + wanted - 1) / wanted + 63) / 64 * 64;
         fold.chunks = (along + fold.chunk - 1) / fold.chunk;
         return fold_all(m, &fold, units * fold.chunks);
     }
