@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import Fold, FoldingKernel
-from theano_linker_c.scalar import Composite, ScalarOp, ScalarType, ScalarVariable
+from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts
 
@@ -26,21 +26,21 @@ def describe(op: ScalarOp, dtypes: Sequence[str], kept: Sequence[str], folds: Se
 def run(kernel: FoldingKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
-    totals = [np.array(sc_seed(fold), fold.acc_dtype) for fold in kernel.folds]
+    totals = [np.array(start_of(fold), fold.acc_dtype) for fold in kernel.folds]
     call(loaded.address, len(inputs[0]), [*inputs, *kept, *totals])
     return [total[()] for total in totals]
 
 
-def sc_seed(fold: Fold) -> float | int:
+def start_of(fold: Fold) -> float | int:
     """Give where the tests start from: a value that differs from the neutral one where that shows."""
     return {"add": 3, "mul": 2, "and_": 7, "or_": 1, "xor": 5}.get(fold.combine.name, 0)
 
 
-def expensive(x: ScalarVariable) -> ScalarVariable:
+def expensive(x: Any) -> Any:
     return sc.exp(-x * x)
 
 
-def cheap(x: ScalarVariable) -> ScalarVariable:
+def cheap(x: Any) -> Any:
     return 0.5 - x * x
 
 
@@ -89,7 +89,7 @@ class TestFolding(unittest.TestCase):
 
     def test_joins_of_integers(self) -> None:
         rng = np.random.default_rng(4)
-        combines = {sc.add: np.add, sc.mul: np.multiply, sc.and_: np.bitwise_and, sc.or_: np.bitwise_or}
+        combines: dict[ScalarOp, Any] = {sc.add: np.add, sc.mul: np.multiply, sc.and_: np.bitwise_and, sc.or_: np.bitwise_or}
         combines |= {sc.xor: np.bitwise_xor, sc.maximum: np.maximum, sc.minimum: np.minimum}
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             x = ScalarType(dtype)()
@@ -99,7 +99,7 @@ class TestFolding(unittest.TestCase):
                 values = rng.integers(1, 100, n).astype(dtype)
                 kept = np.empty_like(values)
                 for fold, result in zip(kernel.folds, run(kernel, [values], [kept]), strict=True):
-                    start = np.array(sc_seed(fold), dtype)
+                    start = np.array(start_of(fold), dtype)
                     with self.subTest(dtype=dtype, n=n, combine=str(fold.combine)):
                         self.assertEqual(result, combines[fold.combine].reduce(values, initial=start, dtype=dtype))
 
