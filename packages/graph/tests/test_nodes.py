@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import unittest
@@ -85,6 +86,16 @@ class TestVariable(unittest.TestCase):
     def test_is_variable(self) -> None:
         self.assertTrue(is_variable(NUMBER.make_variable()))
         self.assertFalse(is_variable(3))
+
+
+class TestOwnAttributes(unittest.TestCase):
+    def test_programs_may_add_attributes(self) -> None:
+        x: Any = Generic()("x")
+        self.assertEqual(vars(x), {})
+        x.shape_of_a_program = (3, None)
+        self.assertEqual(pickle.loads(pickle.dumps(x)).shape_of_a_program, (3, None))
+        self.assertEqual(copy.deepcopy(x).shape_of_a_program, (3, None))
+        self.assertFalse(hasattr(x.clone(), "shape_of_a_program"))
 
 
 class TestConstant(unittest.TestCase):

@@ -36,6 +36,7 @@ from theano_optimize import (
     TransformResult,
     node_rewriter,
 )
+from theano_optimize._index import RewriterIndex
 
 
 def chain(length: int) -> FunctionGraph:
@@ -110,6 +111,30 @@ class TestCallsPerNode(unittest.TestCase):
         calls, profile = simplified(fgraph)
         self.assertEqual(profile.changes, 0)
         self.assertLess(calls, 4 * len(fgraph.apply_nodes) + 1)
+
+
+class TestIndex(unittest.TestCase):
+    def test_rules_by_op_and_distance(self) -> None:
+        near = node_rewriter([exp], name="near", reach=0)(lambda fgraph, node: None)
+        far = node_rewriter([type(exp)], name="far", reach=2)(lambda fgraph, node: None)
+        index = RewriterIndex([near, far])
+        self.assertEqual([index.for_op(exp, distance) for distance in (-1, 0)], [(near, far)] * 2)
+        self.assertEqual([index.for_op(exp, distance) for distance in (1, 2, 3)], [(far,), (far,), ()])
+        self.assertEqual(index.for_op(neg), ())
+
+    def test_any_for(self) -> None:
+        index = RewriterIndex([node_rewriter([exp])(lambda fgraph, node: None)])
+        x = real("x")
+        self.assertTrue(index.any_for(graph([x], exp(neg(x))).apply_nodes))
+        self.assertFalse(index.any_for(graph([x], neg(neg(x))).apply_nodes))
+
+    def test_a_phase_that_no_node_concerns_lets_its_clean_up_work(self) -> None:
+        x = real("x")
+        fgraph = graph([x], add(neg(x), neg(x)))
+        rule = node_rewriter([exp])(lambda fgraph, node: None)
+        profile = EquilibriumRewriter([rule], cleanup=[MergeRewriter()]).rewrite(fgraph)
+        # Three nodes that are there, and the sum again, whose terms have become one.
+        self.assertEqual((profile.visits, profile.nodes_after), (4, 2))
 
 
 class TestReach(unittest.TestCase):

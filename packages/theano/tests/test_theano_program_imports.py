@@ -32,7 +32,9 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "theano.tensor": "TensorType TensorVariable TensorConstant as_tensor_variable addbroadcast patternbroadcast "
         "set_subtensor unbroadcast specify_shape tensordot concatenate constant inc_subtensor alloc eye maximum",
         "theano.tensor.basic": "as_tensor_variable",
-        "theano.tensor.nnet": "relu softplus elu selu",
+        "theano.tensor.nnet": "relu softplus elu selu conv2d conv3d softmax categorical_crossentropy",
+        "theano.tensor.signal": "pool conv",
+        "theano.tensor.signal.pool": "pool_2d pool_3d",
     },
     "Blocks and Fuel": {
         "theano": "Variable config printing tensor",
@@ -61,7 +63,10 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "theano.tensor": "extra_ops patternbroadcast batched_dot batched_tensordot switch set_subtensor clip round "
         "sgn erf tile repeat any all argmin prod var std minimum floor cumsum cumprod ge gt le lt neq eq TensorType",
         "theano.tensor.extra_ops": "to_one_hot",
-        "theano.tensor.nnet": "relu sigmoid hard_sigmoid softmax softplus binary_crossentropy bn",
+        "theano.tensor.nnet": "relu sigmoid hard_sigmoid softmax softplus binary_crossentropy bn conv2d conv3d",
+        "theano.tensor.nnet.abstract_conv": "AbstractConv2d_gradInputs AbstractConv3d_gradInputs separable_conv2d",
+        "theano.tensor.nnet.bn": "batch_normalization_train batch_normalization_test batch_normalization",
+        "theano.tensor.signal.pool": "pool_2d pool_3d",
         "theano.tensor.nnet.nnet": "softsign",
     },
     "PyMC3": {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
 
 from ._errors import AlreadyThere, GraphError, compose
 from ._membership import timed
@@ -170,7 +170,11 @@ class FeatureHost:
 
 
 def _overrides(feature: Feature, name: str) -> bool:
-    method = getattr(type(feature), name, None)
-    if name in vars(feature):
-        return True
-    return method is not None and not getattr(method, "__is_default__", False)
+    return name in vars(feature) or name in _overridden(cast(Hashable, type(feature)))
+
+
+@lru_cache(maxsize=256)
+def _overridden(kind: Any) -> frozenset[str]:
+    """Return which of the callbacks that changes call a class of features has of its own."""
+    methods = {name: getattr(kind, name, None) for name in _INDEXED}
+    return frozenset(n for n, m in methods.items() if m is not None and not getattr(m, "__is_default__", False))

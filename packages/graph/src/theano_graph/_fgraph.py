@@ -160,8 +160,9 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         CycleError
             If the orderings contradict each other or the data.
         """
-        if self._callbacks.get("orderings"):
-            return toposort(self.inputs, self.outputs, self.orderings())
+        before = self.orderings()
+        if before:
+            return toposort(self.inputs, self.outputs, before)
         order = self.derived.get("toposort")
         if order is None:
             order = self.derived["toposort"] = toposort(self.inputs, self.outputs)

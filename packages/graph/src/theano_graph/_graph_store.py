@@ -32,6 +32,8 @@ class GraphStore(FeatureHost):
         self._nodes: dict[Apply, int] = {}
         self._clients: dict[Variable, dict[Client, int]] = {}
         self._moment = 0
+        #: How many inputs of nodes, and outputs of the graph, have become another variable so far.
+        self.changes = 0
         #: What somebody has worked out of the graph as it is, under a key of his own: the next change empties it.
         self.derived: dict[Any, Any] = {}
 
@@ -63,6 +65,7 @@ class GraphStore(FeatureHost):
             user.inputs[i] = new
         since = self._clients[old].pop((user, i))
         self._clients[new][(user, i)] = moment
+        self.changes += 1
         if self.derived:
             self.derived.clear()
         return since

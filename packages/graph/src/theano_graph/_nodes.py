@@ -144,9 +144,11 @@ class Variable(Node):
     Invariants
     ----------
     Compared by identity. ``owner.outputs[index] is self`` when there is an owner. Only `name` and `tag` may change.
+    Programs may add attributes of their own; pickles keep them, `clone` does not.
     """
 
-    __slots__ = ("index", "name", "owner", "type")
+    # The dictionary costs its place; it is made for those variables only that a program gives attributes.
+    __slots__ = ("__dict__", "index", "name", "owner", "type")
     type: Type
     owner: Apply | None
     index: int | None

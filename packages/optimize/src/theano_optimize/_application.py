@@ -82,7 +82,11 @@ class RuleApplication:
         for rewriter in rewriters:
             start = perf_counter() if self._timed else 0.0
             try:
-                rule, result = rewriter.attempt(fgraph, node)
+                direct = rewriter.direct
+                if direct is None:
+                    rule, result = rewriter.attempt(fgraph, node)
+                else:
+                    rule, result = rewriter, direct(fgraph, node)
             except Exception as error:  # noqa: BLE001  # the boundary to rules written by anybody; raised again below
                 self._fail(error if isinstance(error, RewriteError) else _raised(rewriter, node, error))
                 continue

@@ -189,13 +189,12 @@ class EquilibriumRewriter(GraphRewriter):
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
         work = Worklist(TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio))
-        nodes = options.sorted_nodes(fgraph)
         # Where no rule wants to see any node, none of them can change anything that another waits for.
-        if any(self._index.for_op(node.op) for node in nodes):
-            for node in nodes:
+        if self._index.any_for(fgraph.apply_nodes):
+            for node in options.sorted_nodes(fgraph):
                 work.push(node, UNSEEN)
         else:
-            profile.visits += len(nodes)
+            profile.visits += len(fgraph.apply_nodes)
         fgraph.attach_feature(work)
         try:
             self._run_rounds(RuleApplication(fgraph, options), work, profile)

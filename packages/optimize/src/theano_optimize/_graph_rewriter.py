@@ -122,9 +122,11 @@ class GraphRewriter:
                     f"graph rewriter {self.name} has no `apply`", mend=f"define {type(self).__qualname__}.apply(fgraph)"
                 )
             )
-        with ChangeTracker().attached(fgraph) as tracker:
-            result = self.apply(fgraph)
-        return result if isinstance(result, RewriteProfile) else RewriteProfile(self.name, changes=tracker.changes)
+        before = fgraph.changes
+        result = self.apply(fgraph)
+        return (
+            result if isinstance(result, RewriteProfile) else RewriteProfile(self.name, changes=fgraph.changes - before)
+        )
 
     def rewrite(
         self,

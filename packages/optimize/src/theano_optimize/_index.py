@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
-from theano_graph import Op
+from theano_graph import Apply, Op
 
 from ._node_rewriter import NodeRewriter, check_tracks
 
-#: Rules by the distance of a change that they have to reach.
-ByDistance: TypeAlias = tuple[tuple[NodeRewriter, ...], ...]
+
+class _Found:
+    """The rules that track an op, and those of them that look as far as a distance."""
+
+    __slots__ = ("_near", "every", "reach")
+
+    def __init__(self, every: tuple[NodeRewriter, ...]) -> None:
+        self.every = every
+        self.reach = max((rewriter.reach for rewriter in every), default=0)
+        self._near: dict[int, tuple[NodeRewriter, ...]] = {}
+
+    def within(self, distance: int) -> tuple[NodeRewriter, ...]:
+        """Return the rules whose `reach` is not below `distance`, in order."""
+        found = self._near.get(distance)
+        if found is None:
+            found = self._near[distance] = tuple(r for r in self.every if r.reach >= distance)
+        return found
 
 
 class RewriterIndex:
@@ -31,8 +45,8 @@ class RewriterIndex:
         self._by_class: dict[type[Op], list[int]] = {}
         self._by_instance: dict[Op, list[int]] = {}
         self._classes_of_instances: set[type[Op]] = set()
-        self._found_for_class: dict[type[Op], ByDistance] = {}
-        self._found_for_op: dict[Op, ByDistance] = {}
+        self._found_for_class: dict[type[Op], _Found] = {}
+        self._found_for_op: dict[Op, _Found] = {}
         for number, rewriter in enumerate(self.rewriters):
             self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
 
@@ -46,6 +60,10 @@ class RewriterIndex:
             else:
                 self._by_instance.setdefault(tracked, []).append(number)
                 self._classes_of_instances.add(type(tracked))
+
+    def any_for(self, nodes: Iterable[Apply]) -> bool:
+        """Tell whether a rule wants to see one of some nodes."""
+        return any(self.for_op(node.op) for node in nodes)
 
     def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
         """Return the rules that track `op`, its class or a base of its class, and those that track everything.
@@ -62,10 +80,10 @@ class RewriterIndex:
         if found is None:
             found = self._find(op, by_instance)
         if distance <= 0:
-            return found[0]
-        return found[distance] if distance < len(found) else ()
+            return found.every
+        return found.within(distance) if distance <= found.reach else ()
 
-    def _find(self, op: Op, by_instance: bool) -> ByDistance:
+    def _find(self, op: Op, by_instance: bool) -> _Found:
         op_class = type(op)
         if not by_instance:
             found = self._found_for_class[op_class] = self._collect(op_class, ())
@@ -76,10 +94,8 @@ class RewriterIndex:
         found = self._found_for_op[op] = self._collect(op_class, self._by_instance.get(op, ()))
         return found
 
-    def _collect(self, op_class: type[Op], own: Iterable[int]) -> ByDistance:
+    def _collect(self, op_class: type[Op], own: Iterable[int]) -> _Found:
         numbers = {*self._everywhere, *own}
         for base in op_class.__mro__:
             numbers.update(self._by_class.get(base, ()))
-        found = [self.rewriters[number] for number in sorted(numbers)]
-        reach = max((rewriter.reach for rewriter in found), default=0)
-        return tuple(tuple(r for r in found if r.reach >= distance) for distance in range(reach + 1))
+        return _Found(tuple(self.rewriters[number] for number in sorted(numbers)))

@@ -50,6 +50,8 @@ class NodeRewriter:
     reach: int = DEFAULT_REACH
     #: The name that others know it by, shown in summaries before its own.
     label: str | None = None
+    #: A function that does what :meth:`attempt` does, for a rule that answers for itself: it spares a call.
+    direct: TransformFunction | None = None
 
     def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None, reach: int = DEFAULT_REACH) -> None:
         self._info = RewriteInfo(name) if info is None and name else info
@@ -133,6 +135,8 @@ class FunctionNodeRewriter(NodeRewriter):
         super().__init__(info=info, reach=reach)
         self._tracks = tracks
         self._function = function if info.guard is None else _guarded(function, info.guard)
+        if type(self).attempt is FunctionNodeRewriter.attempt:
+            self.direct = self._function
         self.__doc__ = function.__doc__
 
     def tracks(self) -> Tracks:
@@ -143,7 +147,7 @@ class FunctionNodeRewriter(NodeRewriter):
         return self._function(fgraph, node)
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
-        """Return what the function returns, and this rule; spares a call in the innermost loop of rewriting."""
+        """Return what the function returns, and this rule."""
         return self, self._function(fgraph, node)
 
     def __call__(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:

@@ -97,6 +97,9 @@ class WalkRewriter(GraphRewriter):
 
     def run(self, fgraph: FunctionGraph, options: RewriteOptions) -> RewriteProfile:
         profile = RewriteProfile(self.name)
+        if not self._index.any_for(fgraph.apply_nodes):
+            profile.visits += len(fgraph.apply_nodes)
+            return profile
         application = RuleApplication(fgraph, options)
         guard = TerminationGuard(self.name, len(fgraph.apply_nodes), self.max_use_ratio)
         new = _NewNodes(guard)

@@ -52,8 +52,7 @@ class TensorFromScalar(Op):
 
     Examples
     --------
-    >>> from theano_linker_c.scalar import float32
-    >>> TensorFromScalar()(float32("s")).type
+    >>> TensorFromScalar()(ScalarType("float32")("s")).type
     TensorType(float32, scalar)
     """
 

@@ -30,7 +30,8 @@ def _normalized(x: Any, gamma: Any, beta: Any, axes: tuple[int, ...]) -> list[An
     order = tuple(i for i in range(x.ndim) if i not in axes)
     scale, shift = (np.expand_dims(v, axes) if v.ndim == len(order) else v for v in (gamma, beta))
     invstd = 1 / np.sqrt(var + 1e-4)
-    return [(x - mean) * scale * invstd + shift, mean, invstd]
+    # Moments come in the layout of the parameters.
+    return [(x - mean) * scale * invstd + shift, mean.reshape(gamma.shape), invstd.reshape(gamma.shape)]
 
 
 def _with_moments(x: Any, gamma: Any, beta: Any, mean: Any, var: Any) -> Any:
@@ -118,7 +119,7 @@ class TestRunningAverages(unittest.TestCase):
         x, v = tt.ftensor4("x"), tt.fvector("v")
         results = bn.batch_normalization_train(x, v, v, "spatial", running_mean=v, running_var=v)
         self.assertEqual({r.type.dtype for r in results}, {"float32"})
-        self.assertEqual([r.type.ndim for r in results], [4, 4, 4, 1, 1])
+        self.assertEqual([r.type.ndim for r in results], [4, 1, 1, 1, 1])
 
 
 class TestTables(unittest.TestCase):

@@ -14,6 +14,7 @@ from theano_linker_c.scalar import Composite
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.linear import dot
 from theano_tensor.rewrites import FusedReduce, FuseElementwise, FuseNests, FuseReductions
+from theano_tensor.rewrites.fusion import composite_of
 from theano_testing.graph import interpret
 from theano_testing.tensor import assert_allclose
 
@@ -32,6 +33,46 @@ def fused(inputs: list[Any], outputs: list[Any]) -> FunctionGraph:
 
 def composites(graph: FunctionGraph) -> list[Apply]:
     return [n for n in graph.toposort() if isinstance(n.op, Elemwise) and isinstance(n.op.scalar_op, Composite)]
+
+
+def apply_of(variable: Any) -> Apply:
+    """Return the node that makes a variable."""
+    node: Apply = variable.owner
+    return node
+
+
+class TestComposites(unittest.TestCase):
+    def test_numbers_become_part_of_the_op_and_results_may_be_inputs(self) -> None:
+        x, y = tt.dvectors("x", "y")
+        total = tt.exp(x * tt.constant([2.0])) + y
+        nodes = FunctionGraph([x, y], [total], clone=False).toposort()
+        nodes = [node for node in nodes if isinstance(node.op, Elemwise)]
+        composite, inputs = composite_of(nodes, [total, y])
+        self.assertEqual(inputs, [x, y])
+        self.assertEqual((composite.nin, composite.nout, len(composite.program.constants)), (2, 2, 1))
+        first, second = composite.impl(np.float64(0.5), np.float64(3.0))
+        self.assertAlmostEqual(float(first), np.exp(1.0) + 3)
+        self.assertEqual(float(second), 3.0)
+
+    def test_inputs_are_numbered_as_nodes_read_them(self) -> None:
+        x, y = tt.dvectors("x", "y")
+        a, b = tt.exp(x), tt.exp(y)
+        total = a + b
+        first, second, last = (apply_of(v) for v in (a, b, total))
+        one, _ = composite_of([first, second, last], [total])
+        other, inputs = composite_of([second, first, last], [total])
+        self.assertEqual(inputs, [y, x])
+        self.assertNotEqual(one, other)
+        again, _ = composite_of([first, second, last], [total])
+        self.assertEqual(one, again)
+
+    def test_one_composite_without_numbers_is_taken_as_it_is(self) -> None:
+        x, y = tt.dvectors("x", "y")
+        graph = fused([x, y], [tt.exp(x) * y])
+        (node,) = composites(graph)
+        composite, inputs = composite_of([node], node.outputs)
+        self.assertIs(composite, node.op.scalar_op)
+        self.assertEqual(inputs, node.inputs)
 
 
 class FusionTestCase(unittest.TestCase):

@@ -212,6 +212,15 @@ class TestPooling(unittest.TestCase):
             self.assertEqual(found[0, 0], -np.inf)
             self.assertTrue(np.isnan(found[1, 0]))
 
+    def test_infinite_gradients_stay_in_their_windows(self) -> None:
+        x, g = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[np.inf, np.nan]])
+        for step, count in ((2, 2), (1, 3)):
+            layout = ((1, 2), (1, step), (0, 0))
+            largest, by_windows = pool.Pool(True)(x, *layout), np.resize(g, (1, count))
+            found = pool.MaxPoolGrad(True)(x, largest, by_windows, *layout).eval()
+            self.assertEqual(found[0, 0], 0)
+            self.assertEqual(found[0, 1], np.inf)
+
     def test_ignore_border_not_given(self) -> None:
         x = np.ones((5, 5))
         with self.assertWarnsRegex(UserWarning, "ignore_border is not given"):

@@ -155,6 +155,8 @@ class DestroyHandler(Feature):
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, the other readers of what it overwrites."""
+        if self._versions is None and not any(node.op.destroy_map for node in fgraph.apply_nodes):
+            return {}
         versions = self._known(fgraph)[0]
         found: dict[Apply, list[Apply]] = {}
         for node in versions.destroyers:

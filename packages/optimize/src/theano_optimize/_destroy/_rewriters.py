@@ -101,7 +101,7 @@ class InplaceRewriter(GraphRewriter):
         profile = RewriteProfile(self.name)
         handler = require_handler(fgraph)
         application = RuleApplication(fgraph, options)
-        for node in options.sorted_nodes(fgraph):
+        for node in options.sorted_nodes(fgraph) if self._index.any_for(fgraph.apply_nodes) else ():
             if self._index.for_op(node.op) and node in fgraph.apply_nodes:
                 profile.visits += 1
                 with origin_from(node):

@@ -136,12 +136,15 @@ def as_index(value: Any) -> TensorVariable:
 
 def static_of(x: TensorVariable, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
     """Return the static shape of the part of `x`; errors name `x` and the index."""
-    where = [describe(v) for v in (x, *inputs)]
+
+    def where() -> list[str]:
+        return [describe(v) for v in (x, *inputs)]
+
     if count_symbols(entries) != len(inputs):
         raise IndexingError(
             compose(
                 f"{len(inputs)} inputs for an index with {count_symbols(entries)} symbols",
-                where=where,
+                where=where(),
                 mend="give one input for each SYMBOL of the entries",
             )
         )
@@ -152,14 +155,14 @@ def static_of(x: TensorVariable, entries: Entries, inputs: Sequence[Variable]) -
             compose(
                 f"an index for {wanted} dimensions cannot be used here: the tensor has {x.type.ndim}, and an "
                 "advanced index has an array in it",
-                where=where,
+                where=where(),
                 mend="use x[index], which takes any index",
             )
         )
     try:
         return static_advanced(x.type.shape, entries, inputs)
     except IndexError as error:
-        raise IndexError(compose(str(error), where=where, mend="use indices below the length")) from error
+        raise IndexError(compose(str(error), where=where(), mend="use indices below the length")) from error
 
 
 def _is_array(entry: Any, item: Any) -> bool:

@@ -143,9 +143,10 @@ def batch_normalization_train(
     Returns
     -------
     tuple of TensorVariable
-        The normalized inputs, the mean, and the inverse of the standard deviation; with running averages also their
-        new values, ``running_mean * (1 - f) + mean * f`` and ``running_var * (1 - f) + m / (m - 1) * var * f`` for m
-        averaged elements.
+        The normalized inputs, the mean, and the inverse of the standard deviation, these in the layout of `gamma`, so
+        that programs may average them with variables of its shape; with running averages also their new values,
+        ``running_mean * (1 - f) + mean * f`` and ``running_var * (1 - f) + m / (m - 1) * var * f`` for m averaged
+        elements.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def batch_normalization_train(
     --------
     >>> out, mean, invstd = batch_normalization_train([[1.0], [3.0]], [1.0], [0.0])
     >>> mean.eval()
-    array([[2.]])
+    array([2.])
     """
     name = "batch_normalization_train"
     x = as_tensor_variable(inputs)
@@ -177,7 +178,7 @@ def batch_normalization_train(
     var = mean_over(centered * centered, axis=over, keepdims=True)
     invstd = 1 / sqrt(var + cast(epsilon, var.type.dtype))
     out = centered * (scale * invstd) + shift
-    results = [out, mean, invstd]
+    results = [out, _in_layout(mean, over, skipped), _in_layout(invstd, over, skipped)]
     if running:
         results += _moved(x, over, running, (mean, var), running_average_factor, skipped)
     return tuple(results)

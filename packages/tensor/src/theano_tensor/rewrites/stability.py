@@ -174,9 +174,10 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     summands = _summands(root)
     if summands is None or logistic_atom(root) is not None:
         return None
-    terms = [logistic_product(flatten_product(v, squares=True)) for v, _ in summands]
-    if not any(t.powers for t in terms):
+    products = [flatten_product(v, squares=True) for v, _ in summands]
+    if not any(logistic_atom(factor) for product in products for factor in product.factors):
         return None
+    terms = [logistic_product(product) for product in products]
     for term, (_, sign) in zip(terms, summands, strict=True):
         term.rest.coefficient *= sign
     for j in range(1, len(terms)):

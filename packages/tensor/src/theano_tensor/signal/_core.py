@@ -153,8 +153,9 @@ def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[sli
     left = np.ones(y.shape, bool)
     for offsets in np.ndindex(*(axis.window for axis in axes)):
         places = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
-        hits = left & (seen[places] == y)
-        left &= ~hits
+        hits = seen[places] == y
+        hits &= left
+        left ^= hits
         yield places, hits
 
 
@@ -173,8 +174,15 @@ def give_to_largest(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
     first = x.ndim - len(axes)
     shape = (*x.shape[:first], *(axis.span for axis in axes))
     seen = np.zeros(shape, g.dtype)
+    apart, nothing = all(axis.window <= axis.step for axis in axes), np.zeros((), g.dtype)
+    # A product is much faster than a choice, but makes NaN of infinities.
+    finite = np.isfinite(g).all()
     for places, hits in first_hits(x, y, axes):
-        seen[places] += np.where(hits, g, 0)
+        given = g * hits if finite else np.where(hits, g, nothing)
+        if apart:
+            seen[places] = given
+        else:
+            seen[places] += given
     whole = (slice(None),) * first
     inside = [min(a.length, a.span - a.pad) for a in axes]
     result[(*whole, *(slice(0, n) for n in inside))] = seen[

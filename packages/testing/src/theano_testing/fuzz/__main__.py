@@ -34,8 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return replay(options.replay, nodes=options.nodes)
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
 
+    told = [0.0]
+
     def progress(report: Report) -> None:
         _print_new(report, seen)
+        if report.seconds - told[0] > 60:
+            told[0] = report.seconds
+            print(f"{report.counts['graphs']} graphs, {len(report.findings)} findings", file=sys.stderr, flush=True)
 
     report = fuzz(
         options.graphs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ DISCRETE = ("bool", *INTEGERS)
 REALS = (*DISCRETE, *FLOATS)
 NUMBERS = (*INTEGERS, *FLOATS)
 ALL = (*REALS, *COMPLEX)
+
+#: Arrays with more elements are not made.
+LARGEST = 6000
 
 _SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, np.nan, np.inf, -np.inf)
 _SHARES = {"float64": 10, "float32": 6, "float16": 1, "int64": 3, "int32": 2, "int8": 2, "bool": 2, "complex128": 1}
@@ -48,9 +52,11 @@ class Draw:
         names = list(ALL)
         weights = np.array([_SHARES.get(name, 0.7) for name in names])
         self._dtypes = list(rng.choice(names, size=int(rng.integers(1, 4)), p=weights / weights.sum()))
-        self._lengths = [
-            int(n) for n in rng.choice([0, 1, 2, 3, 4, 5, 7], 3, p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.1, 0.05])
-        ]
+        lengths = [0, 1, 2, 3, 4, 5, 7]
+        self._lengths = [int(n) for n in rng.choice(lengths, 3, p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.1, 0.05])]
+        if rng.random() < 0.08:
+            # Loops in vectors, and what is left over.
+            self._lengths[0] = int(rng.integers(8, 70))
 
     # Chance
     def chance(self, probability: float) -> bool:
@@ -182,7 +188,8 @@ class Draw:
     def any_shape(self, dims: Sequence[int] | None = None) -> tuple[int, ...]:
         """Return lengths for one of some numbers of dimensions."""
         ndim = int(self.rng.choice(5, p=[0.14, 0.32, 0.36, 0.14, 0.04])) if dims is None else self.one_of(dims)
-        return tuple(self.one_of(self._lengths) for _ in range(ndim))
+        shape = tuple(self.one_of(self._lengths) for _ in range(ndim))
+        return shape if math.prod(shape) <= LARGEST else tuple(min(n, 3) for n in shape)
 
     def leaf(
         self,

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._draw import FLOATS, Draw, NoOperands
+from ._draw import FLOATS, LARGEST, Draw, NoOperands
 from ._program import Leaf, Node, Operation, Program, Unbuildable, build, evaluate
-
-#: Results with more elements are not kept.
-LARGEST = 400
 
 
 @dataclass(slots=True)

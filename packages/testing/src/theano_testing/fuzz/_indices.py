@@ -25,6 +25,8 @@ def indexing_operations() -> list[Operation]:
         Operation("rows", lambda x, i: x[i], lambda x, i: x[i], _rows, text=_item_text, weight=1.5),
         Operation("inc_rows", _inc_rows_tt, _inc_rows, _written_rows, text=_rows_text("inc"), weight=0.8),
         Operation("set_rows", _set_rows_tt, _set_rows, _written_rows_once, text=_rows_text("set"), weight=0.5),
+        Operation("mixed", _mixed_read, _mixed_read, _mixing, text=_mixed_text("{}[{}]"), weight=1.5),
+        Operation("inc_mixed", _mixed_inc_tt, _mixed_inc, _mixing_part, text=_mixed_text(_INC_MIXED), weight=0.8),
         Operation("mask", lambda x, m: x[m], lambda x, m: x[m], _masked, text=_item_text, weight=0.8),
         Operation("set_mask", _set_mask_tt, _set_mask, _set_masked, text=_mask_text, weight=0.5),
         Operation("at", lambda x, i: x[i], lambda x, i: x[int(i)], _at, text=_item_text, weight=0.8),
@@ -202,6 +204,60 @@ def _set_rows(x: Any, i: Any, y: Any) -> Any:
 
 def _rows_text(kind: str) -> Any:
     return lambda names, _: f"tt.{kind}_subtensor({names[0]}[{names[1]}], {names[2]})"
+
+
+# Arrays between numbers, slices and new axes
+_INC_MIXED = "tt.inc_subtensor({0}[{1}], {2})"
+
+
+def _mixing(d: Draw) -> Drawn:
+    x = d.pick(ALL, (2, 3, 4))
+    index: list[Any] = [_entry(d, n) for n in d.shape(x)]
+    places = sorted(d.rng.choice(len(index), size=d.between(1, 2), replace=False).tolist())
+    if any(not d.shape(x)[k] for k in places):
+        raise NoOperands
+    length = d.between(1, 3)
+    arrays = []
+    for k in places:
+        n = d.shape(x)[k]
+        arrays.append(d.leaf("int64", (length,), values=d.rng.integers(-n, n, length), static=(None,)))
+        index[k] = "array"
+    if d.chance(0.2):
+        index.insert(d.between(0, len(index)), None)
+    return [x, *arrays], {"index": tuple(index)}
+
+
+def _mixing_part(d: Draw) -> Drawn:
+    (x, *arrays), options = _mixing(d)
+    return [x, *arrays, d.leaf(d.dtype(x), ())], options
+
+
+def _filled(index: Sequence[Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    left = iter(arrays)
+    return tuple(next(left) if isinstance(entry, str) else entry for entry in index)
+
+
+def _mixed_read(x: Any, *arrays: Any, index: Any) -> Any:
+    return x[_filled(index, arrays)]
+
+
+def _mixed_inc_tt(x: Any, *rest: Any, index: Any) -> Any:
+    return tt.inc_subtensor(x[_filled(index, rest[:-1])], rest[-1])
+
+
+def _mixed_inc(x: Any, *rest: Any, index: Any) -> Any:
+    result = x.copy()
+    np.add.at(result, _filled(index, rest[:-1]), rest[-1])
+    return result
+
+
+def _mixed_text(form: str) -> Any:
+    def text(names: Sequence[str], options: Options) -> str:
+        entries = [index_text([e]).rstrip(",") if not isinstance(e, str) else e for e in options["index"]]
+        left = iter(names[1:])
+        return form.format(names[0], ", ".join(next(left) if e == "array" else e for e in entries), names[-1])
+
+    return text
 
 
 # Masks

@@ -24,7 +24,7 @@ from ._printing import as_source
 from ._shrink import shrink
 
 #: After so many batches a process ends and another takes its place: compiled code is never unloaded.
-BATCHES_OF_A_PROCESS = 40
+BATCHES_OF_A_PROCESS = 120
 
 GrammarSource = Callable[[], Grammar]
 
