@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import unittest
 from typing import Any
 
@@ -91,6 +92,48 @@ class TestProducts(unittest.TestCase):
             texts.append(str(caught.exception))
         self.assertEqual(texts[0], texts[1])
         self.assertIn("`b`", texts[0])
+
+
+class TestLongProducts(unittest.TestCase):
+    """A product that takes long is computed in slices, with a look at signals in between."""
+
+    def setUp(self) -> None:
+        a, b = array("float32", None, None), array("float32", None, None)
+        self.native, _ = machines([a, b], [Product("gemm")(a, b)])
+
+    def test_signals_are_heeded_meanwhile(self) -> None:
+        calls = []
+        before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
+        x = np.ones((2700, 2700), "float32")
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        try:
+            result = self.native(x, x)
+            heeded = len(calls)  # one call may be due to the end of the product
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertGreaterEqual(heeded, 2)
+        np.testing.assert_array_equal(result, np.full((2700, 2700), 2700, "float32"))
+
+    def test_a_handler_that_raises_ends_the_product(self) -> None:
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, stop)
+        x = np.ones((2700, 2700), "float32")
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                self.native(x, x)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        np.testing.assert_array_equal(self.native(x[:5, :7], x[:7, :3]), np.full((5, 3), 7, "float32"))
+
+    def test_slices_of_columns(self) -> None:
+        rng = np.random.default_rng(2)
+        x, y = rng.random((1500, 2000), "float32"), rng.random((2000, 5500), "float32")
+        np.testing.assert_allclose(self.native(x, y)[:, ::999], x @ y[:, ::999], rtol=1e-4)
 
 
 class TestFactors(unittest.TestCase):

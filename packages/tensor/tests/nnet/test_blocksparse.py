@@ -94,6 +94,19 @@ class TestBlocks(unittest.TestCase):
         assert_allclose(f(matrices), outer(W, H, Y))
         assert_allclose(matrices, outer(W, H, Y))
 
+    def test_put_in_place_where_nobody_else_sees_it(self) -> None:
+        h, o, b = tt.dtensor3("h"), tt.dtensor3("o"), tt.dmatrix("b")
+        cost = (sparse_block_dot(W, h, FIRST, b, SECOND) ** 2).sum()
+        step = function([h, b], [cost, tt.grad(cost, h)])
+        blocks = [n.op for n in step.maker.fgraph.apply_nodes if isinstance(n.op, SparseBlockGemv)]
+        self.assertEqual([op.inplace for op in blocks], [True, True])
+        for _ in range(2):
+            assert_allclose(step(H, BIAS)[0], (gemv(BIAS[SECOND], W, H) ** 2).sum())
+        kept = function([o], SparseBlockGemv()(o, W, H, FIRST, SECOND))
+        given = TARGET.copy()
+        kept(given)
+        assert_allclose(given, TARGET)
+
     def test_run_time(self) -> None:
         h, first = tt.dtensor3("h"), tt.lmatrix("first")
         f = function([h, first], sparse_block_dot(W, h, first, BIAS, SECOND))
@@ -112,6 +125,11 @@ class TestBlocks(unittest.TestCase):
             ),
             (tt.ShapeError, "alpha has 1 dimensions", lambda: SparseBlockOuter()(W, H, Y, FIRST, SECOND, v)),
             (tt.DTypeError, "yIdx holds numbers(.|\n)*`m`", lambda: SparseBlockOuter()(W, H, Y, FIRST, m)),
+            (
+                tt.DTypeError,
+                "real numbers(.|\n)*`z`",
+                lambda: sparse_block_dot(W, tt.ztensor3("z"), [[0]], BIAS, [[0]]),
+            ),
             (tt.ShapeError, "a dimension more(.|\n)*`v`", lambda: sparse_block_dot(W, v, [0], BIAS, [0])),
         )
         for error, pattern, call in cases:

@@ -123,7 +123,8 @@ static int pass_chunks(const Machine *m, Pass *pass, int64_t units, PyArrayObjec
     npy_intp shape[NPY_MAXDIMS], bytes[n];
     for (; made < n; made++) {
         shape[0] = pass->chunks;
-        memcpy(shape + 1, PyArray_DIMS(accs[made]), r->reduced_ndim * sizeof(npy_intp));
+        for (int d = 0; d < r->reduced_ndim; d++) /* of a 0-d array the lengths are NULL */
+            shape[d + 1] = PyArray_DIMS(accs[made])[d];
         parts[made] = (PyArrayObject *)PyArray_SimpleNew(r->reduced_ndim + 1, shape, r->acc_types[made]);
         if (parts[made] == NULL)
             break;

@@ -164,6 +164,7 @@ typedef struct {
     Scalar alpha, beta;
     char *z;
     int by_rows;
+    int64_t before; /* blocks before those that are counted */
 } Parts;
 
 enum { BLOCK = 16 };
@@ -171,6 +172,8 @@ enum { BLOCK = 16 };
 /* Row-major z = a b is column-major z' = b' a'. */
 static void gemm_blocks(void *context, int64_t begin, int64_t end) {
     Parts *parts = context;
+    begin += parts->before;
+    end += parts->before;
     const Product *p = parts->product;
     const Operands *o = parts->operands;
     const Matrix *x = &o->x, *y = &o->y;
@@ -197,13 +200,26 @@ static void gemm_blocks(void *context, int64_t begin, int64_t end) {
 #define WORK_TO_CONTROL 2e5
 #define WORK_TO_SHARE 1e6
 
+static Parts gemm_parts(const Product *p, const Operands *o, Scalar alpha, Scalar beta, char *z) {
+    return (Parts){.product = p, .operands = o, .alpha = alpha, .beta = beta, .z = z, .by_rows = o->rows >= o->cols};
+}
+
+static int64_t gemm_count(const Parts *parts) {
+    return ((parts->by_rows ? parts->operands->rows : parts->operands->cols) + BLOCK - 1) / BLOCK;
+}
+
+/* Compute the blocks begin..end, which take so many multiplications. */
+static void gemm_range(Parts *parts, int64_t begin, int64_t end, double work) {
+    int64_t count = end - begin, pieces = 2 * threads_get();
+    int64_t grain = work < WORK_TO_SHARE ? count : (count + pieces - 1) / pieces;
+    parts->before = begin;
+    if (!parts->product->shared || work < WORK_TO_CONTROL || !blas_share(gemm_blocks, parts, count, grain < 4 ? 4 : grain))
+        gemm_blocks(parts, 0, count);
+}
+
 static void call_gemm(const Product *p, Operands *o, Scalar alpha, Scalar beta, char *z) {
-    Parts parts = {.product = p, .operands = o, .alpha = alpha, .beta = beta, .z = z, .by_rows = o->rows >= o->cols};
-    int64_t blocks = ((parts.by_rows ? o->rows : o->cols) + BLOCK - 1) / BLOCK, pieces = 2 * threads_get();
-    int64_t grain = work_of(o) < WORK_TO_SHARE ? blocks : (blocks + pieces - 1) / pieces;
-    if (p->shared && work_of(o) >= WORK_TO_CONTROL && blas_share(gemm_blocks, &parts, blocks, grain < 4 ? 4 : grain))
-        return;
-    gemm_blocks(&parts, 0, blocks);
+    Parts parts = gemm_parts(p, o, alpha, beta, z);
+    gemm_range(&parts, 0, gemm_count(&parts), work_of(o));
 }
 
 /* z = beta z + alpha a b, for a z of contiguous rows and an alpha that is not 0. Cannot fail, needs no GIL. */
@@ -237,11 +253,35 @@ static void multiply(const Product *p, Operands *o, double alpha, double beta, c
     }
 }
 
-static void multiply_at_length(const Product *p, Operands *o, double alpha, double beta, char *z) {
+/* Multiplications between two looks at signals, and blocks that a slice has at least. */
+#define WORK_OF_SLICE 8e9
+#define LEAST_SLICE 16
+
+/* A product of matrices that takes long, in slices. */
+static int multiply_in_slices(const Product *p, Operands *o, double alpha, double beta, char *z) {
+    Parts parts = gemm_parts(p, o, scalar_of(p, alpha), scalar_of(p, beta), z);
+    double work = work_of(o), share = WORK_OF_SLICE / work;
+    int64_t count = gemm_count(&parts), slice = (int64_t)(count * share);
+    slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
+    for (int64_t begin = 0; begin < count; begin += slice) {
+        int64_t end = count - begin < slice ? count : begin + slice;
+        if (begin > 0 && PyErr_CheckSignals() < 0)
+            return RUN_RAISED;
+        Py_BEGIN_ALLOW_THREADS;
+        gemm_range(&parts, begin, end, work * (end - begin) / count);
+        Py_END_ALLOW_THREADS;
+    }
+    return RUN_DONE;
+}
+
+static int multiply_at_length(const Product *p, Operands *o, double alpha, double beta, char *z) {
+    if (p->kind == GEMM && work_of(o) > 2 * WORK_OF_SLICE)
+        return multiply_in_slices(p, o, alpha, beta, z);
     NPY_BEGIN_THREADS_DEF;
     NPY_BEGIN_THREADS_THRESHOLDED(work_of(o) > (p->kind == GEMM ? 1e5 : 1.6e4) ? 501 : 0);
     multiply(p, o, alpha, beta, z);
     NPY_END_THREADS;
+    return RUN_DONE;
 }
 
 /* z = beta z + 0 a b: BLAS would drop the product, and with it infinities and NaN. */
@@ -250,7 +290,10 @@ static int multiply_by_zero(const Product *p, Operands *o, double beta, PyArrayO
     if (product == NULL)
         return -1;
     npy_intp size = PyArray_SIZE(z);
-    multiply_at_length(p, o, 1.0, 0.0, PyArray_BYTES(product));
+    if (multiply_at_length(p, o, 1.0, 0.0, PyArray_BYTES(product)) != RUN_DONE) {
+        Py_DECREF(product);
+        return -1;
+    }
     scale(p, PyArray_BYTES(z), size, beta);
     if (p->type_num == NPY_DOUBLE)
         for (npy_intp i = 0; i < size; i++)
@@ -351,9 +394,7 @@ static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, 
     z = target(m, f, in, z, beta);
     if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, beta, z) < 0))
         return RUN_RAISED;
-    if (alpha != 0)
-        multiply_at_length(p, o, alpha, beta, PyArray_BYTES(z));
-    return RUN_DONE;
+    return alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, beta, PyArray_BYTES(z));
 }
 
 /* The product alone, times alpha. */
@@ -368,9 +409,7 @@ static int fresh(Machine *m, Frame *f, const Instruction *in, Operands *o, doubl
     PyArrayObject *z = buffer_obtain(m, f, in->outputs[0], p->type_num, ndim, shape, 0);
     if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, 0.0, z) < 0))
         return RUN_RAISED;
-    if (alpha != 0)
-        multiply_at_length(p, o, alpha, 0.0, PyArray_BYTES(z));
-    return RUN_DONE;
+    return alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, 0.0, PyArray_BYTES(z));
 }
 
 /* Read a factor; 1 for an input that is not there. */

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
+from theano_optimize import InplaceRewriter, Phase
 
 from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
@@ -72,6 +74,10 @@ class _BlockOp(Op):
 def _typed(op: Op, operands: list[TensorVariable], floats: Sequence[int]) -> Apply:
     """Return a node whose operands at some places have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
+    if dtype in COMPLEX_DTYPES:
+        raise DTypeError(
+            compose(f"{op} takes real numbers", where=[describe(v) for v in operands], mend="take the real part")
+        )
     inputs = [cast(v, dtype) if i in floats and v.type.dtype != dtype else v for i, v in enumerate(operands)]
     return Apply(op, list(inputs), [TensorType(dtype, inputs[0].type.shape).make_variable()])
 
@@ -212,6 +218,15 @@ pushforward.register(_BlockOp)(derived_pushforward)
 @shape_rule.register(_BlockOp)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
+
+
+def _in_place(node: Apply) -> Iterable[_BlockOp]:
+    return [] if node.op.inplace else [type(node.op)(inplace=True)]
+
+
+#: What is added to is mostly made for that alone.
+sparse_block_inplace = InplaceRewriter(_in_place, [SparseBlockGemv, SparseBlockOuter], "sparse_block_inplace")
+optdb.register("sparse_block_inplace", sparse_block_inplace, "fast_run", "inplace", "o4", position=Phase.INPLACE)
 
 
 def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> TensorVariable:
