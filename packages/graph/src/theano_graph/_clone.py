@@ -8,6 +8,7 @@ from typing import Any
 from ._check import variable_of, variables_of
 from ._errors import GraphError, compose
 from ._nodes import Apply, Constant, Variable, describe
+from ._postorder import NumberedMarks, numbered_marks
 from ._walk import toposort
 
 
@@ -147,10 +148,70 @@ def equal_computations(
         return False
     if any(a.type != b.type for a, b in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
         return False
+    left_inputs = dict(zip(in_xs, range(len(in_xs)), strict=True))
+    right_inputs = dict(zip(in_ys, range(len(in_ys)), strict=True))
+    same = _compare(xs, ys, left_inputs, right_inputs)
+    return _same_numbers(xs, ys, left_inputs, right_inputs) if same is None else same
+
+
+def _same_numbers(
+    xs: Sequence[Variable], ys: Sequence[Variable], in_xs: dict[Variable, int], in_ys: dict[Variable, int]
+) -> bool:
+    """Compare two graphs by numbers of structures: linear however they share parts, but with a hash for each node."""
     numbers: dict[Any, int] = {}
-    left = _number(xs, dict(zip(in_xs, range(len(in_xs)), strict=True)), numbers)
-    right = _number(ys, dict(zip(in_ys, range(len(in_ys)), strict=True)), numbers)
-    return left == right
+    return _number(xs, in_xs, numbers) == _number(ys, in_ys, numbers)
+
+
+def _compare(
+    xs: Sequence[Variable], ys: Sequence[Variable], in_xs: Mapping[Variable, int], in_ys: Mapping[Variable, int]
+) -> bool | None:
+    """Walk two graphs in step; None where a node of the first would stand for several of the second.
+
+    That happens where the graphs share different parts; to go on by pairs could take very long then.
+    """
+    with numbered_marks() as others:
+        return None if others is None else _compare_marked(xs, ys, in_xs, in_ys, others)
+
+
+def _compare_marked(
+    xs: Sequence[Variable],
+    ys: Sequence[Variable],
+    in_xs: Mapping[Variable, int],
+    in_ys: Mapping[Variable, int],
+    others: NumberedMarks,
+) -> bool | None:
+    # On each node of the first graph stands the number of what it stands for.
+    first, stands_for = others.first, others.things
+    left, right = list(xs), list(ys)
+    while left:
+        a, b = left.pop(), right.pop()
+        if a in in_xs or b in in_ys:
+            if in_xs.get(a) != in_ys.get(b):
+                return False
+            continue
+        node, other = a.owner, b.owner
+        if node is None or other is None:
+            if node is not other or not (a is b or _equal_constants(a, b)):
+                return False
+            continue
+        if a.index != b.index:
+            return False
+        mark = node._mark
+        if mark.__class__ is int and mark >= first:
+            if stands_for[mark - first] is not other:
+                return None
+            continue
+        node._mark = first + len(stands_for)
+        stands_for.append(other)
+        if (node.op is not other.op and node.op != other.op) or len(node.inputs) != len(other.inputs):
+            return False
+        left += node.inputs
+        right += other.inputs
+    return True
+
+
+def _equal_constants(a: Variable, b: Variable) -> bool:
+    return isinstance(a, Constant) and isinstance(b, Constant) and a.signature() == b.signature()
 
 
 def _number(outputs: Sequence[Variable], inputs: dict[Variable, int], numbers: dict[Any, int]) -> list[tuple[int, int]]:
@@ -186,12 +247,13 @@ def is_same_graph(
     givens : mapping or pairs, optional
         Variable -> what stands in its place, in both graphs.
     debug : bool
-        For tests: verify the answer by walking both graphs in step, which may take long where parts are shared.
+        For tests: verify the answer in two other ways, by pairs, which may take long where parts are shared, and by
+        hashes.
 
     Raises
     ------
     GraphError
-        If `debug` is true and the two ways to compare disagree.
+        If `debug` is true and the ways to compare disagree.
     """
     variable_of("the first", first)
     variable_of("the second", second)
@@ -199,7 +261,7 @@ def is_same_graph(
         pairs = dict(givens)
         first, second = clone_replace([first, second], pairs)
     same = equal_computations([first], [second])
-    if debug and same != _same_in_step(first, second):
+    if debug and not same == _same_in_step(first, second) == _same_numbers([first], [second], {}, {}):
         raise GraphError(
             compose(
                 "two ways to compare graphs disagree",
@@ -222,8 +284,7 @@ def _same_in_step(first: Variable, second: Variable) -> bool:
         if a.type != b.type:
             return False
         if a.owner is None or b.owner is None:
-            constants = isinstance(a, Constant) and isinstance(b, Constant)
-            if not constants or a.signature() != b.signature():  # type: ignore[attr-defined]  # both are constants
+            if not _equal_constants(a, b):
                 return False
             continue
         if a.owner.op != b.owner.op or a.index != b.index or len(a.owner.inputs) != len(b.owner.inputs):

@@ -94,7 +94,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         for i, output in enumerate(self.outputs):
             self._enter(output, self._newcomers(output, "init"), "init", None)
             self._clients[output][(OUTPUT, i)] = self._next_moment()
-        number(self._nodes)
+        self._is_numbered = False
+
+    def _number(self) -> None:
+        """Give the nodes of a graph that has not changed yet their positions, in the order of their arrival."""
+        if not self._is_numbered:
+            number(self._nodes)
+            self._is_numbered = True
 
     # ---- questions
 
@@ -294,6 +300,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self, old: Variable, new: Variable, clients: Sequence[Client], reason: object, everywhere: bool = False
     ) -> None:
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
+        self._number()
         newcomers = self._newcomers(new, reason)
         users = {user for user, _ in clients if not isinstance(user, str)}
         if everywhere:
@@ -326,15 +333,17 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         if variable in self._clients:
             return []
         made = variable.owner
+        if made is None and not isinstance(variable, Constant):
+            raise missing(variable, [], reason)
         if made is not None and all(v.owner is None or v in self._clients for v in made.inputs):
             nodes = [made]
         else:
             nodes = toposort(self._clients, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
-        for leaf in {v for node in nodes for v in node.inputs} | {variable}:
-            if leaf.owner is None and leaf not in self._clients and not isinstance(leaf, Constant):
-                raise missing(leaf, nodes, reason)
+            for v in node.inputs:
+                if v.owner is None and not isinstance(v, Constant) and v not in self._clients:
+                    raise missing(v, nodes, reason)
         return nodes
 
     # ---- the end of a graph, copies and checks
@@ -405,6 +414,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             Naming the first node or variable that breaks one.
         """
         mend = "change the graph through its own methods only"
+        self._number()
         order = toposort(self.inputs, self.outputs)
         if set(order) != set(self._nodes):
             stray = next(iter(set(order) ^ set(self._nodes)))
@@ -444,15 +454,18 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._seconds = None
         self._mark_members()
         number(toposort(self.inputs, self.outputs))
+        self._is_numbered = True
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:
-        order: dict[Any, None] = {}
+        order: list[Any] = list(self.inputs)
+        known = set(order)
         for node in toposort(self.inputs, self.outputs):
-            order.update(dict.fromkeys(node.inputs))
-            order[node] = None
-            order.update(dict.fromkeys(node.outputs))
-        return list(order)
+            fresh = [v for v in node.inputs if v.owner is None and v not in known]
+            known.update(fresh)
+            order += fresh
+            order.append(node)
+        return order
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -81,19 +81,23 @@ class GraphStore(FeatureHost):
                 steps.append(LeafImported(variable))
         on_import = self._callbacks.get("on_import", ())
         for node in nodes:
-            leaves = [v for v in node.inputs if v.owner is None and v not in clients]
-            step = Imported(node, leaves, getattr(node, "_membership", None))
-            if steps is not None:
-                steps.append(step)
-            self._nodes[node] = moment = self._next_moment()
+            self._nodes[node] = self._moment = moment = self._moment + 1
+            membership = getattr(node, "_membership", None)
             node._membership = here
             for output in node.outputs:
-                clients.setdefault(output, {})
-            for leaf in leaves:
-                clients[leaf] = {}
-                leaf._membership = here
+                if output not in clients:
+                    clients[output] = {}
+            leaves: list[Variable] = []
             for i, v in enumerate(node.inputs):
+                if v.owner is None and v not in clients:
+                    clients[v] = {}
+                    v._membership = here
+                    leaves.append(v)
                 clients[v][(node, i)] = moment
+            if steps is None:
+                continue
+            step = Imported(node, leaves, membership)
+            steps.append(step)
             for feature, callback in on_import:
                 callback(self, node, reason)
                 step.told.append(feature)

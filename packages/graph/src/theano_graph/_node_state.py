@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._postorder import nodes_in_order
 
 if TYPE_CHECKING:
     from ._nodes import Node
@@ -14,7 +16,7 @@ NodeT = TypeVar("NodeT", bound="Node")
 
 
 #: Slots that say nothing of a node itself: copies and pickles leave them out.
-_NOT_STATE = ("__weakref__", "__dict__", "_membership", "_position")
+_NOT_STATE = ("__weakref__", "__dict__", "_mark", "_membership", "_position")
 _UNSET = object()
 
 
@@ -29,6 +31,7 @@ class _Slots:
         self.names = tuple(names)
         self.values = operator.attrgetter(*names)
         self.arguments = (cls,)
+        self.is_marked = hasattr(cls, "_mark")
 
 
 _slots_of: dict[type, _Slots] = {}
@@ -63,8 +66,7 @@ def _slot_values(node: Node) -> Iterator[tuple[str, Any]]:
 
 def with_same_slots(node: NodeT) -> NodeT:
     """Return a new node of the same class with the same attributes and a tag of its own."""
-    cls = type(node)
-    new = cls.__new__(cls)
+    new = new_node(type(node))
     for slot, value in _slot_values(node):
         setattr(new, slot, value)
     attributes = getattr(node, "__dict__", None)
@@ -77,8 +79,7 @@ def with_same_slots(node: NodeT) -> NodeT:
 
 def deep_copy(node: Node, memo: dict[int, Any]) -> None:
     """Put a deep copy of `node` in `memo`, which has those of its parents; the outputs of an apply node go with it."""
-    cls = type(node)
-    new = memo[id(node)] = cls.__new__(cls)
+    new = memo[id(node)] = new_node(type(node))
     for output in getattr(node, "outputs", ()):
         if id(output) not in memo:
             deep_copy(output, memo)
@@ -96,28 +97,37 @@ def deep_copy(node: Node, memo: dict[int, Any]) -> None:
         new.__dict__.update(copy.deepcopy(attributes, memo))
 
 
-def new_node(cls: type[Node]) -> Node:
-    return cls.__new__(cls)
+def new_node(cls: type[NodeT]) -> NodeT:
+    """Return a node without attributes."""
+    node = cls.__new__(cls)
+    if (_slots_of.get(cls) or _slots(node)).is_marked:
+        node._mark = None  # type: ignore[attr-defined]  # of apply nodes
+    return node
+
+
+class _ByIdentity:
+    """A container of nodes whose ``id`` is in another one."""
+
+    def __init__(self, ids: Collection[int]) -> None:
+        self._ids = ids
+
+    def __contains__(self, node: object) -> bool:
+        return id(node) in self._ids
 
 
 def in_order(node: Node, without: Collection[int] = ()) -> list[Node]:
-    """Return the ancestors of a node and the node, inputs first; an apply node is followed by its outputs.
+    """Return the ancestors of a node and the node, inputs first, without the outputs of apply nodes.
 
     The walk stops at nodes whose ``id`` is in `without`.
     """
+    stop: Container[Any] = _ByIdentity(without) if without else ()
+    last: Any = node if hasattr(node, "outputs") else getattr(node, "owner", None)
     order: list[Node] = []
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(node, False)]
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            order.append(current)
-            # Also those that nobody uses: a node refers to them.
-            fresh = [output for output in getattr(current, "outputs", ()) if output not in seen]
-            seen.update(fresh)
-            order.extend(fresh)
-        elif current not in seen:
-            seen.add(current)
-            stack.append((current, True))
-            stack.extend((p, False) for p in reversed(current.get_parents()) if p not in seen and id(p) not in without)
-    return order
+    leaves: set[Node] = set()
+    for applied in [] if last is None or last in stop else nodes_in_order([last], stop):
+        for variable in applied.inputs:
+            if variable.owner is None and variable not in leaves and variable not in stop:
+                leaves.add(variable)
+                order.append(variable)
+        order.append(applied)
+    return order if last is not None or node in stop else [node]

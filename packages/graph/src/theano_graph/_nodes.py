@@ -332,7 +332,9 @@ class Apply(Node):
     Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
     """
 
-    __slots__ = ("_position", "inputs", "op", "outputs")
+    __slots__ = ("_mark", "_position", "inputs", "op", "outputs")
+    #: What the last walk that left marks has written here.
+    _mark: Any
     #: Greater than those of the nodes that this one depends on; says something inside of a function graph only.
     _position: int
     op: Any
@@ -353,7 +355,7 @@ class Apply(Node):
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        self._tag = None
+        self._tag = self._mark = None
         self.origin = current_origin()
         for i, variable in enumerate(self.inputs):
             if not isinstance(variable, Variable):

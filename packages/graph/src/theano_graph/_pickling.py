@@ -2,30 +2,36 @@
 
 A pickler follows references depth first, so that a long chain of nodes would overflow its stack. Therefore the state
 of the first node that a pickler meets is preceded by all its ancestors, inputs first: when their turn comes, everything
-that they refer to is in the pickler's memo already. The ancestors are handed over by a generator, which notes, while it
-runs, which nodes it covers; these are written without ancestors of their own.
+that they refer to is in the pickler's memo already. The ancestors are handed over by a generator, which notes what it
+hands over; those nodes are written without ancestors of their own.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 
-class _Covered(threading.local):
-    """The nodes that a running generator of this thread hands over."""
+class _Handed(threading.local):
+    """The lists that picklers of this thread have begun, until the picklers are gone."""
 
     def __init__(self) -> None:
-        self.nodes: set[Any] = set()
+        self.begun: list[weakref.ref[Ancestors]] = []
 
 
-_covered = _Covered()
+_handed = _Handed()
 
 
 def is_covered(node: Any) -> bool:
-    """Tell whether `node` is being handed over by an enclosing :class:`Ancestors`."""
-    return node in _covered.nodes
+    """Tell, once, whether `node` was handed over by an :class:`Ancestors`, after its own ancestors."""
+    for reference in _handed.begun:
+        ancestors = reference()
+        if ancestors is not None and node in ancestors.waiting:
+            ancestors.waiting.remove(node)
+            return True
+    return False
 
 
 class Ancestors:
@@ -34,24 +40,24 @@ class Ancestors:
     Parameters
     ----------
     collect : callable
-        Gives the nodes, each after those that it refers to; called when the pickler arrives here.
+        Gives the nodes, each after those that it refers to, without the outputs of apply nodes; called when the pickler
+        arrives here.
     """
+
+    __slots__ = ("__weakref__", "_collect", "waiting")
 
     def __init__(self, collect: Callable[[], list[Any]]) -> None:
         self._collect = collect
+        #: Nodes that were handed over and that the pickler has not asked yet: it takes some at once, never all.
+        self.waiting: set[Any] = set()
 
     def _hand_over(self) -> Iterator[Any]:
-        nodes = self._collect()
-        added = set(nodes)
-        if _covered.nodes:
-            added -= _covered.nodes
-            _covered.nodes |= added
-        else:
-            _covered.nodes = added.copy()
-        try:
-            yield from nodes
-        finally:
-            _covered.nodes -= added
+        begun = _handed.begun
+        begun.append(weakref.ref(self, begun.remove))
+        for node in self._collect():
+            self.waiting.add(node)
+            self.waiting.update(getattr(node, "outputs", ()))  # written with the node that refers to them
+            yield node
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (list, (), None, self._hand_over())

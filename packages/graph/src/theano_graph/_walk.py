@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from ._check import node_of, variable_of, variables_of
-from ._errors import CycleError, compose
+from ._errors import compose
 from ._nodes import Apply, Variable
+from ._postorder import label, nodes_in_order, postorder
 
 NodeT = TypeVar("NodeT")
 Orderings = Mapping[Apply, Sequence[Apply]]
@@ -122,8 +123,7 @@ def toposort(
     stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(variables_of("inputs", inputs))
     roots = [v.owner for v in variables_of("outputs", outputs) if v not in stop and v.owner is not None]
     if not orderings and clients is None:
-        # A node's dependencies are the owners of its inputs; written out because this is the hottest walk of all.
-        return _postorder(roots, lambda node: [v.owner for v in node.inputs if v.owner is not None and v not in stop])
+        return nodes_in_order(roots, stop)
     before = checked_orderings(orderings)
 
     def dependencies(node: Apply) -> list[Apply]:
@@ -131,7 +131,7 @@ def toposort(
         found.update(dict.fromkeys(before.get(node, ())))
         return list(found)
 
-    return _postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
+    return postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
 
 
 def checked_orderings(orderings: Orderings | None) -> Orderings:
@@ -145,10 +145,10 @@ def checked_orderings(orderings: Orderings | None) -> Orderings:
         node_of("a key of the orderings", node)
         if isinstance(before, AbstractSet):
             raise TypeError(
-                compose(f"the orderings of {_label(node)} are a set: its order changes from run to run", mend=mend)
+                compose(f"the orderings of {label(node)} are a set: its order changes from run to run", mend=mend)
             )
         for other in before:
-            node_of(f"what must come before {_label(node)}", other)
+            node_of(f"what must come before {label(node)}", other)
     return orderings
 
 
@@ -164,51 +164,6 @@ def _noting(
         return found
 
     return noted
-
-
-def _postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT]]) -> list[NodeT]:
-    order: list[NodeT] = []
-    # Whether a node that was opened is done; the others are the path to the present one, in order.
-    done: dict[NodeT, bool] = {}
-    # Holds nothing but nodes: one entry to open a node, which stays until what was put above it is done, to close it.
-    stack = list(roots)
-    stack.reverse()
-    while stack:
-        node = stack[-1]
-        known = done.get(node)
-        if known is None:
-            done[node] = False
-            for dependency in reversed(dependencies(node)):
-                state = done.get(dependency)
-                if state is None:
-                    stack.append(dependency)
-                elif not state:
-                    raise _cycle([n for n, is_done in done.items() if not is_done], dependency)
-            continue
-        stack.pop()
-        if not known:
-            done[node] = True
-            order.append(node)
-    return order
-
-
-def _cycle(path: list[NodeT], closing: NodeT) -> CycleError:
-    names = [_label(node) for node in path[path.index(closing) :]]
-    if len(names) > 8:
-        names[4:-4] = [f"... {len(names) - 8} more ..."]
-    return CycleError(
-        compose(
-            f"the graph has a cycle through {_label(closing)}",
-            where=names,
-            mend="undo the change or the ordering that made a node depend on itself",
-        )
-    )
-
-
-def _label(node: object) -> str:
-    origin = getattr(node, "origin", None)
-    text = str(getattr(node, "op", node))
-    return text if origin is None else f"{text} made at {origin}"
 
 
 def general_toposort(
@@ -252,7 +207,7 @@ def general_toposort(
     if isinstance(outputs, Variable):
         variables_of("outputs", outputs)
     dependencies = _dependencies(deps, compute_deps_cache, deps_cache)
-    order = _postorder(list(outputs), dependencies if clients is None else _noting(dependencies, clients))
+    order = postorder(list(outputs), dependencies if clients is None else _noting(dependencies, clients))
     if debug_print:
         sys.stdout.writelines(f"{node}: after {list(map(str, dependencies(node)))}\n" for node in order)
     return order

@@ -144,10 +144,22 @@ class TestErrors(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "does not support item assignment(.|\n)*`x`(.|\n)*set_subtensor"):
             x[0] = 1.0
 
+    def test_parts_of_more_digits_are_rounded(self) -> None:
+        x, v, n = T.fmatrix("x"), T.dvector("v"), T.lvector("n")
+        value, part = np.zeros((2, 2), "float32"), np.array([0.1, 1.0])
+        for out in (T.set_subtensor(x[0], v), T.inc_subtensor(x[0], v), T.inc_subtensor(x[[0]], v)):
+            self.assertEqual(out.type.dtype, "float32")
+            result = function([x, v], out)(value, part)
+            np.testing.assert_array_equal(result, [part.astype("float32"), [0, 0]])
+            slope = function([x, v], T.grad((out * 2).sum(), v))(value, part)
+            self.assertEqual((slope.tolist(), slope.dtype), ([2.0, 2.0], "float64"))
+        small = T.set_subtensor(T.bvector("b")[1:], n)
+        self.assertEqual(small.type.dtype, "int8")
+
     def test_parts_that_do_not_fit(self) -> None:
         x, i = T.tensor("float32", shape=(4, 3), name="x"), T.lvector("i")
-        with self.assertRaisesRegex(TypeError, "float64 cannot be put into a tensor of float32(.|\n)*T.cast"):
-            T.set_subtensor(x[i], T.dvector("v"))
+        with self.assertRaisesRegex(TypeError, "complex128 cannot be put into a tensor of float32(.|\n)*T.cast"):
+            T.set_subtensor(x[i], T.zvector("v"))
         with self.assertRaisesRegex(ShapeError, "a part of shape .2, 2. does not fit into .None, 3."):
             T.set_subtensor(x[i], T.tensor("float32", shape=(2, 2)))
         with self.assertRaisesRegex(ShapeError, "3 dimensions does not fit where 2"):

@@ -125,6 +125,11 @@ class TestBlocks(unittest.TestCase):
             ),
             (tt.ShapeError, "alpha has 1 dimensions", lambda: SparseBlockOuter()(W, H, Y, FIRST, SECOND, v)),
             (tt.DTypeError, "yIdx holds numbers(.|\n)*`m`", lambda: SparseBlockOuter()(W, H, Y, FIRST, m)),
+            (
+                tt.DTypeError,
+                "real numbers(.|\n)*`z`",
+                lambda: sparse_block_dot(W, tt.ztensor3("z"), [[0]], BIAS, [[0]]),
+            ),
             (tt.ShapeError, "a dimension more(.|\n)*`v`", lambda: sparse_block_dot(W, v, [0], BIAS, [0])),
         )
         for error, pattern, call in cases:

@@ -270,6 +270,7 @@ class TestRefused(unittest.TestCase):
             (ValueError, "num_groups=0", lambda: C.conv2d(x, w, num_groups=0)),
             (tt.ShapeError, "images must have 4 dimensions, not 2(.|\n)*`m`", lambda: C.conv2d(m, w)),
             (tt.ShapeError, "filters must have 6 dimensions, not 4", lambda: C.conv2d(x, w, unshared=True)),
+            (tt.DTypeError, "real numbers(.|\n)*`z`", lambda: C.conv2d(tt.ztensor4("z"), w)),
             (tt.ShapeError, "images must have 5 dimensions", lambda: C.conv3d(x, w)),
             (tt.ShapeError, "3 entries, expected 4", lambda: C.conv2d(x, w, (1, 2, 3))),
             (tt.ShapeError, "output_grad must have 4", lambda: C.conv2d_grad_wrt_inputs(m, w, (5, 5))),

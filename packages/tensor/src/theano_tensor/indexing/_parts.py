@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from theano_graph import Apply, compose, describe
-from theano_linker_c.scalar import upcast
 
 from .._convert import constant
 from .._errors import ShapeError
@@ -22,14 +23,15 @@ def fitting_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) ->
     Raises
     ------
     TypeError
-        If its dtype does not fit into that of `x`.
+        If its numbers are of a kind that `x` cannot have, as fractions in a tensor of integers.
     ShapeError
         If its shape is known not to fit.
     """
-    if upcast(x.type.dtype, part.type.dtype) != x.type.dtype:
+    # As NumPy assigns: digits may be lost, the kind of number may not.
+    if not np.can_cast(part.type.dtype, x.type.dtype, "same_kind"):
         raise TypeError(
             compose(
-                f"a part of {part.type.dtype} cannot be put into a tensor of {x.type.dtype} without loss",
+                f"a part of {part.type.dtype} cannot be put into a tensor of {x.type.dtype}: it is another kind",
                 where=[describe(x), describe(part)],
                 mend=f"convert it: T.cast(y, '{x.type.dtype}')",
             )

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase
 
 from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
 from .._variable import TensorVariable
@@ -74,6 +74,10 @@ class _BlockOp(Op):
 def _typed(op: Op, operands: list[TensorVariable], floats: Sequence[int]) -> Apply:
     """Return a node whose operands at some places have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
+    if dtype in COMPLEX_DTYPES:
+        raise DTypeError(
+            compose(f"{op} takes real numbers", where=[describe(v) for v in operands], mend="take the real part")
+        )
     inputs = [cast(v, dtype) if i in floats and v.type.dtype != dtype else v for i, v in enumerate(operands)]
     return Apply(op, list(inputs), [TensorType(dtype, inputs[0].type.shape).make_variable()])
 

@@ -11,7 +11,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import upcast
 
 from ..._convert import as_tensor_variable
-from ..._errors import ShapeError
+from ..._dtypes import COMPLEX_DTYPES
+from ..._errors import DTypeError, ShapeError
 from ..._type import TensorType
 from ..._variable import TensorVariable
 from ...elemwise import cast
@@ -197,7 +198,7 @@ class BaseAbstractConv(Op):
         return 2 * int(np.prod(top)) * taps
 
     def _operands(self, **given: Any) -> list[TensorVariable]:
-        """Return operands of one dtype; ShapeError names the one with a wrong number of dimensions."""
+        """Return operands of one dtype; errors name the one with a wrong number of dimensions, or complex numbers."""
         found = {name.replace("_", " "): as_tensor_variable(value) for name, value in given.items()}
         for name, value in found.items():
             wanted = self._filter_ndim() if name == "filters" else 2 + self.convdim
@@ -210,6 +211,14 @@ class BaseAbstractConv(Op):
                     )
                 )
         dtype = upcast(*(v.type.dtype for v in found.values()))
+        if dtype in COMPLEX_DTYPES:
+            raise DTypeError(
+                compose(
+                    f"{type(self).__name__} takes real numbers",
+                    where=[describe(v) for v in found.values()],
+                    mend="convolve real and imaginary parts, or use the Fourier transform",
+                )
+            )
         return [v if v.type.dtype == dtype else cast(v, dtype) for v in found.values()]
 
     def _result(self, node_inputs: Sequence[Variable], dtype: str, shape: Sequence[int | None]) -> Apply:
