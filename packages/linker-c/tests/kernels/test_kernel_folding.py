@@ -89,7 +89,12 @@ class TestFolding(unittest.TestCase):
 
     def test_joins_of_integers(self) -> None:
         rng = np.random.default_rng(4)
-        combines: dict[ScalarOp, Any] = {sc.add: np.add, sc.mul: np.multiply, sc.and_: np.bitwise_and, sc.or_: np.bitwise_or}
+        combines: dict[ScalarOp, Any] = {
+            sc.add: np.add,
+            sc.mul: np.multiply,
+            sc.and_: np.bitwise_and,
+            sc.or_: np.bitwise_or,
+        }
         combines |= {sc.xor: np.bitwise_xor, sc.maximum: np.maximum, sc.minimum: np.minimum}
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             x = ScalarType(dtype)()
