@@ -13,7 +13,7 @@ import scipy.special
 import theano_tensor as tt
 import theano_tensor.rewrites  # the full pipeline is under test, and its ops too
 from theano_linker_c import scalar
-from theano_tensor.builders import OpFromGraph
+from theano_tensor.builders import OpFromGraph, checkpoint
 from theano_tensor.control import ifelse
 from theano_tensor.creation import AllocEmpty, Eye
 from theano_tensor.gradient import (
@@ -122,6 +122,13 @@ _RECORDS = [
         "op_from_graph",
         _from_graph,
         lambda x, y: (x * y + 1, np.exp(y)),
+        [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
+        [[MATRIX, MATRIX + 1]],
+    ),
+    OpRecord(
+        "part_computed_again",
+        lambda x, y: checkpoint(tt.exp(x) * y + 1),
+        lambda x, y: np.exp(x) * y + 1,
         [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
         [[MATRIX, MATRIX + 1]],
     ),

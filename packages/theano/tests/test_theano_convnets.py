@@ -105,6 +105,13 @@ class TestConvolutionalNets(unittest.TestCase):
         self.assertIs(T.nnet.conv.conv2d, importlib.import_module("theano.tensor.nnet.conv").conv2d)
         self.assertTrue(callable(T.nnet.conv3d2d.conv3d))
 
+    def test_arguments_in_documented_orders(self) -> None:
+        x, w = np.random.RandomState(0).rand(1, 1, 6, 6), np.ones((1, 1, 2, 2))
+        shared_start = (x, w, None, None, "valid", (1, 1), True)
+        wanted = conv2d(x, w, filter_dilation=(2, 2)).eval()
+        np.testing.assert_array_equal(conv2d(*shared_start, None, (2, 2), 1).eval(), wanted)
+        np.testing.assert_array_equal(T.nnet.abstract_conv.conv2d(*shared_start, (2, 2), 1).eval(), wanted)
+
     def test_sigmoids_by_flags(self) -> None:
         program = (
             "import theano, theano.tensor as T; x = T.dvector();"

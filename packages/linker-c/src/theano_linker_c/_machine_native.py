@@ -23,6 +23,8 @@ from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from .kernels import (
     ROUTINES,
+    TASKS,
+    ArrayRoutine,
     Checked,
     ElementwiseKernel,
     ExtremumPosition,
@@ -89,6 +91,7 @@ class Code(IntEnum):
     CHECKED = 21
     SPLIT = 22
     FOLDS = 23
+    ROUTINE = 24
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -316,6 +319,9 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
         case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
             number, routines = list(ROUTINES).index(task), lapack_addresses(task, dtype)
             return Code.LAPACK, (number, _number(dtype), flag, routines, perform_runner(instruction.node))
+        case ArrayRoutine(task, dtype, number):
+            one = np.ones((), dtype).tobytes()
+            return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, perform_runner(instruction.node))
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):

@@ -33,7 +33,7 @@ class GraphOp(Op):
     Invariants
     ----------
     The graph is compiled once, when it is first run, by whichever thread comes first. Neither pickles nor copies
-    have the compiled form. An op equals only itself, unless its class has :meth:`settings`.
+    have the compiled form. An op equals only itself; see :class:`ComparedGraphOp` for those that do not.
 
     Examples
     --------
@@ -100,28 +100,7 @@ class GraphOp(Op):
         pairs = zip(outputs, known, strict=True)
         return [None if shape is None else tuple(shape_i(v, i) for i in range(len(shape))) for v, shape in pairs]
 
-    # ---- equality, copies and pickles
-
-    def settings(self) -> Hashable | None:
-        """Return what besides the graph tells ops of this class apart; None if an op equals only itself."""
-        return None
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other) or not isinstance(other, GraphOp):
-            return False
-        if self.settings() is None or self._key() != other._key():
-            return False
-        mine, theirs = self.fgraph, other.fgraph
-        return equal_computations(mine.outputs, theirs.outputs, mine.inputs, theirs.inputs)
-
-    def __hash__(self) -> int:
-        return object.__hash__(self) if self.settings() is None else hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        types = tuple(v.type for v in (*self.fgraph.inputs, *self.fgraph.outputs))
-        return type(self), self.settings(), types
+    # ---- copies and pickles
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "_function": None}
@@ -129,3 +108,26 @@ class GraphOp(Op):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+class ComparedGraphOp(GraphOp):
+    """Base of ops that are equal if their graphs compute the same in the same way, and their settings are equal."""
+
+    def settings(self) -> Hashable:
+        """Return what besides the graph tells ops of this class apart."""
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, ComparedGraphOp) or self._key() != other._key():
+            return False
+        mine, theirs = self.fgraph, other.fgraph
+        return equal_computations(mine.outputs, theirs.outputs, mine.inputs, theirs.inputs)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        types = tuple(v.type for v in (*self.fgraph.inputs, *self.fgraph.outputs))
+        return type(self), self.settings(), types

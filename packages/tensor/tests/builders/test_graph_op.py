@@ -17,12 +17,12 @@ import theano_tensor.rewrites  # the full pipeline is under test
 from theano_graph import Apply, FunctionGraph, inner_graph
 from theano_linker_c import function
 from theano_optimize import MergeRewriter
-from theano_tensor.builders import GraphOp, OpFromGraph
+from theano_tensor.builders import ComparedGraphOp, GraphOp, OpFromGraph
 from theano_tensor.gradient import MapRows
 from theano_testing.gaps import record_absence
 
 
-class Twofold(GraphOp):
+class Twofold(ComparedGraphOp):
     """Run the graph, and its result again: a loop of two steps, as a layer above might write it."""
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any], note: str = "") -> None:
@@ -70,7 +70,7 @@ class TestGraphOps(unittest.TestCase):
         f: Any = function([x], twofold()(x) * twofold()(x))
         self.assertEqual(sum(isinstance(n.op, Twofold) for n in f.maker.fgraph.apply_nodes), 1)
 
-    def test_without_settings_an_op_equals_itself_only(self) -> None:
+    def test_other_ops_equal_only_themselves(self) -> None:
         x = T.dvector("x")
         first, second = OpFromGraph([x], [x + 1]), OpFromGraph([x], [x + 1])
         self.assertNotEqual(first, second)

@@ -8,6 +8,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_tensor import linalg
+from theano_tensor.builders import OpFromGraph
 from theano_tensor.control import ifelse
 
 from .rule_inputs import LANGUAGE, ROUNDED, Case, Given, case
@@ -25,6 +26,11 @@ def _lower(v: Given) -> Any:
 def _choice_inside_a_choice(v: Given) -> Any:
     large = v.s > 1
     return ifelse(large, ifelse(large, v.x, v.y), v.y * 2)
+
+
+def _held(x: Any) -> Any:
+    inner = x.type()
+    return OpFromGraph([inner], [T.exp(inner) + 1], inline=True)(x)
 
 
 def _incremented(v: Given) -> Any:
@@ -79,6 +85,7 @@ PARTS: dict[str, Case] = {
     "choice_between_equals": case(lambda v: ifelse(v.s > 1, v.x, v.x)),
     "choice_inside_a_choice": case(_choice_inside_a_choice),
     "choice_without_unused_outputs": case(lambda v: ifelse(v.s > 1, [v.x, T.exp(v.x)], [v.y, T.sin(v.y)])[0]),
+    "inline_ofg_expansion": case(lambda v: _held(v.x) * 2),
     "work_inside_a_choice": case(lambda v: T.exp(v.y) * ifelse(v.s > 1, v.x * 2, T.zeros_like(v.x)), reason=LANGUAGE),
     # linear algebra
     "remove_hint_nodes": case(lambda v: linalg.psd(v.A) * 2),

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+import theano_tensor.builders
+import theano_tensor.io
 import theano_tensor.linalg
 import theano_tensor.typed_list
 from theano_graph import FunctionGraph, Variable
@@ -35,14 +37,15 @@ from theano_testing.tensor import assert_allclose
 from .rule_cases import CASES
 from .rule_inputs import STABLE, Build, Case, given, values
 
-assert theano_tensor.linalg and theano_tensor.typed_list, "what is imported on demand registers its rules, too"
+ON_DEMAND = (theano_tensor.builders, theano_tensor.io, theano_tensor.linalg, theano_tensor.typed_list)
+assert all(ON_DEMAND), "what is imported on demand registers its rules, too"
 TRIALS = 3
 PHASES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
 #: Rewriters of whole graphs, and the test modules that are about them.
 GRAPH_REWRITERS = {
     "merge": "of the layer below",
     "add_destroy_handler": "of the layer below",
-    "inline_ofg_expansion": "builders/test_op_from_graph",
+    "order_messages": "messages/test_io_messages",
     "ShapeOpt": "test_shape_feature",
     "UnShapeOpt": "test_shape_feature",
     "HintsOptimizer": "linalg/test_linalg_rewrites",

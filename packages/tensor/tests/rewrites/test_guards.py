@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+import warnings
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,19 @@ class TestValuesStay(unittest.TestCase):
         ):
             # exp(uint8) has three digits, and the rewritten form more.
             self.assert_kept([x, u], output, *values, rtol=5e-3)
+
+    def test_complex_constants_keep_their_imaginary_part(self) -> None:
+        x, z = tt.dvector("x"), tt.zvector("z")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for output in (
+                x + tt.constant(np.array([1 + 2j])),
+                z * tt.constant(np.array([2j], dtype="complex64")),
+                tt.switch(x > 0, tt.constant(np.array([1j])), z),
+                abs(tt.constant(np.array([3 + 4j])) * z) * x,
+                z ** tt.constant(np.array([2 + 0j])) + x,
+            ):
+                self.assert_kept([x, z], output + 0 * x * z, np.array([1.0, -2.0]), np.array([1 + 1j, 2.0]))
 
     def test_product_of_equal_bools(self) -> None:
         x = tt.dvector("x")

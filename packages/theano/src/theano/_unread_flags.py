@@ -26,6 +26,9 @@ class _Notice:
 
 
 def _declare(name: str, doc: str, kind: FlagKind[Any], why: str) -> None:
+    """Declare a flag, unless a layer that heeds it has done so."""
+    if name in config.flag_names():
+        return
     add_flag(name, f"{doc} Has no effect: {why}.", kind, on_change=_Notice(name, kind, why))
 
 

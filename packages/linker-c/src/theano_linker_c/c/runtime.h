@@ -50,7 +50,8 @@ enum {
     CODE_CHECKED = 21,
     CODE_SPLIT = 22,
     CODE_FOLDS = 23,
-    CODE_COUNT = 24
+    CODE_ROUTINE = 24,
+    CODE_COUNT = 25
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -181,6 +182,7 @@ int checked_prepare(Machine *m, Instruction *in, PyObject *payload);
 int split_prepare(Machine *m, Instruction *in, PyObject *payload);
 int stacks_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload);
+int routine_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
 int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);

@@ -23,6 +23,8 @@ from ._build import (
 from ._descriptions import (
     BUILT_IN as BUILT_IN,
     EXPENSIVE as EXPENSIVE,
+    TASKS as TASKS,
+    ArrayRoutine as ArrayRoutine,
     Checked as Checked,
     ElementwiseKernel as ElementwiseKernel,
     ExtremumPosition as ExtremumPosition,
@@ -60,6 +62,8 @@ from ._lapack import ROUTINES as ROUTINES, MatrixRoutine as MatrixRoutine, lapac
 from ._source import KernelSource as KernelSource, file_text as file_text
 
 __all__ = [
+    "TASKS",
+    "ArrayRoutine",
     "BUILT_IN",
     "EXPENSIVE",
     "ROUTINES",

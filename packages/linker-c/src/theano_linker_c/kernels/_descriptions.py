@@ -313,6 +313,30 @@ class Parts:
     axis: int
 
 
+#: What array routines there are; the numbers are those of the runtime.
+TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRoutine:
+    """An array that is made in one pass; what the runtime does not take is left to the op's `perform`.
+
+    Parameters
+    ----------
+    task : {"cumsum", "cumprod", "diagonal", "arange", "eye"}
+        Cumulative ones take and give float32, float64, int64 or uint64; a diagonal is one of a matrix; ranges are of
+        int64, from, up to and in steps of whole numbers; a unit matrix takes its lengths and the diagonal.
+    dtype : str
+        Of the result.
+    number : int
+        The axis, or which diagonal: 0 is the main one, positive above it.
+    """
+
+    task: str
+    dtype: str
+    number: int = 0
+
+
 Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined | Checked | Parts
 
 Kernel: TypeAlias = (
@@ -322,6 +346,7 @@ Kernel: TypeAlias = (
     | ExtremumPosition
     | MatrixProduct
     | MatrixRoutine
+    | ArrayRoutine
     | Reorder
     | Indexing
     | Shaping
@@ -341,6 +366,7 @@ BUILT_IN = (
     Checked,
     Parts,
     MatrixRoutine,
+    ArrayRoutine,
 )
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -15,7 +16,7 @@ MatrixTask: TypeAlias = Literal[
     "cholesky", "triangular", "solve", "symmetric", "inverse", "det", "slogdet", "eigh", "svd", "factor_back", "qr"
 ]
 #: The routines of each task, in the order of their numbers in c/lapack.c.
-ROUTINES = MappingProxyType(
+ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
     {
         "cholesky": ("potrf",),
         "triangular": ("trsv", "trsm"),

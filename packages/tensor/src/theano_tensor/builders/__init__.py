@@ -1,8 +1,8 @@
 """Ops made of graphs."""
 
-from .._graph_op import GraphOp as GraphOp
+from .._graph_op import ComparedGraphOp as ComparedGraphOp, GraphOp as GraphOp
 from . import _inline as _inline, _rules as _rules
 from ._checkpoint import Checkpoint as Checkpoint, checkpoint as checkpoint
 from ._op_from_graph import OpFromGraph as OpFromGraph
 
-__all__ = ["Checkpoint", "GraphOp", "OpFromGraph", "checkpoint"]
+__all__ = ["Checkpoint", "ComparedGraphOp", "GraphOp", "OpFromGraph", "checkpoint"]

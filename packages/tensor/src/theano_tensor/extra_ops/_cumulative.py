@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 
 from .._axis import one_axis
 from .._convert import as_tensor_variable
@@ -190,3 +191,15 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
         lower = variable[(*before, slice(None, -1))]
         variable = neq(upper, lower) if variable.type.dtype == "bool" else sub(upper, lower)
     return variable
+
+
+#: What the runtime accumulates in; narrower integers are widened by NumPy.
+_NATIVE = ("float32", "float64", "int64", "uint64")
+
+
+@native_kernel.register(Cumulative)
+def _native(node: Apply) -> Kernel | None:
+    dtype = cast(TensorVariable, node.inputs[0]).type.dtype
+    same = dtype == cast(TensorVariable, node.outputs[0]).type.dtype
+    task = "cumsum" if node.op.mode == "add" else "cumprod"
+    return ArrayRoutine(task, dtype, node.op.axis) if same and dtype in _NATIVE else None

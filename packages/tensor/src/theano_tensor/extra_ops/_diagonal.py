@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 
 from .._axis import one_axis
 from .._convert import as_tensor_variable, constant
@@ -372,3 +373,11 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
     """
     result: TensorVariable = FillDiagonalOffset()(a, val, offset)
     return result
+
+
+@native_kernel.register(ExtractDiag)
+def _native(node: Apply) -> Kernel | None:
+    x, op = as_tensor_variable(node.inputs[0]), node.op
+    if x.type.ndim != 2:
+        return None
+    return ArrayRoutine("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)

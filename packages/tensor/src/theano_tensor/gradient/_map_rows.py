@@ -15,13 +15,13 @@ from theano_graph import Apply, compose, describe, shape_rule
 from theano_linker_c import Mode
 
 from .._convert import as_tensor_variable
-from .._graph_op import GraphOp
+from .._graph_op import ComparedGraphOp
 from .._type import TensorType, tensor_type
 
 STACK, SUM = "stack", "sum"
 
 
-class MapRows(GraphOp):
+class MapRows(ComparedGraphOp):
     """Evaluate a graph for ``i = 0 ... n - 1``; each output is stacked along a new first dimension, or summed.
 
     The inputs of the inner graph are the number ``i`` (int64), a row of each sequence, and the constants, which are

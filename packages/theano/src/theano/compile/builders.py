@@ -2,9 +2,10 @@
 
 from theano_tensor.builders import (
     Checkpoint as Checkpoint,
+    ComparedGraphOp as ComparedGraphOp,
     GraphOp as GraphOp,
     OpFromGraph as OpFromGraph,
     checkpoint as checkpoint,
 )
 
-__all__ = ["Checkpoint", "GraphOp", "OpFromGraph", "checkpoint"]
+__all__ = ["Checkpoint", "ComparedGraphOp", "GraphOp", "OpFromGraph", "checkpoint"]

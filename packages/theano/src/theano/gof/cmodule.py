@@ -8,6 +8,8 @@ import sysconfig
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from theano_graph import config
 from theano_linker_c.cache_tool import open_cache
 from theano_linker_c.compiler import (
@@ -46,12 +48,7 @@ def gcc_version() -> str:
 def std_include_dirs() -> list[str]:
     """Return the directories of the headers that C code of ops may include: Python's and NumPy's."""
     paths = sysconfig.get_paths()
-    # NumPy's own function for this imports more than the headers' place is worth.
-    return [*dict.fromkeys((paths["include"], paths["platinclude"])), f"{_numpy_folder()}/_core/include"]
-
-
-def _numpy_folder() -> str:
-    return str(sys.modules["numpy"].__path__[0])
+    return [*dict.fromkeys((paths["include"], paths["platinclude"])), np.get_include()]
 
 
 def dlimport_workdir(basedir: str | None = None) -> str:

@@ -10,6 +10,7 @@ from ._dimensions import (
 )
 from ._former import ConvOp as ConvOp, conv3d2d as conv3d2d, former_conv2d as former_conv2d
 from ._functions import (
+    abstract_conv2d as abstract_conv2d,
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
@@ -58,6 +59,7 @@ __all__ = [
     "AbstractConv_gradWeights",
     "BaseAbstractConv",
     "ConvOp",
+    "abstract_conv2d",
     "assert_conv_shape",
     "assert_shape",
     "bilinear_kernel_1D",

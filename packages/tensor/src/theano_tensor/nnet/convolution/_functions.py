@@ -103,6 +103,39 @@ def conv2d(
             raise ValueError(compose("conv2d: input_shape and image_shape are the same", mend="give input_shape only"))
         warnings.warn("conv2d: image_shape is called input_shape now", DeprecationWarning, stacklevel=2)
         input_shape = image_shape
+    return abstract_conv2d(
+        input,
+        filters,
+        input_shape,
+        filter_shape,
+        border_mode,
+        subsample,
+        filter_flip,
+        filter_dilation,
+        num_groups,
+        unshared,
+    )
+
+
+def abstract_conv2d(
+    input: Any,
+    filters: Any,
+    input_shape: Shape = None,
+    filter_shape: Shape = None,
+    border_mode: Any = "valid",
+    subsample: Any = (1, 1),
+    filter_flip: bool = True,
+    filter_dilation: Any = (1, 1),
+    num_groups: int = 1,
+    unshared: bool = False,
+) -> TensorVariable:
+    """Convolve images with filters: :func:`conv2d` without its former arguments.
+
+    Examples
+    --------
+    >>> abstract_conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], None, None, "valid", (1, 1), False, (1, 2)).eval()
+    array([[[[31.]]]])
+    """
     op = AbstractConv2d(
         input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
     )
