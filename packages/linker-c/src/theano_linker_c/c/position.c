@@ -26,11 +26,11 @@ typedef struct {
 
 static char *kept_place(const Search *s, int axes, int64_t unit) {
     char *data = s->data;
-    for (int d = axes - 1; d >= 0; d--) {
+    for (int d = axes - 1; d > 0; d--) {
         data += unit % s->shape[d] * s->strides[d];
         unit /= s->shape[d];
     }
-    return data;
+    return axes > 0 ? data + unit * s->strides[0] : data;
 }
 
 static void search_units(void *context, int64_t begin, int64_t end) {

@@ -16,6 +16,8 @@ TILE = 256
 #: Bytes of a vector, and how many are filled side by side: a comparison takes longer than the next load.
 VECTOR = 64
 VECTORS = 4
+#: Bytes of the vectors that two halves of wider ones are joined in.
+HALVES = (32, 16)
 _SIZES = {"bool": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 
 
@@ -51,8 +53,9 @@ def _block(kernel: ExtremumPosition) -> CFunction:
     writer.line(f"{scalar} best = x[0];")
     with writer.block("if (rounds > 0)"):
         _rounds(writer, kernel, lanes)
-        _best_lane(writer, kernel, lanes)
-    with writer.block(f"for (int64_t i = rounds > 0 ? n / {lanes} * {lanes} : 0; i < n; i++)"):
+        (_best_place if size > 1 else _best_lane)(writer, kernel, lanes)
+    rest = "n" if size > 1 else f"n / {lanes} * {lanes}"
+    with writer.block(f"for (int64_t i = rounds > 0 ? {rest} : 0; i < n; i++)"):
         if _tracks_nan(kernel):
             writer.line("if (x[i] != x[i]) { *extremum = x[i]; return i; }")
         writer.line(f"if (x[i] {_better(kernel)} best) {{ best = x[i]; position = i; }}")
@@ -70,14 +73,13 @@ def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
     for i in each:
         writer.line(f"__builtin_memcpy(&b{i}, x + {i * lanes}, {VECTOR});")
     if nan:
-        writer.line(f"indices bad = {' | '.join(f'(b{i} != b{i})' for i in each)};")
+        # A sum is NaN where an element is, which costs less to see than by comparing each.
+        writer.line(f"values {', '.join(f's{i} = b{i}' for i in each)};")
     with writer.block("for (int64_t round = 1; round < rounds; round++)"):
         writer.line(f"const {memory_type(kernel.dtype)} *p = x + round * {VECTORS * lanes};")
         for i in each:
             writer.line(f"__builtin_memcpy(&v{i}, p + {i * lanes}, {VECTOR});")
         writer.line("at += 1;")
-        if nan:
-            writer.line(f"bad |= {' | '.join(f'(v{i} != v{i})' for i in each)};")
         for i in each:
             _compare(writer, kernel, i)
     # What is left of a round: whole vectors are compared like those before, the rest one by one.
@@ -85,27 +87,83 @@ def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
     for i in range(VECTORS - 1):
         with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n)"):
             writer.line(f"__builtin_memcpy(&v{i}, x + rounds * {VECTORS * lanes} + {i * lanes}, {VECTOR});")
-            if nan:
-                writer.line(f"bad |= (v{i} != v{i});")
             _compare(writer, kernel, i)
+    if itemsize(kernel.dtype) > 1:
+        # The last elements are compared as a vector too, some of them once more.
+        writer.line("values last;")
+        writer.line(f"__builtin_memcpy(&last, x + n - {lanes}, {VECTOR});")
+        if nan:
+            writer.line("s0 += last;")
     if nan:
+        writer.line(f"s0 = {' + '.join(f's{i}' for i in each)};")
+        writer.line("const indices bad = (indices)(s0 != s0);")
         writer.line(f"uint64_t any = 0, parts[{VECTOR // 8}];")
         writer.line(f"__builtin_memcpy(parts, &bad, {VECTOR});")
         writer.line(f"for (int i = 0; i < {VECTOR // 8}; i++) any |= parts[i];")
         with writer.block("if (any)"):
-            writer.line("while (x[position] == x[position]) position++;")
-            writer.line("*extremum = x[position];")
-            writer.line("return position;")
+            # Opposite infinities have such a sum as well.
+            writer.line("while (position < n && x[position] == x[position]) position++;")
+            writer.line("if (position < n) { *extremum = x[position]; return position; }")
+            writer.line("position = 0;")
 
 
 def _compare(writer: CWriter, kernel: ExtremumPosition, number: int) -> None:
+    if _tracks_nan(kernel):
+        writer.line(f"s{number} += v{number};")
     writer.line(f"take = (indices)(v{number} {_better(kernel)} b{number});")
     writer.line(_blend(f"b{number}", f"v{number}", "values"))
     writer.line(_blend(f"w{number}", "at", "indices"))
 
 
+def _best_place(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+    """Write how the vectors are joined where an element can count a block: the extremum, then its first place.
+
+    Halves of vectors are joined until few lanes are left: a row of matrices is often as short as a loop over lanes.
+    """
+    scalar, index = memory_type(kernel.dtype), f"int{8 * itemsize(kernel.dtype)}_t"
+    for width in HALVES:
+        writer.line(f"typedef {scalar} values{width} __attribute__((vector_size({width})));")
+        writer.line(f"typedef {index} indices{width} __attribute__((vector_size({width})));")
+    writer.line("values top = b0;")
+    for vector in (*(f"b{i}" for i in range(1, VECTORS)), "last"):
+        writer.line(f"take = (indices)({vector} {_better(kernel)} top);")
+        writer.line(_blend("top", vector, "values"))
+    _narrow(writer, "top", "values", _better(kernel))
+    writer.line("best = top_lane[0];")
+    for k in range(1, HALVES[-1] // itemsize(kernel.dtype)):
+        writer.line(f"best = top_lane[{k}] {_better(kernel)} best ? top_lane[{k}] : best;")
+    writer.line("const values wanted = (values){0} + best;")
+    writer.line(f"const indices lane = {{{', '.join(map(str, range(lanes)))}}};")
+    writer.line(f"indices place = (indices){{0}} + ({index}){BLOCK}, found;")
+    places = [(f"b{i}", f"(w{i} * {VECTORS} + {i}) * {lanes}") for i in range(VECTORS)]
+    for vector, start in (*places, ("last", f"({index})(n - {lanes})")):
+        writer.line(f"found = {start} + lane;")
+        writer.line(f"take = (indices)({vector} == wanted) & (indices)(found < place);")
+        writer.line(_blend("place", "found", "indices"))
+    _narrow(writer, "place", "indices", "<")
+    writer.line("position = place_lane[0];")
+    for k in range(1, HALVES[-1] // itemsize(kernel.dtype)):
+        writer.line(f"position = place_lane[{k}] < position ? place_lane[{k}] : position;")
+
+
+def _narrow(writer: CWriter, name: str, kind: str, better: str) -> None:
+    """Write how the lanes of the vector `name` are joined until those of the narrowest are left, as ``NAME_lane``."""
+    whole = name
+    for width in HALVES:
+        low, high, take = f"{name}{width}", f"{name}_high{width}", f"{name}_take{width}"
+        writer.line(f"{kind}{width} {low}, {high};")
+        writer.line(f"__builtin_memcpy(&{low}, &{whole}, {width});")
+        writer.line(f"__builtin_memcpy(&{high}, (const char *)&{whole} + {width}, {width});")
+        writer.line(f"const indices{width} {take} = (indices{width})({high} {better} {low});")
+        bits = f"indices{width}"
+        writer.line(f"{low} = ({kind}{width})(({take} & ({bits}){high}) | (~{take} & ({bits}){low}));")
+        whole = low
+    writer.line(f"__typeof__({whole}[0]) {name}_lane[{HALVES[-1]} / sizeof {whole}[0]];")
+    writer.line(f"__builtin_memcpy({name}_lane, &{whole}, {HALVES[-1]});")
+
+
 def _best_lane(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
-    """Write how the vectors are joined; of equal extrema the earlier one counts."""
+    """Write how vectors of bytes, which cannot count a block, are joined; of equal extrema the earlier one counts."""
     better, scalar = _better(kernel), memory_type(kernel.dtype)
     writer.line(f"indices {', '.join(f'u{i} = w{i} - w{i} + {i}' for i in range(VECTORS))};")
     for step in (1, 2):
