@@ -41,6 +41,10 @@ def _tracks_nan(kernel: ExtremumPosition) -> bool:
     return not is_discrete(kernel.dtype)
 
 
+def _is_aligned(kernel: ExtremumPosition) -> bool:
+    return itemsize(kernel.dtype) == 8
+
+
 def _block(kernel: ExtremumPosition) -> CFunction:
     """Write the search of contiguous elements: vectors hold the best of their lanes and the rounds they are from."""
     scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
@@ -48,7 +52,10 @@ def _block(kernel: ExtremumPosition) -> CFunction:
     width = lanes * VECTORS
     writer.line(f"typedef {scalar} values __attribute__((vector_size({VECTOR})));")
     writer.line(f"typedef int{8 * size}_t indices __attribute__((vector_size({VECTOR})));")
-    writer.line(f"const int64_t rounds = n / {width};")
+    # Vectors that lie across two lines of the cache load slowly: rounds of wide elements begin at a line.
+    aligned = f"(int64_t)((-(uint64_t)x & {VECTOR - 1}) / {size})" if _is_aligned(kernel) else "0"
+    writer.line(f"const int64_t skip = {aligned}, rounds = (n - skip) / {width};")
+    writer.line(f"const {scalar} *const y = x + skip;")
     writer.line("int64_t position = 0;")
     writer.line(f"{scalar} best = x[0];")
     with writer.block("if (rounds > 0)"):
@@ -71,12 +78,12 @@ def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
     writer.line(f"indices at = {{0}}, take, {', '.join(f'w{i} = at' for i in each)};")
     writer.line(f"values {', '.join(f'b{i}, v{i}' for i in each)};")
     for i in each:
-        writer.line(f"__builtin_memcpy(&b{i}, x + {i * lanes}, {VECTOR});")
+        writer.line(f"__builtin_memcpy(&b{i}, y + {i * lanes}, {VECTOR});")
     if nan:
         # A sum is NaN where an element is, which costs less to see than by comparing each.
         writer.line(f"values {', '.join(f's{i} = b{i}' for i in each)};")
     with writer.block("for (int64_t round = 1; round < rounds; round++)"):
-        writer.line(f"const {memory_type(kernel.dtype)} *p = x + round * {VECTORS * lanes};")
+        writer.line(f"const {memory_type(kernel.dtype)} *p = y + round * {VECTORS * lanes};")
         for i in each:
             writer.line(f"__builtin_memcpy(&v{i}, p + {i * lanes}, {VECTOR});")
         writer.line("at += 1;")
@@ -85,15 +92,17 @@ def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
     # What is left of a round: whole vectors are compared like those before, the rest one by one.
     writer.line("at += 1;")
     for i in range(VECTORS - 1):
-        with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n)"):
-            writer.line(f"__builtin_memcpy(&v{i}, x + rounds * {VECTORS * lanes} + {i * lanes}, {VECTOR});")
+        with writer.block(f"if (rounds * {VECTORS * lanes} + {(i + 1) * lanes} <= n - skip)"):
+            writer.line(f"__builtin_memcpy(&v{i}, y + rounds * {VECTORS * lanes} + {i * lanes}, {VECTOR});")
             _compare(writer, kernel, i)
     if itemsize(kernel.dtype) > 1:
-        # The last elements are compared as a vector too, some of them once more.
-        writer.line("values last;")
+        # The first and the last elements are compared as vectors too, some of them once more.
+        writer.line("values first, last;" if _is_aligned(kernel) else "values last;")
+        if _is_aligned(kernel):
+            writer.line(f"__builtin_memcpy(&first, x, {VECTOR});")
         writer.line(f"__builtin_memcpy(&last, x + n - {lanes}, {VECTOR});")
         if nan:
-            writer.line("s0 += last;")
+            writer.line("s0 += first + last;" if _is_aligned(kernel) else "s0 += last;")
     if nan:
         writer.line(f"s0 = {' + '.join(f's{i}' for i in each)};")
         writer.line("const indices bad = (indices)(s0 != s0);")
@@ -125,7 +134,10 @@ def _best_place(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
         writer.line(f"typedef {scalar} values{width} __attribute__((vector_size({width})));")
         writer.line(f"typedef {index} indices{width} __attribute__((vector_size({width})));")
     writer.line("values top = b0;")
-    for vector in (*(f"b{i}" for i in range(1, VECTORS)), "last"):
+    ends = [("last", f"({index})(n - {lanes})")]
+    if _is_aligned(kernel):
+        ends.append(("first", f"({index})0"))
+    for vector in (*(f"b{i}" for i in range(1, VECTORS)), *(vector for vector, _ in ends)):
         writer.line(f"take = (indices)({vector} {_better(kernel)} top);")
         writer.line(_blend("top", vector, "values"))
     _narrow(writer, "top", "values", _better(kernel))
@@ -135,8 +147,8 @@ def _best_place(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
     writer.line("const values wanted = (values){0} + best;")
     writer.line(f"const indices lane = {{{', '.join(map(str, range(lanes)))}}};")
     writer.line(f"indices place = (indices){{0}} + ({index}){BLOCK}, found;")
-    places = [(f"b{i}", f"(w{i} * {VECTORS} + {i}) * {lanes}") for i in range(VECTORS)]
-    for vector, start in (*places, ("last", f"({index})(n - {lanes})")):
+    places = [(f"b{i}", f"({index})skip + (w{i} * {VECTORS} + {i}) * {lanes}") for i in range(VECTORS)]
+    for vector, start in (*places, *ends):
         writer.line(f"found = {start} + lane;")
         writer.line(f"take = (indices)({vector} == wanted) & (indices)(found < place);")
         writer.line(_blend("place", "found", "indices"))
