@@ -129,11 +129,17 @@ def _cast(dtype: str) -> Operation:
     return Operation(
         name=f"cast_{dtype}",
         build=lambda x: tt.cast(x, dtype),
-        reference=lambda x: x.astype(dtype),
+        reference=lambda x: _converted(x, dtype),
         draw=draw,
         text=lambda names, _: f"tt.cast({names[0]}, {dtype!r})",
         weight=0.4,
     )
+
+
+def _converted(x: Any, dtype: str) -> Any:
+    if dtype in INTEGERS and x.dtype.kind == "f" and not _between(x, np.iinfo(dtype).min, np.iinfo(dtype).max):
+        raise ValueError(f"C does not say which {dtype} these numbers become")
+    return x.astype(dtype)
 
 
 def _between(value: Any, low: int, high: int) -> bool:
