@@ -92,11 +92,3 @@ _declare(
     BoolFlag(False),
     "kernels use the vector functions of the C library, which processors by AMD run too",
 )
-for _name, _default, _doc in (
-    ("allow_gc", False, "Whether a loop frees intermediate results after each step."),
-    ("allow_output_prealloc", True, "Whether a loop makes the memory of its results beforehand."),
-    ("debug", False, "Whether loops print what they do."),
-):
-    _declare(
-        f"scan.{_name}", _doc, BoolFlag(_default), "it belongs to the layer of loops (scan), which is not there yet"
-    )
