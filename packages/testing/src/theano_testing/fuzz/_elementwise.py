@@ -144,7 +144,7 @@ def _converted(x: Any, dtype: str) -> Any:
 
 def _between(value: Any, low: int, high: int) -> bool:
     with np.errstate(all="ignore"):
-        return bool(np.all((value > low) & (value < high)))
+        return bool(np.all((value > float(low) - 1) & (value < float(high))))
 
 
 def _mixed() -> list[Operation]:
