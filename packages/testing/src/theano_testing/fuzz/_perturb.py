@@ -100,7 +100,9 @@ class Perturbed:
     def _shifted(self, result: Any, given: Any) -> Any:
         """Return a difference moved as far as the roundings of what is subtracted go."""
         size = UNITS * float(np.finfo(result.dtype).eps) * max(1.0, float(np.abs(given).max(initial=0.0)))
-        return (result + size * self._rng.uniform(-1, 1, result.shape)).astype(result.dtype)
+        moved = result + size * self._rng.uniform(-1, 1, result.shape)
+        gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
+        return np.where(gone, 0.0, moved).astype(result.dtype)
 
     def _held(self, given: Any, result: Any) -> Any:
         """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
