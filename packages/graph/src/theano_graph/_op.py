@@ -208,7 +208,7 @@ class Op:
         props = type(self).__props__
         if props is None:
             return object.__hash__(self)
-        return hash((type(self), *(getattr(self, p) for p in props)))
+        return hash((type(self), *[getattr(self, p) for p in props])) if props else hash(type(self))
 
     def _props(self) -> tuple[Any, ...]:
         """Return the values of the attributes named in `__props__`."""

@@ -63,7 +63,11 @@ class RewriterIndex:
 
     def any_for(self, nodes: Iterable[Apply]) -> bool:
         """Tell whether a rule wants to see one of some nodes."""
-        return any(self.for_op(node.op) for node in nodes)
+        for_op = self.for_op
+        for node in nodes:  # noqa: SIM110  # this loop is run over whole graphs, and a generator costs twice as much
+            if for_op(node.op):
+                return True
+        return False
 
     def for_op(self, op: Op, distance: int = 0) -> tuple[NodeRewriter, ...]:
         """Return the rules that track `op`, its class or a base of its class, and those that track everything.

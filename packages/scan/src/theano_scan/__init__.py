@@ -1,8 +1,45 @@
-"""The layer that will hold loops over expressions.
+"""Loops: a function applied to the elements of sequences, with what earlier steps returned.
 
-Nothing but the version is defined yet.
+Examples
+--------
+>>> import theano_tensor as T
+>>> from theano_linker_c import function
+>>> x = T.dvector("x")
+>>> sums, updates = scan(lambda v, total: total + v, sequences=x, outputs_info=T.zeros(()))
+>>> function([x], sums)([1.0, 2.0, 3.0]).tolist()
+[1.0, 3.0, 6.0]
 """
 
-from ._version import __version__ as __version__
+from theano_graph import register_library
 
-__all__ = ["__version__"]
+from . import _derivatives as _derivatives, rewrites as rewrites
+from ._arguments import until as until
+from ._checkpoints import scan_checkpoints as scan_checkpoints
+from ._mappings import ScanArguments as ScanArguments, var_mappings as var_mappings
+from ._op import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan, Scan as Scan
+from ._scan import scan as scan
+from ._version import __version__ as __version__
+from ._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
+
+register_library(__file__)
+
+__all__ = [
+    "FINAL",
+    "LAST",
+    "STACK",
+    "SUM",
+    "Memory",
+    "Plan",
+    "Scan",
+    "ScanArguments",
+    "__version__",
+    "foldl",
+    "foldr",
+    "map",
+    "reduce",
+    "rewrites",
+    "scan",
+    "scan_checkpoints",
+    "until",
+    "var_mappings",
+]

@@ -39,7 +39,7 @@ add_flag(
 )
 add_flag(
     "experimental.local_alloc_elemwise_assert",
-    "Whether the rewrite `local_alloc_optimization`, by which a filled tensor gives way to the number it is filled with, "
+    "Whether the rewrite `local_alloc_optimization`, by which a filled tensor gives way to what it is filled with, "
     "keeps mistakes in shapes visible. It then takes place only where the shapes are known to agree, so that no "
     "assertion is needed; with False also where they may differ, and nobody hears of it.",
     BoolFlag(True),

@@ -24,7 +24,7 @@ def _unary(name: str) -> Callable[[Any], TensorVariable]:
 
 
 def _binary(name: str) -> Callable[[Any, Any], TensorVariable]:
-    def method(self: Any, other: Any) -> TensorVariable:
+    def method(self: Any, other: Any) -> Any:
         if getattr(other, "__array_ufunc__", self) is None:
             # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
             return NotImplemented

@@ -91,20 +91,24 @@ class TensorType(ArrayInterface, Type):
         self.shape = tuple(_static_length(length) for length in lengths)
         # The manual passes False as third argument in one example; it never meant a name.
         self.name = name if isinstance(name, str) else None
-        # Types are the keys of many look-ups. The number is that of this process, so pickles leave it out.
+        self._work_out()
+
+    def _work_out(self) -> None:
+        """Note what is asked for all the time; pickles leave it out, for the hash is that of this process."""
         self._hash = hash((type(self), self.dtype, self.shape))
+        self._broadcastable = tuple([length == 1 for length in self.shape])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_hash"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_hash", "_broadcastable")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._hash = hash((type(self), self.dtype, self.shape))
+        self._work_out()
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
         """For each dimension, whether its length is statically 1."""
-        return tuple([length == 1 for length in self.shape])
+        return self._broadcastable
 
     @property
     def ndim(self) -> int:

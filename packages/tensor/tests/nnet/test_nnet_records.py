@@ -114,14 +114,14 @@ RECORDS = (
     OpRecord(
         "binary_crossentropy",
         N.binary_crossentropy,
-        lambda o, t: -(t * np.log(o) + (1 - t) * np.log1p(-o)),
+        lambda o, t: np.asarray(-(t * np.log(o) + (1 - t) * np.log1p(-o)), o.dtype),
         domain=[(0.05, 0.95), (0.0, 1.0)],
         dtypes=BOTH,
     ),
     OpRecord(
         "sigmoid_binary_crossentropy",
         N.sigmoid_binary_crossentropy,
-        lambda x, t: np.maximum(x, 0) - x * t + np.log1p(np.exp(-abs(x))),
+        lambda x, t: np.asarray(np.maximum(x, 0) - x * t + np.log1p(np.exp(-abs(x))), x.dtype),
         domain=[(0.1, 9.0), (0.0, 1.0)],
         dtypes=BOTH,
     ),

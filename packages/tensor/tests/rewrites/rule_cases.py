@@ -11,6 +11,7 @@ import theano_tensor as T
 from theano_tensor.creation import AllocEmpty
 from theano_tensor.gradient import disconnected_grad
 from theano_tensor.joining import Join, Split
+from theano_tensor.nnet.ctc import ctc
 from theano_tensor.shape import MakeVector, Rebroadcast, Reshape
 
 from .rule_cases_parts import PARTS
@@ -241,6 +242,7 @@ CASES: dict[str, Case] = {
         lambda v: T.exp(v.A) - T.inc_subtensor(T.zeros_like(v.A)[1], v.x),
         lambda v: T.exp(v.A) + T.inc_subtensor(T.zeros_like(v.A)[v.n], v.B) + v.A,
     ),
+    "local_ctc_no_grad": case(lambda v: ctc(v.A.dimshuffle(0, "x", 1), [[1, 2]], [6])),
     # Where both are one half.
     "local_hard_sigmoid": case(
         lambda v: T.nnet.sigmoid(v.x * 1e-300), reason=APPROXIMATE, tags=("local_hard_sigmoid",)

@@ -14,6 +14,8 @@ import numpy as np
 import theano_tensor.builders
 import theano_tensor.io
 import theano_tensor.linalg
+import theano_tensor.nnet.blocksparse
+import theano_tensor.nnet.ctc
 import theano_tensor.typed_list
 from theano_graph import FunctionGraph, Variable
 from theano_linker_c import FAST_RUN, Mode
@@ -37,7 +39,14 @@ from theano_testing.tensor import assert_allclose
 from .rule_cases import CASES
 from .rule_inputs import STABLE, Build, Case, given, values
 
-ON_DEMAND = (theano_tensor.builders, theano_tensor.io, theano_tensor.linalg, theano_tensor.typed_list)
+ON_DEMAND = (
+    theano_tensor.builders,
+    theano_tensor.io,
+    theano_tensor.linalg,
+    theano_tensor.nnet.blocksparse,
+    theano_tensor.nnet.ctc,
+    theano_tensor.typed_list,
+)
 assert all(ON_DEMAND), "what is imported on demand registers its rules, too"
 TRIALS = 3
 PHASES = ("canonicalize", "stabilize", "specialize", "uncanonicalize")
@@ -59,6 +68,7 @@ GRAPH_REWRITERS = {
     "overwrite_products": "test_overwriting",
     "random_make_inplace": "test_overwriting",
     "inplace_elemwise_optimizer": "test_inplace_forms",
+    "sparse_block_inplace": "nnet/test_blocksparse",
     "typed_list_inplace_opt": "typed_list",
 }
 

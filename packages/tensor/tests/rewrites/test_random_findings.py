@@ -76,6 +76,14 @@ class ShiftedExponentials(unittest.TestCase):
         assert_allclose(found, plain - np.logaddexp.reduce(plain, axis=1, keepdims=True))
 
 
+class SumsOfNothing(unittest.TestCase):
+    def test_a_constant_that_is_no_number_does_not_count(self) -> None:
+        x = tt.dvector("x")
+        for linker in ("cvm", "py"):
+            total = run([tt.sum(tt.log1mexp(x / x)), tt.sum(tt.log(x - x))], [x], np.zeros(0), linker=linker)
+            assert_allclose(total, [0.0, 0.0])
+
+
 class SignsOfZero(unittest.TestCase):
     def test_integers_have_no_negative_zero(self) -> None:
         x = tt.dvector("x")

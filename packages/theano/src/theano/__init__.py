@@ -49,6 +49,14 @@ from theano_linker_c import (
     shared as shared,
     shared_constructor as shared_constructor,
 )
+from theano_scan import (
+    foldl as foldl,
+    foldr as foldr,
+    map as map,
+    reduce as reduce,
+    scan as scan,
+    scan_checkpoints as scan_checkpoints,
+)
 from theano_tensor import (
     dot as dot,
     get_scalar_constant_value as get_scalar_constant_value,
@@ -70,6 +78,7 @@ from . import (
     raise_op as raise_op,
     sandbox as sandbox,
     scalar as scalar,
+    scan_module as scan_module,
     tensor as tensor,
     typed_list as typed_list,
     updates as updates,

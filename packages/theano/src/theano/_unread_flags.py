@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, add_flag, compose, config
+from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config
 
 _VERSIONS = ("0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10", "1.0", "1.0.1")
 
@@ -92,11 +92,22 @@ _declare(
     BoolFlag(False),
     "kernels use the vector functions of the C library, which processors by AMD run too",
 )
-for _name, _default, _doc in (
-    ("allow_gc", False, "Whether a loop frees intermediate results after each step."),
-    ("allow_output_prealloc", True, "Whether a loop makes the memory of its results beforehand."),
-    ("debug", False, "Whether loops print what they do."),
-):
+_declare(
+    "ctc.root",
+    "Folder of an installation of warp-ctc.",
+    StrFlag(""),
+    "`theano.tensor.nnet.ctc` is an implementation of our own, which needs no library",
+)
+_declare(
+    "metaopt.verbose",
+    "How much the meta-optimizer tells: 0 nothing, 1 what it cannot treat, 2 times and choices.",
+    IntFlag(0),
+    "there is one implementation of each convolution, so that none has to be chosen by timing",
+)
+for _name in ("excluding", "including"):
     _declare(
-        f"scan.{_name}", _doc, BoolFlag(_default), "it belongs to the layer of loops (scan), which is not there yet"
+        f"metaopt.optimizer_{_name}",
+        f"Tags that the meta-optimizer works {'without' if _name == 'excluding' else 'with'}, separated by colons.",
+        StrFlag(""),
+        "there is one implementation of each convolution, so that none has to be chosen by timing",
     )

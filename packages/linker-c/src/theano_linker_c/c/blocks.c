@@ -128,6 +128,6 @@ static void run_nest(int64_t n, char *const *data, const int64_t *strides, const
 
 /* A dictionary of the addresses by the names that kernels use. */
 PyObject *shared_code(void) {
-    return Py_BuildValue("{s:K,s:K,s:K,s:K}", "theano_gather", ADDRESS(block_gather), "theano_scatter",
-                         ADDRESS(block_scatter), "theano_run", ADDRESS(run_nest), "theano_fold", ADDRESS(fold_blocks));
+    return Py_BuildValue("{s:K,s:K,s:K}", "theano_gather", ADDRESS(block_gather), "theano_run", ADDRESS(run_nest),
+                         "theano_fold", ADDRESS(fold_blocks));
 }

@@ -1,8 +1,8 @@
 """C text of elementwise kernels.
 
-There is one vectorised loop, over contiguous operands. Other strides are served by a plain loop where an element is
-cheap; where it is not, blocks of the operands are copied together and the vectorised loop runs on the copies. So an
-element has the same value whatever the strides.
+There is one vectorised loop, over whole vectors of contiguous operands. Other strides, and what remains, are
+served by a plain loop where an element is cheap; where it is not, the runtime copies blocks of the operands together
+and runs the vectorised loop on the copies. So an element has the same value whatever the strides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ._descriptions import EXPENSIVE, ElementwiseKernel
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
 PARAMETERS = "int64_t n, char *const *data, const int64_t *strides"
-BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +135,6 @@ def take_block(writer: CWriter, x: Operand, fixed: bool) -> None:
         writer.line(f"block[{x.index}] = {place};")
         return
     writer.line(f"block[{x.index}] = {stride} == {size} ? {place} + start * {size} : b{x.index};")
-    if x.read:
-        # One value for all elements is copied once: the block keeps it.
-        again = f"{stride} != {size} && (start == 0 || {stride} != 0)"
-        copy = f"theano_gather(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
-        if x.written:
-            again = f"{stride} != {size}"
-        writer.line(f"if ({again}) {copy}")
+    # One value for all elements is copied once: the block keeps it.
+    copy = f"theano_gather(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
+    writer.line(f"if ({stride} != {size} && (start == 0 || {stride} != 0)) {copy}")

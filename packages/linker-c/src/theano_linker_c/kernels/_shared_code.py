@@ -23,11 +23,9 @@ READ, WRITTEN, FIXED = 32, 64, 128
 _JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
-_COPY = "void (*{name})(char *to, const char *from, int64_t stride, int64_t n, int64_t size);"
 _DECLARATIONS: Mapping[str, str] = MappingProxyType(
     {
-        "theano_gather": _COPY.format(name="theano_gather"),
-        "theano_scatter": _COPY.format(name="theano_scatter"),
+        "theano_gather": "void (*theano_gather)(char *, const char *, int64_t stride, int64_t n, int64_t size);",
         "theano_run": """typedef struct {
   int32_t count, loops;
   int64_t lanes;

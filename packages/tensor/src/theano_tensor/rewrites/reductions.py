@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
@@ -26,6 +26,9 @@ from ._language import (
     sole_client,
 )
 from ._registry import rule
+
+#: How many nodes are looked at to see whether an expression is made of constants.
+MAX_STEPS = 16
 
 Found = list[Variable] | None
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
@@ -72,9 +75,25 @@ def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def is_regular(c: TensorVariable) -> bool:
-    """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0."""
+    """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0.
+
+    What will be folded to a constant is not regular yet.
+    """
     value = number(c)
-    return value is None or bool(np.isfinite(value))
+    return not _will_be_folded(c) if value is None else bool(np.isfinite(value))
+
+
+def _will_be_folded(c: Variable) -> bool:
+    """Tell whether an expression is made of constants alone, as far as a few nodes show."""
+    pending, steps = [c], 0
+    while pending and steps < MAX_STEPS:
+        variable = pending.pop()
+        steps += 1
+        if variable.owner is not None and variable.owner.inputs:
+            pending.extend(variable.owner.inputs)
+        elif not isinstance(variable, Constant):
+            return False
+    return not pending
 
 
 def _number(c: TensorVariable, ndim: int) -> TensorVariable:

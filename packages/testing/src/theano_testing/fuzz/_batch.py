@@ -42,10 +42,6 @@ class Failure:
     kind: str
     what: str
 
-    def signature(self) -> tuple[str, str, str]:
-        """Return what two failures of one reason have in common."""
-        return self.configuration.name, self.kind, self.what.partition(":")[0] if self.kind == "error" else ""
-
 
 @dataclass(slots=True)
 class Run:

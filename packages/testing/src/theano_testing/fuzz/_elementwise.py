@@ -129,16 +129,22 @@ def _cast(dtype: str) -> Operation:
     return Operation(
         name=f"cast_{dtype}",
         build=lambda x: tt.cast(x, dtype),
-        reference=lambda x: x.astype(dtype),
+        reference=lambda x: _converted(x, dtype),
         draw=draw,
         text=lambda names, _: f"tt.cast({names[0]}, {dtype!r})",
         weight=0.4,
     )
 
 
+def _converted(x: Any, dtype: str) -> Any:
+    if dtype in INTEGERS and x.dtype.kind == "f" and not _between(x, np.iinfo(dtype).min, np.iinfo(dtype).max):
+        raise ValueError(f"C does not say which {dtype} these numbers become")
+    return x.astype(dtype)
+
+
 def _between(value: Any, low: int, high: int) -> bool:
     with np.errstate(all="ignore"):
-        return bool(np.all((value > low) & (value < high)))
+        return bool(np.all((value > float(low) - 1) & (value < float(high))))
 
 
 def _mixed() -> list[Operation]:
@@ -158,8 +164,8 @@ def _mixed() -> list[Operation]:
         Operation("zeros_like", tt.zeros_like, np.zeros_like, one(ALL), weight=0.5),
         Operation("ones_like", tt.ones_like, np.ones_like, one(ALL), weight=0.5),
         Operation("complex", tt.complex, lambda x, y: x + 1j * np.asarray(y, "complex128"), both(FLOATS), weight=0.2),
-        Operation("add_n", _add_all, _add_all, _several, text=_summed, weight=1.5, promotes=True),
-        Operation("mul_n", _multiply_all, _multiply_all, _several, text=_multiplied, weight=1.5, promotes=True),
+        Operation("add_n", _add_all, _add_all, _several, text=_summed, weight=1.5),
+        Operation("mul_n", _multiply_all, _multiply_all, _several, text=_multiplied, weight=1.5),
     ]
 
 
@@ -280,7 +286,7 @@ def _idiom(pattern: str) -> Operation:
             first = d.pick(FLOATS, (1, 2, 3), where=(lambda i: d.values[i].size > 0) if d.chance(0.7) else None)
         else:
             first = d.within(low, 20.0, FLOATS)
-        return [first, d.partner(first, FLOATS, low=low)] if binary else [first], {}
+        return [first, d.partner(first, (d.dtype(first),), low=low)] if binary else [first], {}
 
     def run(module: Any) -> Callable[..., Any]:
         return lambda *given: eval(code, {"m": module, "abs": abs}, dict(zip("xy", given, strict=False)))

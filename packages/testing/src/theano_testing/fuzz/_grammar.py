@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,3 @@ def _argument(d: Draw, record: OpRecord, number: int, value: Any) -> int:
         return int(d.one_of(matching))
     static = tuple(1 if n == 1 else None for n in value.shape)
     return d.leaf(value.dtype.name, value.shape, values=value, static=static)
-
-
-TextOf = Callable[[Sequence[str], Options], str]

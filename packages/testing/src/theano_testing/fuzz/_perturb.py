@@ -92,13 +92,17 @@ class Perturbed:
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
                 if isinstance(node.op, LogSoftmax):
-                    # It is a difference: of what is subtracted, roundings are as large as those of 1.
-                    result = (
-                        result + UNITS * np.finfo(result.dtype).eps * self._rng.uniform(-1, 1, result.shape)
-                    ).astype(result.dtype)
+                    result = self._shifted(result, given[0])
                 if kind == "special":
                     result = self._made_finite(result)
             known[y] = result
+
+    def _shifted(self, result: Any, given: Any) -> Any:
+        """Return a difference moved as far as the roundings of what is subtracted go."""
+        size = UNITS * float(np.finfo(result.dtype).eps) * max(1.0, float(np.abs(given).max(initial=0.0)))
+        moved = result + size * self._rng.uniform(-1, 1, result.shape)
+        gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
+        return np.where(gone, 0.0, moved).astype(result.dtype)
 
     def _held(self, given: Any, result: Any) -> Any:
         """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
@@ -128,10 +132,12 @@ class Perturbed:
             moved = np.asarray(value + np.abs(value) * width * noise)
             return np.where(np.isfinite(value), moved, value).astype(value.dtype)
         # The smallest numbers are far apart; zeros stay zeros, but their signs depend on the order of operations.
-        size = np.abs(value).astype(np.float64) * width + np.where(
-            np.abs(value) < info.tiny, _SMALLEST[value.dtype.name], 0
-        )
-        moved = np.asarray(value.astype(np.float64) + size * rng.uniform(-1, 1, value.shape))
+        noise = rng.uniform(-1, 1, value.shape)
+        size = np.abs(value).astype(np.float64) * width
+        # Results are moved further than operands, so that what was too small is not moved back to zero.
+        least = (1 if vanishing is None else 2) * _SMALLEST[value.dtype.name]
+        size = np.where(np.abs(value) < info.tiny, least, size)
+        moved = np.asarray(value.astype(np.float64) + size * np.where(size < info.tiny, np.sign(noise), noise))
         if vanishing is None:
             zero = value == 0
         else:

@@ -345,9 +345,7 @@ def _searched(d: Draw) -> Drawn:
 def _orders() -> list[Operation]:
     return [
         Operation("sort", tt.sort, np.sort, _reduced(NUMBERS, one_axis=True)),
-        Operation(
-            "argsort", tt.argsort, lambda x, axis: np.argsort(x, axis=axis, kind="stable"), _argsorted, weight=0.5
-        ),
+        Operation("argsort", tt.argsort, np.argsort, _argsorted, weight=0.5),
         Operation("bincount", tt.bincount, np.bincount, _vector_of_counts, weight=0.3),
         Operation("searchsorted", tt.searchsorted, np.searchsorted, _searched, weight=0.3),
         Operation(
@@ -366,7 +364,7 @@ def _argsorted(d: Draw) -> Drawn:
         return bool(len(np.unique(value)) == value.size and not np.any(np.isnan(value)))
 
     x = d.pick(FLOATS, (1, 2), where=distinct)
-    return [x], {"axis": d.between(0, d.ndim(x) - 1)}
+    return [x], {"axis": d.between(0, d.ndim(x) - 1), "kind": "stable"}
 
 
 # Arrays made of others

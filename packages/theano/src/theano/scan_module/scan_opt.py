@@ -1,0 +1,17 @@
+"""Rewrites of loops."""
+
+from theano_scan.rewrites import (
+    scan_pushout_dot1 as scan_pushout_dot1,
+    scan_pushout_output as scan_pushout_output,
+    scan_pushout_seqs_ops as scan_pushout_seqs_ops,
+    scan_remove_unused as scan_remove_unused,
+    scan_save_mem as scan_save_mem,
+)
+
+__all__ = [
+    "scan_pushout_dot1",
+    "scan_pushout_output",
+    "scan_pushout_seqs_ops",
+    "scan_remove_unused",
+    "scan_save_mem",
+]
