@@ -17,7 +17,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, config, describe, shape_rule
 from theano_linker_c import Function
 from theano_tensor import TensorType, as_tensor_variable
-from theano_tensor.builders import GraphOp
+from theano_tensor.builders import ComparedGraphOp
 
 from ._mappings import var_mappings
 from ._stores import Gathered, Newest, Stacked, Store, Summed
@@ -73,7 +73,7 @@ class Memory:
     preallocate: bool = True
 
 
-class Scan(GraphOp):
+class Scan(ComparedGraphOp):
     """Run a graph once for each step; see :func:`theano_scan.scan`, which makes it.
 
     A node's inputs are the number of steps, the sequences, the initial states, the constants. Its outputs are those
