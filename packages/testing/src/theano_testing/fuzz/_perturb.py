@@ -12,6 +12,7 @@ from theano_linker_c import SharedVariable, scalar
 from theano_tensor import (
     Alloc,
     DimShuffle,
+    Dot,
     Join,
     Max,
     Min,
@@ -55,6 +56,9 @@ class Perturbed:
         self._roots = graph_inputs(self._outputs)
         self._nodes = toposort(self._roots, self._outputs)
         self._rng = rng
+        #: Whether sums that nearly cancel may do so exactly, and products spread what is not finite, rather than be
+        #: made finite: in every other sample, so that each result is also seen otherwise.
+        self._cancels = False
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
@@ -65,6 +69,7 @@ class Perturbed:
             Of the inputs and shared variables.
         kind : str
         """
+        self._cancels = not self._cancels
         known: dict[Any, Any] = dict(values)
         for root in self._roots:
             if isinstance(root, Constant):
@@ -91,12 +96,14 @@ class Perturbed:
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
-                if isinstance(node.op, Elemwise) and node.op.scalar_op in (scalar.add, scalar.sub):
+                if self._cancels and isinstance(node.op, Elemwise) and node.op.scalar_op in (scalar.add, scalar.sub):
                     result = self._cancelled(result, given)
                 if isinstance(node.op, LogSoftmax):
                     result = self._shifted(result, given[0])
-                if kind == "special":
+                if kind == "special" and not self._cancels:
                     result = self._made_finite(result)
+                elif kind == "special" and isinstance(node.op, Dot):
+                    result = _spread(given, result)
             known[y] = result
 
     def _shifted(self, result: Any, given: Any) -> Any:
@@ -163,6 +170,18 @@ class Perturbed:
 
 
 _SMALLEST = {name: float(np.finfo(name).smallest_subnormal) for name in ("float16", "float32", "float64")}
+
+
+def _spread(given: Sequence[Any], result: Any) -> Any:
+    """Return a product with NaN wherever a factor is not finite: BLAS may leave out what is multiplied by 0, or not."""
+    x, y = given
+    touched = np.zeros(result.shape, bool)
+    if x.ndim:
+        rows = ~np.isfinite(x).all(-1)
+        touched |= rows.reshape(rows.shape + (1,) * (result.ndim - rows.ndim))
+    if y.ndim:
+        touched |= ~np.isfinite(y).all(-2 if y.ndim > 1 else -1)
+    return np.where(touched, np.nan, result).astype(result.dtype)
 
 
 def _is_exact(op: Any) -> bool:
