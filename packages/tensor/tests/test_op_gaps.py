@@ -268,7 +268,7 @@ _RECORDS = [
     OpRecord(
         "number_as_a_scalar_and_back",
         lambda x: tt.tensor_from_scalar(tt.scalar_from_tensor(x * 2)) * x,
-        lambda x: 2 * x * x,
+        lambda x: x.dtype.type(2) * x * x,
         [[np.array(3.0)], [np.array(1.5, dtype="float32")]],
         [[np.array(3.0)]],
     ),
