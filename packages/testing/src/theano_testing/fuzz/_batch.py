@@ -305,7 +305,4 @@ class _Judge:
 
 
 def _equal_states(states: Sequence[Any], others: Sequence[Any]) -> bool:
-    return all(
-        np.allclose(a, b, rtol=1e-12, atol=0, equal_nan=True) if a.dtype.kind in "fc" else np.array_equal(a, b)
-        for a, b in zip(states, others, strict=True)
-    )
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(states, others, strict=True))

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-ROUNDINGS = 6
-SPECIALS = 4
+#: How many samples are taken where values differ: so many that chance hardly ever hides what explains it.
+ROUNDINGS = 16
+SPECIALS = 16
 #: How much further than the perturbed results a value may lie.
 SLACK = 8.0
 

@@ -21,6 +21,7 @@ from theano_tensor import (
     SpecifyShape,
     Split,
     Subtensor,
+    Sum,
 )
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.indexing import AdvancedSubtensor
@@ -77,11 +78,21 @@ class Perturbed:
             elif root not in known and isinstance(root, SharedVariable):
                 known[root] = root.get_value()
         with np.errstate(all="ignore"):
+            plain = self._as_written(known) if kind == "special" else {}
             for node in self._nodes:
-                self._run(node, known, kind)
+                self._run(node, known, kind, plain)
         return [known[v] for v in self._outputs]
 
-    def _run(self, node: Any, known: dict[Any, Any], kind: str) -> None:
+    def _as_written(self, known: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return all values with nothing moved."""
+        found = dict(known)
+        for node in self._nodes:
+            storage: list[list[Any]] = [[None] for _ in node.outputs]
+            node.op.perform(node, [found[x] for x in node.inputs], storage)
+            found.update((y, value) for y, (value,) in zip(node.outputs, storage, strict=True))
+        return found
+
+    def _run(self, node: Any, known: dict[Any, Any], kind: str, plain: Mapping[Any, Any]) -> None:
         given = [known[x] for x in node.inputs]
         moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node.op)
         if moves and not _is_cast(node.op):
@@ -100,11 +111,20 @@ class Perturbed:
                     result = self._cancelled(result, given)
                 if isinstance(node.op, LogSoftmax):
                     result = self._shifted(result, given[0])
-                if kind == "special" and not self._cancels:
-                    result = self._made_finite(result)
-                elif kind == "special" and isinstance(node.op, Dot):
-                    result = _spread(given, result)
+                if kind == "special":
+                    result = self._special(node.op, given, result, plain[y])
             known[y] = result
+
+    def _special(self, op: Any, given: Sequence[Any], result: Any, plain: Any) -> Any:
+        """Return a result with what is not finite made finite, or spread further than the op as written does."""
+        if not self._cancels:
+            return self._made_finite(result, plain)
+        if isinstance(op, Dot):
+            return _spread(given, result)
+        if isinstance(op, Sum) and not given[0].size:
+            # A factor that rewriting takes out of the sum of nothing may be infinite.
+            return np.full_like(result, np.nan)
+        return result
 
     def _shifted(self, result: Any, given: Any) -> Any:
         """Return a difference moved as far as the roundings of what is subtracted go."""
@@ -161,8 +181,11 @@ class Perturbed:
         moved = np.where(zero, signs, moved)
         return np.where(np.isfinite(value), moved, value).astype(value.dtype)
 
-    def _made_finite(self, value: Any) -> Any:
+    def _made_finite(self, value: Any, plain: Any) -> Any:
+        """Return a result with random numbers where it is not finite, or was not before earlier results were moved."""
         strange = ~np.isfinite(value)
+        if plain.shape == value.shape:
+            strange |= ~np.isfinite(plain)
         if not strange.any():
             return value
         drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
