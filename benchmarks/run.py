@@ -38,6 +38,7 @@ BENCHMARKS = (
     "optimize_layer",
     "embedding",
     "gradient",
+    "convolution",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 

@@ -22,10 +22,14 @@ from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from .kernels import (
+    CONVOLUTION_TASKS,
+    POOLING_MODES,
+    POOLING_TASKS,
     ROUTINES,
     TASKS,
     ArrayRoutine,
     Checked,
+    Convolution,
     ElementwiseKernel,
     ExtremumPosition,
     Filled,
@@ -41,6 +45,7 @@ from .kernels import (
     MatrixRoutine,
     OtherShape,
     Parts,
+    Pooling,
     ReductionKernel,
     Reorder,
     Shaping,
@@ -92,6 +97,8 @@ class Code(IntEnum):
     SPLIT = 22
     FOLDS = 23
     ROUTINE = 24
+    CONVOLUTION = 25
+    POOLING = 26
 
 
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
@@ -322,6 +329,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
         case ArrayRoutine(task, dtype, number):
             one = np.ones((), dtype).tobytes()
             return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, perform_runner(instruction.node))
+        case Convolution() | Pooling() as kernel:
+            return _windows(kernel, instruction)
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
@@ -336,6 +345,18 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
                 deferred,
             )
     return _python_payload(instruction)
+
+
+def _windows(kernel: Convolution | Pooling, instruction: Instruction) -> tuple[Code, tuple[Any, ...]]:
+    otherwise = perform_runner(instruction.node)
+    match kernel:
+        case Convolution(task, dtype, strides, dilations, _, flip, groups):
+            number = CONVOLUTION_TASKS.index(task)
+            sides = kernel.sides
+            return Code.CONVOLUTION, (number, _number(dtype), flip, groups, strides, dilations, *sides, otherwise)
+        case Pooling(task, dtype, ndim, mode, ignore_border):
+            numbers = POOLING_TASKS.index(task), _number(dtype), ndim, POOLING_MODES.index(mode)
+            return Code.POOLING, (*numbers, ignore_border, otherwise)
 
 
 def _loop(

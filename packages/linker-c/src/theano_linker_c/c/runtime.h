@@ -51,7 +51,9 @@ enum {
     CODE_SPLIT = 22,
     CODE_FOLDS = 23,
     CODE_ROUTINE = 24,
-    CODE_COUNT = 25
+    CODE_CONVOLUTION = 25,
+    CODE_POOLING = 26,
+    CODE_COUNT = 27
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
@@ -189,6 +191,8 @@ int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
 int folds_prepare(Machine *m, Instruction *in, PyObject *payload);
+int convolution_prepare(Machine *m, Instruction *in, PyObject *payload);
+int pooling_prepare(Machine *m, Instruction *in, PyObject *payload);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);

@@ -57,7 +57,8 @@ static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_pr
                                                index_view_prepare,  index_read_prepare, index_write_prepare,
                                                length_prepare,      gather_prepare,    reshape_prepare, fill_prepare,
                                                join_prepare,        stacks_prepare,     lapack_prepare,  checked_prepare,
-                                               split_prepare,       folds_prepare,     routine_prepare};
+                                               split_prepare,       folds_prepare,     routine_prepare, convolution_prepare,
+                                               pooling_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload;

@@ -60,8 +60,21 @@ from ._indexing import (
 )
 from ._lapack import ROUTINES as ROUTINES, MatrixRoutine as MatrixRoutine, lapack_addresses as lapack_addresses
 from ._source import KernelSource as KernelSource, file_text as file_text
+from ._windows import (
+    CONVOLUTION_TASKS as CONVOLUTION_TASKS,
+    POOLING_MODES as POOLING_MODES,
+    POOLING_TASKS as POOLING_TASKS,
+    Convolution as Convolution,
+    ConvolutionTask as ConvolutionTask,
+    Pooling as Pooling,
+    PoolingMode as PoolingMode,
+    PoolingTask as PoolingTask,
+)
 
 __all__ = [
+    "CONVOLUTION_TASKS",
+    "POOLING_MODES",
+    "POOLING_TASKS",
     "TASKS",
     "ArrayRoutine",
     "BUILT_IN",
@@ -71,6 +84,8 @@ __all__ = [
     "CompileError",
     "CompilerOptions",
     "CompilerWarning",
+    "Convolution",
+    "ConvolutionTask",
     "ElementwiseKernel",
     "ExtremumPosition",
     "Filled",
@@ -96,6 +111,9 @@ __all__ = [
     "MatrixRoutine",
     "OtherShape",
     "Parts",
+    "Pooling",
+    "PoolingMode",
+    "PoolingTask",
     "ReductionKernel",
     "Reorder",
     "Shaping",

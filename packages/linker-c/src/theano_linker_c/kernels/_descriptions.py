@@ -13,6 +13,7 @@ from theano_graph import Apply, RuleTable, compose
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
 from ._lapack import MatrixRoutine
+from ._windows import Convolution, Pooling
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
 EXPENSIVE = 8
@@ -347,6 +348,8 @@ Kernel: TypeAlias = (
     | MatrixProduct
     | MatrixRoutine
     | ArrayRoutine
+    | Convolution
+    | Pooling
     | Reorder
     | Indexing
     | Shaping
@@ -367,6 +370,8 @@ BUILT_IN = (
     Parts,
     MatrixRoutine,
     ArrayRoutine,
+    Convolution,
+    Pooling,
 )
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.

@@ -1,0 +1,195 @@
+/* Gradients of convolutions by filters: for each tap the sum over places of the element that it meets, times the
+ * cotangent of all filters there.
+ *
+ * Vectors are made of filters, so that no place is left over at the end of a row; the cotangent of some places is
+ * turned over for that. Images are divided into slabs with sums of their own, which are added up in the end: results
+ * do not depend on which thread does what. */
+#include "runtime.h"
+#include "convolution.h"
+#include <stdlib.h>
+
+/* Places that are turned over at a time; units of work that are aimed at; bytes that the sums of slabs may take. */
+enum { PLACES = 128, UNITS = 32, MOST_BYTES = 1 << 22 };
+
+typedef struct {
+    const Means *means;
+    const Geometry *g;
+    Layout layout;
+    const char *images, *top;
+    char *sums; /* [slabs][groups][blocks][taps, rounded up][vectors of a block] */
+    int64_t slabs, blocks, vectors, taps, whole_taps, rows;
+    int64_t *offsets, *bases; /* [whole_taps]; [rows] */
+    atomic_int failed;
+} Job;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t volume(const int64_t *lengths) { return lengths[0] * lengths[1] * lengths[2]; }
+
+/* Turn over the cotangent of `count` places: rows of filters become rows of places. */
+#define DEFINE_TURN(NAME, TYPE)                                                                                        \
+    static void NAME(TYPE *to, const TYPE *from, int64_t filters, int64_t width, int64_t plane, int64_t count) {       \
+        for (int64_t p = 0; p < count; p += 8) {                                                                       \
+            int64_t end = smaller(p + 8, count);                                                                       \
+            for (int64_t f = 0; f < filters; f++)                                                                      \
+                for (int64_t i = p; i < end; i++)                                                                      \
+                    to[i * width + f] = from[f * plane + i];                                                           \
+        }                                                                                                              \
+    }
+DEFINE_TURN(turn_floats, float)
+DEFINE_TURN(turn_doubles, double)
+
+/* The sums over the places first..last of one image. */
+static void add_places(const Job *job, const char *image, const char *top, int64_t filters, int64_t first, int64_t last,
+                       char *turned, Stretch *stretches, char *sums) {
+    const Geometry *g = job->g;
+    const WindowKernels *k = job->means->kernels;
+    size_t item = job->means->item;
+    int64_t width = job->vectors * k->lanes, plane = volume(g->top), count = 0;
+    const char *from = top + (size_t)first * item;
+    if (item == sizeof(float))
+        turn_floats((float *)turned, (const float *)from, filters, width, plane, last - first);
+    else
+        turn_doubles((double *)turned, (const double *)from, filters, width, plane, last - first);
+    for (int64_t p = first; p < last; count++) {
+        int64_t row = p / g->top[2], column = p % g->top[2], length = smaller(g->top[2] - column, last - p);
+        stretches[count] = (Stretch){job->bases[row] + column * g->stride[2], 0, length};
+        p += length;
+    }
+    for (int64_t t = 0; t < job->whole_taps; t += SUM_TAPS)
+        k->sum[job->vectors - 1](image, job->offsets + t, g->stride[2], stretches, count, turned,
+                                 sums + (size_t)(t * width) * item);
+}
+
+static void run_unit(const Job *job, int64_t unit, char *filled, char *turned, Stretch *stretches) {
+    const Geometry *g = job->g;
+    size_t item = job->means->item;
+    int64_t width = job->vectors * job->means->kernels->lanes, plane = volume(g->top), image_size = volume(g->image);
+    int64_t slab = unit / (g->groups * job->blocks), group = unit / job->blocks % g->groups, block = unit % job->blocks;
+    int64_t filter = block * width, filters = smaller(width, g->filters - filter);
+    char *sums = job->sums + (size_t)(unit * job->whole_taps * width) * item;
+    memset(sums, 0, (size_t)(job->whole_taps * width) * item);
+    memset(turned, 0, (size_t)(PLACES * width) * item);
+    for (int64_t n = g->images * slab / job->slabs; n < g->images * (slab + 1) / job->slabs; n++) {
+        const char *image = job->images + (size_t)((n * g->groups + group) * g->channels * image_size) * item;
+        const char *top = job->top + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
+        if (!job->layout.whole) {
+            layout_fill(&job->layout, item, filled, image);
+            image = filled;
+        }
+        for (int64_t p = 0; p < plane; p += PLACES)
+            add_places(job, image, top, filters, p, smaller(p + PLACES, plane), turned, stretches, sums);
+    }
+}
+
+static void run_units(void *context, int64_t begin, int64_t end) {
+    Job *job = context;
+    size_t item = job->means->item, width = (size_t)(job->vectors * job->means->kernels->lanes);
+    size_t filled = job->layout.whole ? 0 : ((size_t)layout_size(&job->layout) * item + 63) / 64 * 64;
+    size_t turned = (PLACES * width * item + 63) / 64 * 64;
+    Slot *slot;
+    char *memory = workspace_take(job->means->workspace, turned + filled + (PLACES + 1) * sizeof(Stretch), &slot);
+    if (memory == NULL) {
+        atomic_store(&job->failed, 1);
+        return;
+    }
+    for (int64_t unit = begin; unit < end; unit++)
+        run_unit(job, unit, memory + turned, memory, (Stretch *)(memory + turned + filled));
+    workspace_give(slot, memory);
+}
+
+/* Add up slabs, and put sums where the elements of filters are. */
+#define DEFINE_FINISH(NAME, TYPE)                                                                                      \
+    static void NAME(const Job *job, TYPE *kernel) {                                                                   \
+        const Geometry *g = job->g;                                                                                    \
+        int64_t size = volume(g->kernel), width = job->vectors * job->means->kernels->lanes;                           \
+        int64_t step = g->groups * job->blocks * job->whole_taps * width;                                              \
+        for (int64_t group = 0; group < g->groups; group++)                                                            \
+            for (int64_t f = 0; f < g->filters; f++) {                                                                 \
+                int64_t unit = group * job->blocks + f / width;                                                        \
+                const TYPE *from = (const TYPE *)job->sums + unit * job->whole_taps * width + f % width;               \
+                TYPE *to = kernel + (group * g->filters + f) * job->taps;                                              \
+                for (int64_t t = 0; t < job->taps; t++) {                                                              \
+                    TYPE sum = 0;                                                                                      \
+                    for (int64_t slab = 0; slab < job->slabs; slab++)                                                  \
+                        sum += from[slab * step + t * width];                                                          \
+                    to[t / size * size + (g->flip ? size - 1 - t % size : t % size)] = sum;                            \
+                }                                                                                                      \
+            }                                                                                                          \
+    }
+DEFINE_FINISH(finish_floats, float)
+DEFINE_FINISH(finish_doubles, double)
+
+static void set_tables(Job *job) {
+    const Geometry *g = job->g;
+    int64_t t = 0, k[3];
+    for (int64_t c = 0; c < g->channels; c++)
+        for (k[0] = 0; k[0] < g->kernel[0]; k[0]++)
+            for (k[1] = 0; k[1] < g->kernel[1]; k[1]++)
+                for (k[2] = 0; k[2] < g->kernel[2]; k[2]++)
+                    job->offsets[t++] = c * job->layout.plane + layout_place(&job->layout, k[0] * g->dilation[0],
+                                                                             k[1] * g->dilation[1], k[2] * g->dilation[2]);
+    for (; t < job->whole_taps; t++) /* these sums are computed and left out */
+        job->offsets[t] = 0;
+    for (int64_t r = 0; r < job->rows; r++)
+        job->bases[r] = layout_place(&job->layout, r / g->top[1] * g->stride[0], r % g->top[1] * g->stride[1], 0);
+}
+
+static double set_sizes(Job *job) {
+    const Geometry *g = job->g;
+    const WindowKernels *k = job->means->kernels;
+    int64_t vectors = (g->filters + k->lanes - 1) / k->lanes, after[3];
+    job->blocks = (vectors + k->sums - 1) / k->sums;
+    job->vectors = (vectors + job->blocks - 1) / job->blocks;
+    job->blocks = (vectors + job->vectors - 1) / job->vectors;
+    job->taps = g->channels * volume(g->kernel);
+    job->whole_taps = (job->taps + SUM_TAPS - 1) / SUM_TAPS * SUM_TAPS;
+    job->rows = g->top[0] * g->top[1];
+    int64_t slab_units = g->groups * job->blocks;
+    int64_t bytes = slab_units * job->whole_taps * job->vectors * k->lanes * (int64_t)job->means->item;
+    job->slabs = smaller(smaller((UNITS + slab_units - 1) / slab_units, g->images), MOST_BYTES / bytes);
+    if (job->slabs < 1)
+        job->slabs = 1;
+    for (int d = 0; d < 3; d++) {
+        after[d] = (g->top[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] - g->image[d];
+        if (after[d] < 0)
+            after[d] = 0;
+    }
+    layout_set(&job->layout, g->channels, g->image, g->before, after, 1);
+    double places = (double)g->images * (double)volume(g->top);
+    return places * (double)(slab_units * job->vectors * job->whole_taps);
+}
+
+int convolve_kernel(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel) {
+    Job job = {.means = m, .g = g, .images = images, .top = top};
+    double work = set_sizes(&job);
+    int64_t units = job.slabs * g->groups * job.blocks;
+    size_t tables = (size_t)(job.whole_taps + job.rows) * sizeof(int64_t);
+    size_t sums = (size_t)(units * job.whole_taps * job.vectors * m->kernels->lanes) * m->item;
+    Slot *slot;
+    char *memory = workspace_take(m->workspace, tables + sums, &slot);
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return RUN_RAISED;
+    }
+    job.offsets = (int64_t *)memory;
+    job.bases = job.offsets + job.whole_taps;
+    job.sums = memory + tables;
+    atomic_init(&job.failed, 0);
+    set_tables(&job);
+    int status = RUN_DONE;
+    if (work < WORK_FOR_GIL)
+        run_units(&job, 0, units);
+    else
+        status = run_long(run_units, &job, units, 1, work, m->threshold);
+    if (atomic_load(&job.failed)) {
+        PyErr_NoMemory();
+        status = RUN_RAISED;
+    }
+    if (status == RUN_DONE && m->item == sizeof(float))
+        finish_floats(&job, (float *)kernel);
+    else if (status == RUN_DONE)
+        finish_doubles(&job, (double *)kernel);
+    workspace_give(slot, memory);
+    return status;
+}

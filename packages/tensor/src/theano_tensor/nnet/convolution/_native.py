@@ -1,0 +1,39 @@
+"""Which convolutions the runtime computes itself: those along one to three axes, of floats, with shared filters."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply
+from theano_linker_c.kernels import Convolution, ConvolutionTask, Kernel, native_kernel
+
+from ..._variable import TensorVariable
+from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
+
+_NATIVE_DTYPES = frozenset({"float32", "float64"})
+_MOST_AXES = 3
+
+
+def _has_form(node: Apply) -> bool:
+    op: BaseAbstractConv = node.op
+    dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:2], *node.outputs])}
+    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= _NATIVE_DTYPES
+
+
+@native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
+def _convolution(node: Apply) -> Kernel | None:
+    if not _has_form(node):
+        return None
+    op: BaseAbstractConv = node.op
+    task: ConvolutionTask = "forward"
+    if not isinstance(op, AbstractConv):
+        task = "by_images" if isinstance(op, AbstractConv_gradInputs) else "by_kernel"
+    return Convolution(
+        task,
+        cast(TensorVariable, node.inputs[0]).type.dtype,
+        op.subsample,
+        op.filter_dilation,
+        op.border_mode,
+        op.filter_flip,
+        op.num_groups,
+    )

@@ -1,0 +1,33 @@
+"""Pooling that the runtime does itself: over one to three axes, of floats."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from theano_graph import Apply
+from theano_linker_c.kernels import Kernel, Pooling, PoolingMode, PoolingTask, native_kernel
+
+from .._variable import TensorVariable
+from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolPick, Pool, PoolingOp
+
+_NATIVE_DTYPES = frozenset({"float32", "float64"})
+_MOST_AXES = 3
+#: Task and number of the tensors among the inputs, by the class of the op.
+_TASKS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
+    Pool: ("pool", 1),
+    AveragePoolGrad: ("spread", 1),
+    MaxPoolGrad: ("give", 3),
+    MaxPoolPick: ("pick", 3),
+}
+
+
+@native_kernel.register(*_TASKS)
+def _pooling(node: Apply) -> Kernel | None:
+    op: PoolingOp = node.op
+    if type(op) not in _TASKS or not 1 <= op.ndim <= _MOST_AXES:
+        return None
+    task, count = _TASKS[type(op)]
+    dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:count], *node.outputs])}
+    if len(dtypes) != 1 or not dtypes <= _NATIVE_DTYPES:
+        return None
+    return Pooling(task, dtypes.pop(), op.ndim, cast(PoolingMode, op.mode), op.ignore_border)
