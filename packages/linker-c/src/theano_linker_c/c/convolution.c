@@ -9,6 +9,9 @@
 enum { FORWARD = 0, BY_IMAGES = 1, BY_KERNEL = 2 };
 /* Widths of borders that depend on the filters. */
 enum { HALF = -1, FULL = -2 };
+/* Lengths and steps up to here are computed with; products of steps are numbers of phases (convolution_apply.c). */
+#define MOST_LENGTH ((int64_t)1 << 40)
+#define MOST_STEPS 4096
 /* So much memory stays in a slot. */
 #define KEPT_BYTES ((size_t)1 << 22)
 
@@ -129,17 +132,20 @@ static void axes_of(const Convolution *p, const npy_intp *lengths, int64_t *axes
 
 /* Fill in how filters of `kernel` slide over images; 0 if they do not fit. */
 static int slide(const Convolution *p, Geometry *g) {
+    int64_t steps = 1;
     g->groups = p->groups;
     g->flip = p->flip;
     for (int d = 0; d < 3; d++) {
         int k = d - (3 - p->ndim);
+        if (g->image[d] < 1 || g->kernel[d] < 1 || g->image[d] > MOST_LENGTH || g->kernel[d] > MOST_LENGTH)
+            return 0;
         g->stride[d] = k < 0 ? 1 : p->strides[k];
         g->dilation[d] = k < 0 ? 1 : p->dilations[k];
         int64_t span = (g->kernel[d] - 1) * g->dilation[d], sides[2] = {k < 0 ? 0 : p->before[k], k < 0 ? 0 : p->after[k]};
         for (int side = 0; side < 2; side++)
             sides[side] = sides[side] == HALF ? (span + 1) / 2 : sides[side] == FULL ? span : sides[side];
         int64_t room = g->image[d] + sides[0] + sides[1] - span - 1;
-        if (room < 0 || g->image[d] < 1 || g->kernel[d] < 1)
+        if (room < 0 || (steps *= g->stride[d]) > MOST_STEPS)
             return 0;
         g->before[d] = sides[0];
         g->top[d] = room / g->stride[d] + 1;
@@ -232,12 +238,13 @@ static void convolution_free(void *plan) {
     PyMem_Free(p);
 }
 
+/* A number for each axis, of at least `least`, and so small that products with lengths stay in range. */
 static npy_intp *read_axes(PyObject *numbers, int ndim, npy_intp least) {
     int count;
     npy_intp *found = parse_intps(numbers, &count);
     int right = found != NULL && count == ndim;
     for (int d = 0; right && d < ndim; d++)
-        right = found[d] >= least;
+        right = found[d] >= least && found[d] <= (npy_intp)1 << 20;
     if (found != NULL && !right) {
         PyMem_Free(found);
         found = NULL;

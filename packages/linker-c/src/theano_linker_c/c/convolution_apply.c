@@ -173,8 +173,8 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; u++) {
         int64_t image = u / job->parts;
         const char *source = job->source + (size_t)(image * layout_size(&job->layout)) * item;
-        /* Packing reads on behind the elements of an image; behind the last one there is nothing. */
-        if (!job->layout.whole || image == job->images - 1) {
+        /* Packing reads on behind the elements of an image; behind the last ones there is nothing. */
+        if (!job->layout.whole || (job->images - 1 - image) * layout_size(&job->layout) < lanes) {
             if (image != present)
                 layout_fill(&job->layout, item, prepared,
                             job->source + (size_t)(image * job->layout.channels * job->layout.image[0] *
@@ -349,11 +349,8 @@ static void set_taps(const Job *job, const Geometry *g, Pass *pass, const int64_
     free_part->weights += (size_t)(pass->taps * job->rows * job->groups) * job->means->item;
 }
 
-static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_t *phase, const int64_t *before,
-                     Tables *free_part) {
-    Phase p[3];
-    for (int d = 0; d < 3; d++)
-        p[d] = phase_of(g, d, phase[d]);
+static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_t *phase, const Phase *p,
+                     const int64_t *before, Tables *free_part) {
     pass->rows = p[0].count * p[1].count;
     pass->length = p[2].count;
     pass->pace = g->stride[2];
@@ -373,7 +370,7 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
 
 int convolve_images(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images) {
     int64_t size = volume(g->kernel), taps = g->filters * size, phases = volume(g->stride), before[3], after[3];
-    int64_t rows = g->image[0] * g->image[1] * g->stride[2], r[3];
+    int64_t rows = g->image[0] * g->image[1] * smaller(g->stride[2], g->image[2]), r[3];
     Job job = {.means = m, .source = top, .target = images, .images = g->images, .groups = g->groups,
                .rows = g->channels, .plane = volume(g->image), .source_channels = g->filters, .kernel = kernel,
                .kernel_group = g->filters * g->channels * size, .kernel_row = size};
@@ -392,12 +389,13 @@ int convolve_images(const Means *m, const Geometry *g, const char *kernel, const
     for (r[0] = 0; r[0] < g->stride[0]; r[0]++)
         for (r[1] = 0; r[1] < g->stride[1]; r[1]++)
             for (r[2] = 0; r[2] < g->stride[2]; r[2]++) {
+                const Phase p[3] = {phase_of(g, 0, r[0]), phase_of(g, 1, r[1]), phase_of(g, 2, r[2])};
+                if (p[0].count * p[1].count * p[2].count == 0)
+                    continue;
                 Pass *pass = &job.passes[job.n_passes];
                 memset(pass, 0, sizeof *pass);
-                set_rows(&job, g, pass, r, before, &tables);
+                set_rows(&job, g, pass, r, p, before, &tables);
                 set_taps(&job, g, pass, r, &tables);
-                if (pass->rows * pass->length == 0)
-                    continue;
                 empty |= pass->taps == 0;
                 job.n_passes += pass->taps > 0;
             }

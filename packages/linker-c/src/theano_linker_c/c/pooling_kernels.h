@@ -67,8 +67,29 @@ static TARGET void NAME(join_rows)(const Windows *w, int64_t depth, int64_t heig
     }
 }
 
+/* The most frequent windows by far: squares of four elements, side by side. */
+static TARGET void NAME(join_squares)(const WindowAxis *a, const NUMBER *restrict x, NUMBER *restrict y,
+                                      NUMBER *restrict row) {
+    int64_t n = a[2].length;
+    for (int64_t h = 0; h < a[1].windows; h++, x += 2 * n, y += a[2].windows) {
+        for (int64_t j = 0; j < n; j++)
+            row[j] = NAME(larger)(x[j], x[n + j]);
+        for (int64_t j = 0; j < a[2].windows; j++)
+            y[j] = NAME(larger)(row[2 * j], row[2 * j + 1]);
+    }
+}
+
+/* Whether windows of two elements, side by side, are all inside. */
+static TARGET int NAME(pairs)(const WindowAxis *a) {
+    return a->window == 2 && a->step == 2 && a->pad == 0 && 2 * a->windows <= a->length;
+}
+
 static TARGET void NAME(pool)(const Windows *w, const void *from, void *to, void *room) {
     const WindowAxis *a = w->axes;
+    if (w->mode == POOL_MAX && a[0].length == 1 && NAME(pairs)(&a[1]) && NAME(pairs)(&a[2])) {
+        NAME(join_squares)(a, from, to, room);
+        return;
+    }
     NUMBER *y = to, *padded = room, *other = padded + windows_room(w);
     int64_t all = windows_room(w);
     for (int64_t j = 0; j < all; j++)
@@ -120,7 +141,7 @@ static TARGET void NAME(columns)(const WindowAxis *a, int64_t k, int64_t *begin,
 static TARGET void NAME(give_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
                                   const NUMBER *restrict g, NUMBER *restrict to, MASK *restrict left) {
     int64_t begin, end;
-    if (a->window == 2 && a->step == 2 && a->pad == 0 && 2 * a->windows <= a->length) {
+    if (NAME(pairs)(a)) {
         for (int64_t j = 0; j < a->windows; j++) {
             MASK first = (x[2 * j] == y[j] ? -1 : 0) & left[j];
             MASK second = (x[2 * j + 1] == y[j] ? -1 : 0) & left[j] & ~first;

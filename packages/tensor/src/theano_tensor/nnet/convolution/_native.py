@@ -12,12 +12,16 @@ from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeight
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 _MOST_AXES = 3
+#: The runtime computes with steps, distances and borders up to here.
+_MOST = 1 << 20
 
 
 def _has_form(node: Apply) -> bool:
     op: BaseAbstractConv = node.op
     dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:2], *node.outputs])}
-    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= _NATIVE_DTYPES
+    borders = [] if isinstance(op.border_mode, str) else [n for side in op.border_mode for n in side]
+    small = all(isinstance(n, int) and n <= _MOST for n in (*op.subsample, *op.filter_dilation, *borders))
+    return op.convdim <= _MOST_AXES and not op.unshared and len(dtypes) == 1 and dtypes <= _NATIVE_DTYPES and small
 
 
 @native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
