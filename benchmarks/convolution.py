@@ -51,7 +51,9 @@ def our_step() -> Callable[..., Any]:
     p = [theano.shared(value) for value in first_values()]
     h = x
     for k in (0, 2):
-        h = tt.tanh(pool.pool_2d(nnet.conv2d(h, p[k]), (2, 2), ignore_border=True) + p[k + 1].dimshuffle("x", 0, "x", "x"))
+        h = tt.tanh(
+            pool.pool_2d(nnet.conv2d(h, p[k]), (2, 2), ignore_border=True) + p[k + 1].dimshuffle("x", 0, "x", "x")
+        )
     h = tt.tanh(tt.dot(h.flatten(2), p[4]) + p[5])
     cost = nnet.categorical_crossentropy(nnet.softmax(tt.dot(h, p[6]) + p[7]), y).mean()
     rate = numpy.float32(RATE)

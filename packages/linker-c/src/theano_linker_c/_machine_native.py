@@ -326,11 +326,8 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
         case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
             number, routines = list(ROUTINES).index(task), lapack_addresses(task, dtype)
             return Code.LAPACK, (number, _number(dtype), flag, routines, perform_runner(instruction.node))
-        case ArrayRoutine(task, dtype, number):
-            one = np.ones((), dtype).tobytes()
-            return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, perform_runner(instruction.node))
-        case Convolution() | Pooling() as kernel:
-            return _windows(kernel, instruction)
+        case ArrayRoutine() | Convolution() | Pooling() as kernel:
+            return _routine(kernel, instruction)
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
@@ -347,16 +344,24 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
     return _python_payload(instruction)
 
 
-def _windows(kernel: Convolution | Pooling, instruction: Instruction) -> tuple[Code, tuple[Any, ...]]:
+def _routine(kernel: ArrayRoutine | Convolution | Pooling, instruction: Instruction) -> tuple[Code, tuple[Any, ...]]:
     otherwise = perform_runner(instruction.node)
     match kernel:
+        case ArrayRoutine(task, dtype, number):
+            one = np.ones((), dtype).tobytes()
+            return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, otherwise)
         case Convolution(task, dtype, strides, dilations, _, flip, groups):
-            number = CONVOLUTION_TASKS.index(task)
-            sides = kernel.sides
-            return Code.CONVOLUTION, (number, _number(dtype), flip, groups, strides, dilations, *sides, otherwise)
+            numbers = CONVOLUTION_TASKS.index(task), _number(dtype), flip, groups
+            return Code.CONVOLUTION, (*numbers, strides, dilations, *kernel.sides, otherwise)
         case Pooling(task, dtype, ndim, mode, ignore_border):
-            numbers = POOLING_TASKS.index(task), _number(dtype), ndim, POOLING_MODES.index(mode)
-            return Code.POOLING, (*numbers, ignore_border, otherwise)
+            return Code.POOLING, (
+                POOLING_TASKS.index(task),
+                _number(dtype),
+                ndim,
+                POOLING_MODES.index(mode),
+                ignore_border,
+                otherwise,
+            )
 
 
 def _loop(

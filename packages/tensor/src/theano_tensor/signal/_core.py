@@ -150,11 +150,14 @@ def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[sli
     """
     first = x.ndim - len(axes)
     seen = surrounded(x, axes, lowest(x.dtype))
+    # Elements may be as low as what stands for the padding, which gets nothing.
+    inside = surrounded(np.ones(x.shape[first:], bool), axes, False)
     left = np.ones(y.shape, bool)
     for offsets in np.ndindex(*(axis.window for axis in axes)):
         places = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
         hits = seen[places] == y
         hits &= left
+        hits &= inside[places[first:]]
         left ^= hits
         yield places, hits
 

@@ -1,0 +1,108 @@
+"""Descriptions of convolutions and pooling, and what the runtime refuses of them."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import theano_linker_c._runtime as runtime
+from theano_linker_c.kernels import (
+    BUILT_IN,
+    CONVOLUTION_TASKS,
+    POOLING_MODES,
+    POOLING_TASKS,
+    Convolution,
+    Pooling,
+    build,
+)
+
+FLOAT32, INT64 = 11, 7
+
+
+def make_machine(code: int, payload: tuple[Any, ...], inputs: int) -> Any:
+    """Make a machine with one instruction."""
+    numbers = tuple(range(inputs))
+    return runtime.Machine(
+        n_registers=inputs + 1,
+        inputs=tuple((i, -1, False, False, False, ()) for i in numbers),
+        cells=(),
+        constants=(),
+        instructions=((code, numbers, (inputs,), (), payload, 0),),
+        outputs=(inputs,),
+        updates=(),
+        single=False,
+        on_irregular=print,
+        on_input=lambda i, value: value,
+        on_error=lambda i, values, error: error,
+        finish=None,
+        buffer_limit=0,
+        thread_scale=1.0,
+    )
+
+
+class TestDescriptions(unittest.TestCase):
+    def test_they_compare_by_value_and_need_no_code(self) -> None:
+        kernel = Convolution("forward", "float32", (1, 2), (1, 1), "half")
+        self.assertEqual(kernel, Convolution("forward", "float32", (1, 2), (1, 1), "half", False, 1))
+        self.assertNotEqual(kernel, Convolution("by_kernel", "float32", (1, 2), (1, 1), "half"))
+        pooling = Pooling("pool", "float64", 2, "max", True)
+        self.assertNotEqual(pooling, Pooling("pool", "float64", 2, "sum", True))
+        for each in (kernel, pooling):
+            self.assertIsInstance(each, BUILT_IN)
+            self.assertEqual(build([each])[0].address, 0)  # type: ignore[union-attr]
+
+    def test_borders(self) -> None:
+        for border, sides in (
+            ("valid", ((0, 0), (0, 0))),
+            ("half", ((-1, -1), (-1, -1))),
+            ("full", ((-2, -2), (-2, -2))),
+            (((1, 2), (3, 4)), ((1, 3), (2, 4))),
+        ):
+            self.assertEqual(Convolution("forward", "float32", (1, 1), (1, 1), border).sides, sides)
+
+    def test_numbers_are_places(self) -> None:
+        self.assertEqual([CONVOLUTION_TASKS.index(t) for t in ("forward", "by_images", "by_kernel")], [0, 1, 2])
+        self.assertEqual([POOLING_TASKS.index(t) for t in ("pool", "spread", "give", "pick")], [0, 1, 2, 3])
+        self.assertEqual(POOLING_MODES[0], "max")
+
+
+class TestRefused(unittest.TestCase):
+    def test_payloads_of_convolutions(self) -> None:
+        one = (1, 1)
+        good = (0, FLOAT32, 1, 1, one, one, one, one, print)
+        make_machine(25, good, 2)
+        changes: tuple[tuple[int, Any], ...] = (
+            (0, 3),
+            (0, 1),
+            (1, INT64),
+            (3, 0),
+            (4, (1, 0)),
+            (4, (1, 1, 1, 1)),
+            (4, ()),
+            (5, (1,)),
+            (5, (0, 1)),
+            (6, (-3, 0)),
+            (7, (1 << 30, 0)),
+        )
+        for place, value in changes:
+            payload = (*good[:place], value, *good[place + 1 :])
+            with self.subTest(place=place, value=value), self.assertRaisesRegex(ValueError, "convolution payload"):
+                make_machine(25, payload, 2)
+        with self.assertRaisesRegex(ValueError, "convolution payload"):
+            make_machine(25, good, 3)
+        with self.assertRaises(TypeError):
+            make_machine(25, ("0", *good[1:]), 2)
+
+    def test_payloads_of_pooling(self) -> None:
+        good = (0, FLOAT32, 2, 0, True, print)
+        make_machine(26, good, 4)
+        for place, value in ((0, 4), (0, 2), (1, INT64), (2, 0), (2, 4), (3, 4), (3, -1)):
+            payload = (*good[:place], value, *good[place + 1 :])
+            with self.subTest(place=place, value=value), self.assertRaisesRegex(ValueError, "pooling payload"):
+                make_machine(26, payload, 4)
+        with self.assertRaises(TypeError):
+            make_machine(26, good[:-1], 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
