@@ -38,6 +38,7 @@ BENCHMARKS = (
     "optimize_layer",
     "embedding",
     "gradient",
+    "sparse",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 

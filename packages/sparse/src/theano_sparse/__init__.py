@@ -77,6 +77,11 @@ from ._conversion import (
 from ._native import (
     StructuredDotLines as StructuredDotLines,
 )
+from ._patches import (
+    ConvolutionIndices as ConvolutionIndices,
+    convolve as convolve,
+    max_pool as max_pool,
+)
 from ._products import (
     Dot as Dot,
     SampledProduct as SampledProduct,
@@ -188,6 +193,7 @@ __all__ = [
     "CSR",
     "Cast",
     "ConstructSparseFromList",
+    "ConvolutionIndices",
     "DenseFromSparse",
     "Diag",
     "Dot",
@@ -239,6 +245,7 @@ __all__ = [
     "conjugate",
     "constant",
     "construct_sparse_from_list",
+    "convolve",
     "csc_dbinomial",
     "csc_fbinomial",
     "csc_from_dense",
@@ -272,6 +279,7 @@ __all__ = [
     "log1p",
     "lt",
     "matrix",
+    "max_pool",
     "mul",
     "mul_s_d",
     "mul_s_s",
