@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable, constant
 from .._type import TensorType
 from .._variable import TensorVariable
 from ..elemwise import Elemwise
-from ._language import call, fitted, kind_of, lift, number, sole_client
+from ._language import call, cast_to, fitted, kind_of, lift, number, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -136,6 +136,21 @@ class AlgebraicCanonizer(NodeRewriter):
         found = number(v)
         return v.data if found is None and isinstance(v, Constant) else found
 
+    def widened(self, terms: Iterable[Any], out_type: Any) -> list[Any]:
+        """Return terms with constants of other dtypes converted, as operations on them and the others do it.
+
+        What is done to a narrow constant alone, as with ``-1`` of dtype uint8, would go round otherwise.
+        """
+        dtype = getattr(out_type, "dtype", None)
+        return [
+            v
+            if dtype is None or not isinstance(v, TensorVariable) or v.type.dtype == dtype
+            else _constant(v.data, out_type)
+            if isinstance(v, Constant)
+            else cast_to(v, dtype)
+            for v in terms
+        ]
+
     def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
         """Return an expression of ``inverse(main(*num), main(*denum))`` with as few operations as possible."""
         if not num and not denum:
@@ -213,6 +228,7 @@ class AlgebraicCanonizer(NodeRewriter):
             return None
         num, denum = self.get_num_denum(output, lambda v: sole_client(fgraph, v) is not None)
         before = len(num) + len(denum)
+        num, denum = self.widened(num, output.type), self.widened(denum, output.type)
         leaves = [*num, *denum]
         num, denum = self.simplify(num, denum, output.type)
         if len(num) + len(denum) >= before:
@@ -313,6 +329,7 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     num, denum = add_canonizer.get_num_denum(output, lambda v: sole_client(fgraph, v) is not None)
     if not add_canonizer.may_simplify(num, denum):
         return None
+    num, denum = add_canonizer.widened(num, output.type), add_canonizer.widened(denum, output.type)
     leaves = cast("list[Variable]", [*num, *denum])
     before = len(leaves)
     num, denum = add_canonizer.simplify(num, denum, output.type)

@@ -38,6 +38,8 @@ def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
     first, second = (operands(v, scalar.abs) for v in node.inputs)
     if first is None or second is None or any(sole_client(fgraph, v) is None for v in node.inputs):
         return None
+    if not is_float(first[0]) or not is_float(second[0]):
+        return None  # The size of the least integer is negative.
     return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
 
 
