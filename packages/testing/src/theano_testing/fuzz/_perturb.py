@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,9 @@ class Perturbed:
         #: Whether sums that nearly cancel may do so exactly, and products spread what is not finite, rather than be
         #: made finite: in every other sample, so that each result is also seen otherwise.
         self._cancels = False
+        #: On which side of zero numbers take the place of what is not finite: a comparison may hang on it.
+        self._sides = cycle((1.0, -1.0, 0.0))
+        self._side = 0.0
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
@@ -71,6 +75,8 @@ class Perturbed:
         kind : str
         """
         self._cancels = not self._cancels
+        if not self._cancels:
+            self._side = next(self._sides)
         known: dict[Any, Any] = dict(values)
         for root in self._roots:
             if isinstance(root, Constant):
@@ -189,6 +195,8 @@ class Perturbed:
         if not strange.any():
             return value
         drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
+        if self._side:
+            drawn = np.abs(drawn) * self._side
         return np.where(strange, drawn, value).astype(value.dtype)
 
 
