@@ -39,6 +39,7 @@ BENCHMARKS = (
     "embedding",
     "gradient",
     "sparse",
+    "loops",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")
 
