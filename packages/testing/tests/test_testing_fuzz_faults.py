@@ -150,6 +150,67 @@ class OtherFaults(unittest.TestCase):
         failures = compare_batch([replace(p, outputs=p.outputs[:1]) for p in programs], [wrong], Tally())
         self.assertIn("state", {f.kind for f in failures})
 
+    def test_an_error(self) -> None:
+        def fault(value: Any) -> Any:
+            raise IndexError("a wrong index")
+
+        operations = Grammar().limited(["add", "exp"]).operations
+        programs = [p for p in (generate(seed, operations, nodes=4) for seed in range(40)) if _shown(p, "add", "f")]
+        failures = compare_batch(programs, [faulty(tt.add, fault, "f")], Tally())
+        self.assertEqual(len(failures), len(programs))
+        self.assertTrue(all("a wrong index" in f.what for f in failures))
+
+
+def _program(values: list[Any], nodes: list[tuple[str, tuple[int, ...], dict[str, Any]]], seed: int) -> Program:
+    """Return the program of nodes, called by name, over arguments; the last is its output."""
+    named = {op.name: op for op in OPERATIONS}
+    leaves = [Leaf(np.array(value), (None,) * np.ndim(value)) for value in values]
+    items: tuple[Leaf | Node, ...] = (
+        *leaves,
+        *(Node(named[name], operands, options) for name, operands, options in nodes),
+    )
+    return Program(items, (len(items) - 1,), (), (), seed)
+
+
+class RoundingsThatDecide(unittest.TestCase):
+    """Comparisons with what the same number is after roundings, whatever the seed."""
+
+    def _unjudged(self, values: list[Any], nodes: list[tuple[str, tuple[int, ...], dict[str, Any]]]) -> Tally:
+        tally = Tally()
+        programs = [_program(values, nodes, seed) for seed in range(25)]
+        self.assertEqual([f.what for f in compare_batch(programs, [NATIVE], tally)], [])
+        return tally
+
+    def test_equality(self) -> None:
+        small = [-0.003124242105282171, 0.001, 1.0, 1e-5]
+        tally = self._unjudged([small], [("exp", (0,), {}), ("log", (1,), {}), ("neq", (0, 2), {})])
+        self.assertGreater(tally.counts["elements, rounding"], 0)
+
+    def test_what_is_zero(self) -> None:
+        x, y = tt.fvectors("x", "y")
+        values = {x: np.array([1.0, 1.0], "float32"), y: np.array([1.0 - 2.0**-24, 1.5], "float32")}
+        for seed in range(25):
+            graph = Perturbed([tt.cast(tt.log(1 + (y - x)), "bool")], np.random.default_rng(seed))
+            samples = [graph.sample(values, "rounding")[0] for _ in range(16)]
+            self.assertEqual({bool(s[0]) for s in samples}, {False, True}, seed)
+            self.assertEqual({bool(s[1]) for s in samples}, {True}, seed)
+
+    def test_an_index(self) -> None:
+        one_or_less: list[Any] = [
+            ("exp", (0,), {}),
+            ("log", (1,), {}),
+            ("truediv", (2, 0), {}),
+            ("cast_uint8", (3,), {}),
+        ]
+        x = next(x for x in np.arange(0.1, 1.0, 0.01) if np.log(np.exp(x)) / x < 1)
+        tally = self._unjudged([[x]], [*one_or_less, ("take", (0, 4), {"axis": 0})])
+        self.assertEqual(tally.counts["errors unjudged"], 25)
+
+
+class Updates(unittest.TestCase):
+    def test_shapes_stay_what_they_are_in_the_second_call(self) -> None:
+        self.assertEqual(compare_batch([generate(3309647, OPERATIONS)], [NATIVE], Tally()), [])
+
 
 class SpecialValues(unittest.TestCase):
     """What takes the place of a value that is not finite lies on both sides of zero, whatever the seed."""

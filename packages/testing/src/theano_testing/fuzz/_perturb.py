@@ -84,7 +84,7 @@ class Perturbed:
             elif root not in known and isinstance(root, SharedVariable):
                 known[root] = root.get_value()
         with np.errstate(all="ignore"):
-            plain = self._as_written(known) if kind == "special" else {}
+            plain = self._as_written(known)
             for node in self._nodes:
                 self._run(node, known, kind, plain)
         return [known[v] for v in self._outputs]
@@ -108,7 +108,10 @@ class Perturbed:
         if _is_cast(node.op):
             storage[0][0] = self._held(given[0], storage[0][0])
         if _is_equality(node.op):
-            storage[0][0] = self._undecided(given, storage[0][0])
+            storage[0][0] = self._undecided(given, [plain[x] for x in node.inputs], storage[0][0])
+        if _is_cast(node.op) and storage[0][0].dtype.kind == "b":
+            zero = np.zeros_like(given[0])
+            storage[0][0] = self._undecided([given[0], zero], [plain[node.inputs[0]], zero], storage[0][0])
         for y, (value,) in zip(node.outputs, storage, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
@@ -153,13 +156,19 @@ class Perturbed:
         held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
         return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
 
-    def _undecided(self, given: Sequence[Any], result: Any) -> Any:
-        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal."""
+    def _undecided(self, given: Sequence[Any], plain: Sequence[Any], result: Any) -> Any:
+        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal.
+
+        They do where they are apart by some units in the last place, or by not much more than they were moved.
+        """
         a, b = np.broadcast_arrays(*given)
         if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
             return result
         eps = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
-        near = (a != b) & (np.abs(a - b) <= 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b)))
+        size = 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b))
+        if all(np.shape(x) == np.shape(y) for x, y in zip(given, plain, strict=True)):
+            size = np.maximum(size, 8 * sum(np.abs(_wide(x) - _wide(y)) for x, y in zip(given, plain, strict=True)))
+        near = (a != b) & (np.abs(_wide(a) - _wide(b)) <= size)
         return np.where(near, self._rng.random(a.shape) < 0.5, result)
 
     def _moved(self, value: Any, vanishing: Any = None) -> Any:
@@ -213,6 +222,10 @@ def _spread(given: Sequence[Any], result: Any) -> Any:
     if y.ndim:
         touched |= ~np.isfinite(y).all(-2 if y.ndim > 1 else -1)
     return np.where(touched, np.nan, result).astype(result.dtype)
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 
 def _is_exact(op: Any) -> bool:
