@@ -82,15 +82,16 @@ class TestConvolve(unittest.TestCase):
             output, _ = convolve(kernels, (2, 2), 2, images, (3, 4), mode=mode)
             f = function([kernels, images], grad(T.sqr(output).sum(), [kernels, images]))
 
-            def cost(p: Any, q: Any, mode: str = mode) -> float:
-                return float((reference(q.reshape(3, 1, 3, 4), p.reshape(2, 1, 2, 2), (1, 1), mode) ** 2).sum())
+            def cost(values: Any, mode: str = mode) -> float:
+                p, q = values[0].reshape(2, 1, 2, 2), values[1].reshape(3, 1, 3, 4)
+                return float((reference(q, p, (1, 1), mode) ** 2).sum())
 
             for which, found in enumerate(f(a, b)):
                 for index in np.ndindex(*found.shape):
                     moved = [[a.copy(), b.copy()] for _ in range(2)]
                     moved[0][which][index] += 1e-6
                     moved[1][which][index] -= 1e-6
-                    self.assertAlmostEqual(float(found[index]), (cost(*moved[0]) - cost(*moved[1])) / 2e-6, places=4)
+                    self.assertAlmostEqual(float(found[index]), (cost(moved[0]) - cost(moved[1])) / 2e-6, places=4)
 
     def test_operands_that_are_no_matrices(self) -> None:
         with self.assertRaisesRegex(TypeError, "`images` is a matrix"):

@@ -16,7 +16,7 @@ array([[2., 0.],
 from theano_graph import register_library
 from theano_tensor import register_sparse_gradient
 
-from . import _rewrites as _rewrites
+from . import _native_rewrites as _native_rewrites
 from ._arithmetic import (
     AddSD as AddSD,
     AddSS as AddSS,
@@ -76,6 +76,15 @@ from ._conversion import (
 )
 from ._native import (
     StructuredDotLines as StructuredDotLines,
+    UsmmCscDense as UsmmCscDense,
+    UsmmLines as UsmmLines,
+    UsmmRows as UsmmRows,
+)
+from ._native_forms import (
+    AddLines as AddLines,
+    DenseLines as DenseLines,
+    LineSums as LineSums,
+    OtherLines as OtherLines,
 )
 from ._patches import (
     ConvolutionIndices as ConvolutionIndices,
@@ -184,6 +193,7 @@ register_library(__file__)
 register_sparse_gradient(construct_sparse_from_list)
 
 __all__ = [
+    "AddLines",
     "AddSD",
     "AddSS",
     "Binomial",
@@ -195,16 +205,19 @@ __all__ = [
     "ConstructSparseFromList",
     "ConvolutionIndices",
     "DenseFromSparse",
+    "DenseLines",
     "Diag",
     "Dot",
     "ElementsAt",
     "EnsureSortedIndices",
     "GetItem2d",
     "GetItemScalar",
+    "LineSums",
     "MulSD",
     "MulSS",
     "Multinomial",
     "Neg",
+    "OtherLines",
     "PlacedElements",
     "Poisson",
     "Remove0",
@@ -223,6 +236,9 @@ __all__ = [
     "Transpose",
     "TrueDot",
     "Usmm",
+    "UsmmCscDense",
+    "UsmmLines",
+    "UsmmRows",
     "__version__",
     "abs_",
     "add",
