@@ -195,6 +195,19 @@ class RoundingsThatDecide(unittest.TestCase):
             self.assertEqual({bool(s[0]) for s in samples}, {False, True}, seed)
             self.assertEqual({bool(s[1]) for s in samples}, {True}, seed)
 
+    def test_sums_that_cancel(self) -> None:
+        x, y = tt.fvector("x"), tt.fmatrix("y")
+        values = {
+            x: np.array([1.0, 0.1, -1.1], "float32"),
+            y: np.array([[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]], "float32"),
+        }
+        for seed in range(25):
+            graph = Perturbed([1 / x.sum(), 1 / tt.dot(x, y)], np.random.default_rng(seed))
+            samples = [graph.sample(values, "rounding") for _ in range(16)]
+            self.assertTrue(any(np.isinf(s[0]) for s in samples), seed)
+            self.assertTrue(any(np.isinf(s[1][0]) for s in samples), seed)
+            self.assertFalse(any(np.isinf(s[1][1]) for s in samples), seed)
+
     def test_an_index(self) -> None:
         one_or_less: list[Any] = [
             ("exp", (0,), {}),

@@ -116,8 +116,8 @@ class Perturbed:
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
-                if self._cancels and isinstance(node.op, Elemwise) and node.op.scalar_op in (scalar.add, scalar.sub):
-                    result = self._cancelled(result, given)
+                if self._cancels and _adds(node.op):
+                    result = self._cancelled(result, _sum_of_sizes(node, given))
                 if isinstance(node.op, LogSoftmax):
                     result = self._shifted(result, given[0])
                 if kind == "special":
@@ -142,9 +142,8 @@ class Perturbed:
         gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
         return np.where(gone, 0.0, moved).astype(result.dtype)
 
-    def _cancelled(self, result: Any, given: Sequence[Any]) -> Any:
+    def _cancelled(self, result: Any, largest: Any) -> Any:
         """Return a sum with exact zeros at times, where it is as small as roundings: some orders give them."""
-        largest = sum(np.abs(np.asarray(x)).astype(np.float64) for x in given)
         gone = np.abs(result) <= 4 * UNITS * float(np.finfo(result.dtype).eps) * largest
         return np.where(gone & (self._rng.random(result.shape) < 0.5), 0, result).astype(result.dtype)
 
@@ -226,6 +225,20 @@ def _spread(given: Sequence[Any], result: Any) -> Any:
 
 def _wide(x: Any) -> Any:
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _adds(op: Any) -> bool:
+    return isinstance(op, (Sum, Dot)) or (isinstance(op, Elemwise) and op.scalar_op in (scalar.add, scalar.sub))
+
+
+def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
+    """Return the sum without signs: what roundings of the sum itself go by."""
+    sizes = [np.abs(np.asarray(x)) for x in given]
+    if isinstance(node.op, Elemwise):
+        return sum(x.astype(np.float64) for x in sizes)
+    storage: list[list[Any]] = [[None]]
+    node.op.perform(node, [size.astype(x.type.dtype) for size, x in zip(sizes, node.inputs, strict=True)], storage)
+    return np.abs(storage[0][0])
 
 
 def _is_exact(op: Any) -> bool:
