@@ -174,7 +174,7 @@ def convolve(
 
     Returns
     -------
-    output : TensorVariable
+    output : Tensor
         Of shape (batch, nkern * places), what one kernel yields lies together; (batch, nkern, places) if `flatten` is
         false.
     shape : tuple of 3 int
@@ -221,7 +221,7 @@ def max_pool(images: Any, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> t
 
     Returns
     -------
-    output : TensorVariable
+    output : Tensor
         Of shape (batch, channels * areas).
     shape : tuple of 2 int
         Rows and columns of areas.

@@ -332,7 +332,7 @@ def dot(x: Any, y: Any) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape (rows of x, columns of y).
 
     Raises
@@ -358,7 +358,7 @@ def structured_dot(x: Any, y: Any) -> Any:
 
     Returns
     -------
-    SparseVariable or TensorVariable
+    SparseVariable or Tensor
         Sparse if both are, else dense. The gradient by a sparse operand is sparse, by a dense one dense.
 
     Raises
