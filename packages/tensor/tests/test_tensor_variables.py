@@ -109,12 +109,12 @@ class TestKindsOfTensors(unittest.TestCase):
     def test_inputs_constants_and_shared_variables_can_be_told_apart(self) -> None:
         x, weights = T.dvector("x"), shared(np.ones(2))
         for variable, kind in (
-            (x, T.Tensor),
-            (x + weights, T.Tensor),
+            (x, T.TensorVariable),
+            (x + weights, T.TensorVariable),
             (T.constant([1.0]), T.TensorConstant),
             (weights, T.TensorSharedVariable),
         ):
-            kinds = [k for k in (T.Tensor, T.TensorConstant, T.TensorSharedVariable) if isinstance(variable, k)]
+            kinds = [k for k in (T.TensorVariable, T.TensorConstant, T.TensorSharedVariable) if isinstance(variable, k)]
             self.assertEqual((kinds, isinstance(variable, T.Tensor)), ([kind], True))
 
 
@@ -206,6 +206,11 @@ class TestOperators(unittest.TestCase):
             len(x)
         with self.assertRaisesRegex(TypeError, "no truth value(.|\n)*switch"):
             bool(x > 0)
+        with self.assertRaisesRegex(TypeError, "no truth value"):
+            bool(T.scalar("b", dtype="bool"))
+        with self.assertWarnsRegex(UserWarning, "`x` is symbolic.*`is not None`") as caught:
+            self.assertTrue(bool(x))
+        self.assertEqual(caught.filename, __file__)
         with self.assertRaisesRegex(TypeError, "cannot iterate"):
             iter(x)
         with self.assertRaisesRegex(TypeError, "`in`"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +151,11 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         )
 
     def __bool__(self) -> bool:
+        """Refuse, unless nothing computes this variable: old programs ask `if state:` for whether there is one."""
+        if self.owner is None and self.type.dtype != "bool":  # type: ignore[attr-defined]  # this is a variable
+            text = f"`{self}` is symbolic, so it counts as true whatever its value: write `is not None` to ask for that"
+            warnings.warn(text, stacklevel=2)
+            return True
         raise TypeError(
             compose(
                 f"`{self}` has no truth value: it has not been computed yet",
