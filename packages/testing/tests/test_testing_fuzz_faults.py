@@ -226,17 +226,18 @@ class Updates(unittest.TestCase):
 
 
 class SpecialValues(unittest.TestCase):
-    """What takes the place of a value that is not finite lies on both sides of zero, whatever the seed."""
+    """What takes the place of a value that is not finite lies on both sides of zero and there, whatever the seed."""
 
     def test_a_quotient_that_cancels(self) -> None:
         x, y = tt.dvectors("x", "y")
-        outputs = [tt.lt(y, x / y * y), tt.gt(y, x / y * y), tt.eq(x, x)]
+        outputs = [tt.lt(y, x / y * y), tt.gt(y, x / y * y), tt.eq(y, x / y * y), tt.eq(x, x)]
         values = {x: np.array([0.05, 0.05]), y: np.array([0.0, -0.0])}
         for seed in range(60):
             graph = Perturbed(outputs, np.random.default_rng(seed))
-            samples = [graph.sample(values, "special") for _ in range(6)]
-            less, greater, same = (np.array([sample[k] for sample in samples]) for k in range(3))
-            self.assertTrue(less.any(0).all() and greater.any(0).all(), seed)
+            samples = [graph.sample(values, "special") for _ in range(48)]
+            less, greater, equal, same = (np.array([sample[k] for sample in samples]) for k in range(4))
+            self.assertTrue(less[:6].any(0).all() and greater[:6].any(0).all(), seed)
+            self.assertTrue(equal.any(0).all(), seed)
             self.assertTrue(same.all())
 
     def test_what_it_decides_is_not_judged(self) -> None:

@@ -360,6 +360,8 @@ def _signed_sum(num: Sequence[Tensor], denum: Sequence[Tensor]) -> Tensor:
     tags=ONLY_RUN,
 )
 def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x / abs(x) -> sgn(x)``, which is 0 at 0."""
+    """``x / abs(x) -> sgn(x)``, which is 0 at 0; truth values have no sign."""
+    if cast(Tensor, node.inputs[0]).type.dtype == "bool":
+        return None
     num, denum = quotients_by_own_size([node.inputs[0]], [node.inputs[1]])
     return None if denum else fitted(node, cast(Tensor, num[0]))

@@ -61,7 +61,7 @@ class Perturbed:
         #: Whether sums that nearly cancel may do so exactly, and products spread what is not finite, rather than be
         #: made finite: in every other sample, so that each result is also seen otherwise.
         self._cancels = False
-        #: On which side of zero numbers take the place of what is not finite: a comparison may hang on it.
+        #: On which side of zero numbers take the place of what is not finite, or at zero: a comparison may hang on it.
         self._sides = cycle((1.0, -1.0, 0.0))
         self._side = 0.0
 
@@ -205,6 +205,8 @@ class Perturbed:
         drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
         if self._side:
             drawn = np.abs(drawn) * self._side
+        else:
+            drawn = np.where(self._rng.random(value.shape) < 0.5, 0.0, drawn)
         return np.where(strange, drawn, value).astype(value.dtype)
 
 
