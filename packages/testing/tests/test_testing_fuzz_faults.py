@@ -234,10 +234,10 @@ class SpecialValues(unittest.TestCase):
         values = {x: np.array([0.05, 0.05]), y: np.array([0.0, -0.0])}
         for seed in range(60):
             graph = Perturbed(outputs, np.random.default_rng(seed))
-            samples = [graph.sample(values, "special") for _ in range(48)]
+            samples = [graph.sample(values, "special") for _ in range(8)]
             less, greater, equal, same = (np.array([sample[k] for sample in samples]) for k in range(4))
-            self.assertTrue(less[:6].any(0).all() and greater[:6].any(0).all(), seed)
-            self.assertTrue(equal.any(0).all(), seed)
+            for found in (less, greater, equal):
+                self.assertTrue(found.any(0).all(), seed)
             self.assertTrue(same.all())
 
     def test_what_it_decides_is_not_judged(self) -> None:

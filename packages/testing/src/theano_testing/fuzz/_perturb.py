@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -62,8 +62,9 @@ class Perturbed:
         #: made finite: in every other sample, so that each result is also seen otherwise.
         self._cancels = False
         #: On which side of zero numbers take the place of what is not finite, or at zero: a comparison may hang on it.
-        self._sides = cycle((1.0, -1.0, 0.0))
-        self._side = 0.0
+        #: None is anywhere.
+        self._sides: Iterator[float | None] = cycle((1.0, -1.0, 0.0, None))
+        self._side: float | None = None
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
@@ -203,10 +204,8 @@ class Perturbed:
         if not strange.any():
             return value
         drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
-        if self._side:
+        if self._side is not None:
             drawn = np.abs(drawn) * self._side
-        else:
-            drawn = np.where(self._rng.random(value.shape) < 0.5, 0.0, drawn)
         return np.where(strange, drawn, value).astype(value.dtype)
 
 
