@@ -38,6 +38,8 @@ BENCHMARKS = (
     "optimize_layer",
     "embedding",
     "gradient",
+    "sparse",
+    "loops",
     "convolution",
 )
 DISTRIBUTIONS = ("numpy", "jax", "pytensor")

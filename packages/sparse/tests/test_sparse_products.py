@@ -165,7 +165,10 @@ class TestUsmm(unittest.TestCase):
             (2.0 * S.dot(x, m) + z, c + 2 * (a @ b)),
         ):
             f = function([x, m, z], result, mode="FAST_RUN")
-            self.assertTrue(any(isinstance(node.op, S.Usmm) for node in f.maker.fgraph.apply_nodes))
+            self.assertTrue(any(isinstance(node.op, S.UsmmLines) for node in f.maker.fgraph.apply_nodes))
+            slow = function([x, m, z], result, mode=get_mode("FAST_RUN").excluding("local_usmm_lines"))
+            self.assertTrue(any(isinstance(node.op, S.Usmm) for node in slow.maker.fgraph.apply_nodes))
+            np.testing.assert_allclose(slow(a, b, c), expected)
             np.testing.assert_allclose(f(a, b, c), expected)
             np.testing.assert_allclose(run([x, m, z], result, a, b, c, mode="FAST_COMPILE"), expected)
 

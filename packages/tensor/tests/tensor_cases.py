@@ -10,7 +10,7 @@ import numpy as np
 import theano_tensor as T
 from theano_graph import Apply, Variable
 from theano_linker_c import function
-from theano_tensor import TensorVariable
+from theano_tensor import Tensor
 
 #: The C machine with all rewrites, and the Python machine with hardly any.
 MODES = ("FAST_RUN", "FAST_COMPILE")
@@ -39,12 +39,12 @@ def as_numpy(ufunc: Any) -> Any:
     return ufunc
 
 
-def variables_for(values: Sequence[Any]) -> list[TensorVariable]:
+def variables_for(values: Sequence[Any]) -> list[Tensor]:
     """Return one variable for each array, with nothing static but dtype and number of dimensions."""
     return [T.tensor(v.dtype.name, shape=(None,) * v.ndim, name=f"x{i}") for i, v in enumerate(values)]
 
 
-def check_gradient(build: Callable[..., TensorVariable], *values: Any, eps: float = 1e-6, tol: float = 1e-5) -> None:
+def check_gradient(build: Callable[..., Tensor], *values: Any, eps: float = 1e-6, tol: float = 1e-5) -> None:
     """Compare the gradient of a weighted sum of ``build(*variables)`` with central differences, float64."""
     arrays = [np.asarray(v, dtype="float64") for v in values]
     inputs = variables_for(arrays)

@@ -9,7 +9,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_linker_c import function
-from theano_tensor import TensorVariable
+from theano_tensor import Tensor
 
 numpy: Any = np  # annotations of NumPy know nothing of symbolic arguments
 RNG = np.random.default_rng(2)
@@ -24,7 +24,7 @@ class TestFunctions(unittest.TestCase):
         made = build(*inputs)
         outputs = list(made) if isinstance(made, (list, tuple)) else [made]
         for output in outputs:
-            self.assertIsInstance(output, TensorVariable)
+            self.assertIsInstance(output, Tensor)
         expected = build(*values)
         wanted = list(expected) if isinstance(expected, (list, tuple)) else [expected]
         compiled: Any = function(inputs, outputs, on_unused_input="ignore")

@@ -12,7 +12,7 @@ from tensor_cases import as_numpy, node_of, run
 import theano_tensor as T
 from theano_graph import config
 from theano_linker_c import function, shared
-from theano_tensor import TensorConstant, TensorSharedVariable, TensorVariable
+from theano_tensor import Tensor, TensorConstant, TensorSharedVariable
 
 
 class TestConstructors(unittest.TestCase):
@@ -105,6 +105,19 @@ class TestConstants(unittest.TestCase):
         self.assertEqual((again.name, again.data.tolist()), ("c", [1.0, 2.0]))
 
 
+class TestKindsOfTensors(unittest.TestCase):
+    def test_inputs_constants_and_shared_variables_can_be_told_apart(self) -> None:
+        x, weights = T.dvector("x"), shared(np.ones(2))
+        for variable, kind in (
+            (x, T.TensorVariable),
+            (x + weights, T.TensorVariable),
+            (T.constant([1.0]), T.TensorConstant),
+            (weights, T.TensorSharedVariable),
+        ):
+            kinds = [k for k in (T.TensorVariable, T.TensorConstant, T.TensorSharedVariable) if isinstance(variable, k)]
+            self.assertEqual((kinds, isinstance(variable, T.Tensor)), ([kind], True))
+
+
 class TestAsTensorVariable(unittest.TestCase):
     def test_variables_pass_through(self) -> None:
         x = T.dvector()
@@ -176,7 +189,7 @@ class TestOperators(unittest.TestCase):
             (np.float64(3) - x, 3 - a),
             (as_numpy(np.maximum)(x, 0.7), np.maximum(a, 0.7)),
         ):
-            self.assertIsInstance(expression, TensorVariable)
+            self.assertIsInstance(expression, Tensor)
             np.testing.assert_allclose(run([x], expression, a), expected)
         with self.assertRaisesRegex(TypeError, r"numpy\.add\.at"):
             as_numpy(np.add).at(x, [0], 1)
@@ -193,6 +206,11 @@ class TestOperators(unittest.TestCase):
             len(x)
         with self.assertRaisesRegex(TypeError, "no truth value(.|\n)*switch"):
             bool(x > 0)
+        with self.assertRaisesRegex(TypeError, "no truth value"):
+            bool(T.scalar("b", dtype="bool"))
+        with self.assertWarnsRegex(UserWarning, "`x` is symbolic.*`is not None`") as caught:
+            self.assertTrue(bool(x))
+        self.assertEqual(caught.filename, __file__)
         with self.assertRaisesRegex(TypeError, "cannot iterate"):
             iter(x)
         with self.assertRaisesRegex(TypeError, "`in`"):

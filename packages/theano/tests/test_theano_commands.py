@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 import theano
-from theano._doctor import Finding, examine
+from theano._doctor import Finding, _routines_of, examine
 from theano._nose import main as nose, own_tests
 from theano.misc import check_blas
 
@@ -212,6 +212,17 @@ class TestDoctor(unittest.TestCase):
         status, found = self.findings("blas.ldflags=-lnot_to_be_found")
         self.assertEqual((status, found["blas", "error"]["state"]), (1, "bad"))
         self.assertIn("libnot_to_be_found.so", found["blas", "error"]["value"])
+
+    def test_routines_of_another_processor_are_noted(self) -> None:
+        _, found = self.findings(OPENBLAS_CORETYPE="Prescott")
+        routines = found.get(("blas", "routines"))  # SciPy may have been built with another library
+        if routines is not None:
+            self.assertEqual((routines["state"], routines["how"]), ("note", "OPENBLAS_CORETYPE=Prescott"))
+        with mock.patch.dict(os.environ), mock.patch("theano._doctor.ctypes.CDLL") as loaded:
+            os.environ.pop("OPENBLAS_CORETYPE", None)
+            loaded.return_value.scipy_openblas_get_corename.return_value = b"Zen"
+            (own,) = _routines_of("any.so")
+        self.assertEqual((own.value, own.state), ("for Zen", "ok"))
 
     def test_threads_and_cache(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import theano
 import theano.tensor as T
 from theano import sparse
+from theano.sparse.tests.test_basic import sparse_random_inputs
 
 
 class TestChapter(unittest.TestCase):
@@ -60,3 +61,19 @@ class TestChapter(unittest.TestCase):
         self.assertIs(sparse.type.SparseType, sparse.SparseType)
         self.assertEqual(sparse.sandbox.sp2.csr_dbinomial.format, "csr")
         self.assertEqual(len(sparse.all_dtypes), 12)
+
+
+class TestHelpers(unittest.TestCase):
+    def test_convolution_by_sparse_products(self) -> None:
+        kernels, images = T.dmatrix("kernels"), T.dmatrix("images")
+        output, shape = sparse.sandbox.sp.convolve(kernels, (2, 2), 1, images, (3, 3))
+        pooled, areas = sparse.sandbox.sp.max_pool(output, shape, (2, 2))
+        f = theano.function([kernels, images], [output, pooled])
+        found = f(np.ones((1, 4)), np.arange(9.0)[None])
+        self.assertEqual((shape, areas), ((1, 2, 2), (1, 1)))
+        self.assertEqual([v.tolist() for v in found], [[[8, 12, 20, 24]], [[24]]])
+
+    def test_random_inputs(self) -> None:
+        variables, values = sparse_random_inputs("csr", (5, 4), n=2, out_dtype="float64", unsorted_indices=True)
+        f = theano.function(variables, sparse.add(*variables))
+        np.testing.assert_allclose(f(*values).toarray(), values[0].toarray() + values[1].toarray())

@@ -21,7 +21,7 @@ from ._graph_store import OUTPUT, Client, GraphStore
 from ._journal import Moved, Step
 from ._nodes import Apply, Constant, Variable, describe
 from ._order import before_users, number
-from ._pickling import Ancestors
+from ._pickling import NodeStore
 from ._printable import PrintableGraph, printable_graph
 from ._text import as_string
 from ._walk import toposort
@@ -443,7 +443,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
-        state = {"nodes": Ancestors(lambda: self._all_in_order()), **self.__dict__, "memo": {}, "derived": {}}
+        state = {"nodes": NodeStore(self._all_in_order).stages(), **self.__dict__, "memo": {}, "derived": {}}
         for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent", "_seconds"):
             del state[name]
         return state

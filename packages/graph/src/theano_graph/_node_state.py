@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import operator
 from collections.abc import Collection, Container, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,7 @@ NodeT = TypeVar("NodeT", bound="Node")
 
 #: Slots that say nothing of a node itself: copies and pickles leave them out.
 _NOT_STATE = ("__weakref__", "__dict__", "_mark", "_membership", "_position")
-_UNSET = object()
+UNSET = object()
 
 
 class _Slots:
@@ -32,17 +33,41 @@ class _Slots:
         self.values = operator.attrgetter(*names)
         self.arguments = (cls,)
         self.is_marked = hasattr(cls, "_mark")
+        self.is_plain = _pickles_as_nodes_do(cls)
 
 
+#: What a class can say about its pickles.
+_PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 _slots_of: dict[type, _Slots] = {}
 
 
-def _slots(node: Node) -> _Slots:
-    cls = type(node)
+def _pickles_as_nodes_do(cls: type) -> bool:
+    """Tell whether nothing about the pickles of a class of nodes is its own."""
+    if cls in copyreg.dispatch_table:
+        return False
+    definers = (base for name in _PICKLING for base in cls.__mro__ if name in base.__dict__)
+    return all(base is object or base.__module__ == f"{__package__}._nodes" for base in definers)
+
+
+def _slots_of_class(cls: type) -> _Slots:
     found = _slots_of.get(cls)
     if found is None:
         found = _slots_of[cls] = _Slots(cls)
     return found
+
+
+def _slots(node: Node) -> _Slots:
+    return _slots_of_class(type(node))
+
+
+def is_plain(cls: type) -> bool:
+    """Tell whether nodes of a class are pickled as all others are."""
+    return _slots_of_class(cls).is_plain
+
+
+def slot_names(cls: type) -> tuple[str, ...]:
+    """Return the names of the attributes that a class of nodes has places for, without those that are no state."""
+    return _slots_of_class(cls).names
 
 
 def new_arguments(node: Node) -> tuple[type]:
@@ -56,7 +81,7 @@ def slot_state(node: Node) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     try:
         return slots.names, slots.values(node)
     except AttributeError:
-        state = {name: value for name in slots.names if (value := getattr(node, name, _UNSET)) is not _UNSET}
+        state = {name: value for name in slots.names if (value := getattr(node, name, UNSET)) is not UNSET}
         return tuple(state), tuple(state.values())
 
 
@@ -89,18 +114,18 @@ def deep_copy(node: Node, memo: dict[int, Any]) -> None:
         elif value is None or slot == "origin":
             copied = value  # origins never change
         else:
-            known = memo.get(id(value), _UNSET)
-            copied = copy.deepcopy(value, memo) if known is _UNSET else known
+            known = memo.get(id(value), UNSET)
+            copied = copy.deepcopy(value, memo) if known is UNSET else known
         setattr(new, slot, copied)
     attributes = getattr(node, "__dict__", None)
     if attributes:
         new.__dict__.update(copy.deepcopy(attributes, memo))
 
 
-def new_node(cls: type[NodeT]) -> NodeT:
-    """Return a node without attributes."""
+def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
+    """Return a node without attributes; pickles put its ancestors before it."""
     node = cls.__new__(cls)
-    if (_slots_of.get(cls) or _slots(node)).is_marked:
+    if (_slots_of.get(cls) or _slots_of_class(cls)).is_marked:
         node._mark = None  # type: ignore[attr-defined]  # of apply nodes
     return node
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
 from ._errors import GraphError, compose
-from ._node_state import deep_copy, in_order, new_arguments, new_node, slot_state, with_same_slots
+from ._node_state import deep_copy, in_order, is_plain, new_arguments, new_node, slot_state, with_same_slots
+from ._node_tables import is_own_output, new_apply, output_of, signature
 from ._origin import Origin, current_origin, with_origin
-from ._pickling import Ancestors, is_covered
+from ._pickling import NodeStore, store_asked_for
 from ._type import Type
 
 if TYPE_CHECKING:
@@ -105,10 +106,19 @@ class Node:
         """Return the nodes that this one depends on directly."""
         return []
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        ancestors = None if is_covered(self) else Ancestors(lambda: in_order(self))
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if type(self).__reduce__ is not object.__reduce__:
+            return self.__reduce__()
+        return (new_node, new_arguments(self), self.__getstate__())
+
+    def __getstate__(self) -> Any:
         slots, values = slot_state(self)
-        return (new_node, new_arguments(self), (ancestors, getattr(self, "__dict__", None), slots, *values))
+        return (getattr(self, "__dict__", None) or None, slots, *values)
+
+    def __copy__(self) -> Any:
+        new = new_node(type(self))
+        new.__setstate__(self.__getstate__())
+        return new
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         for node in in_order(self, memo):
@@ -116,8 +126,8 @@ class Node:
                 deep_copy(node, memo)
         return memo[id(self)]
 
-    def __setstate__(self, saved: tuple[Any, ...]) -> None:
-        _, attributes, slots, *values = saved
+    def __setstate__(self, saved: Any) -> None:
+        attributes, slots, *values = saved
         for slot, value in zip(slots, values, strict=True):
             setattr(self, slot, value)
         if attributes:
@@ -184,6 +194,11 @@ class Variable(Node):
         self.origin = current_origin() if owner is None else owner.origin
         if _construction_observers:
             self.notify_construction_observers()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.owner is not None and is_plain(type(self)) and is_plain(type(self.owner)) and is_own_output(self):
+            return (output_of, (self.owner, self.index))
+        return super().__reduce_ex__(protocol)
 
     #: Functions that are told of each variable that is made; see :func:`nodes_constructed`.
     construction_observers: ClassVar[list[Callable[[Variable], None]]] = _construction_observers
@@ -385,6 +400,25 @@ class Apply(Node):
                         mend="make a fresh variable for each output: `output.type()`",
                     )
                 )
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        store = store_asked_for(self)
+        made_from = signature(self)
+        if made_from is not None:
+            if store is not None:
+                store.take(self, made_from)
+                return (new_apply, made_from)
+            store = NodeStore(lambda: in_order(self), self)
+            return (new_apply, made_from, store.stages())
+        reduced = super().__reduce_ex__(protocol)
+        if store is None and reduced[0] is new_node:
+            ancestors = NodeStore(lambda: in_order(self)[:-1])
+            return (new_node, (type(self), ancestors.stages()), *reduced[2:])
+        return reduced
+
+    def __setstate__(self, saved: Any) -> None:
+        if not isinstance(saved[0], list):  # otherwise it has come with a store, which has filled the node
+            super().__setstate__(saved)
 
     @property
     def fgraph(self) -> Any:

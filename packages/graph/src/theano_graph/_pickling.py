@@ -1,63 +1,180 @@
-"""Pickles and deep copies of graphs whose depth exceeds the recursion limit.
+"""Pickles of graphs of any depth: nodes first, one by one and empty, then all that they hold, in tables.
 
-A pickler follows references depth first, so that a long chain of nodes would overflow its stack. Therefore the state
-of the first node that a pickler meets is preceded by all its ancestors, inputs first: when their turn comes, everything
-that they refer to is in the pickler's memo already. The ancestors are handed over by a generator, which notes what it
-hands over; those nodes are written without ancestors of their own.
+A pickler follows references depth first and remembers each object that it writes. A long chain of nodes would overflow
+its stack, and half a dozen objects for each node would fill its memory. Therefore the first node that a pickler meets
+hands over all its ancestors, inputs first, by a generator. Each is written in as few words as there are: its class and
+those of its outputs. What they hold follows by columns, in which a node is the number of its place. Where the pickler
+meets one of these nodes once more it knows it, and a variable is told by the node that computes it.
+
+The generator notes whom the pickler asked for: others it had met before, and they are not filled again.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from ._node_tables import by_class, filled, linked, links, signature, strangers, tables
+
+if TYPE_CHECKING:
+    from ._nodes import Apply
+
+#: When attributes are read: those that describe a node come before others, and last what may refer to other nodes.
+_TURN = {"type": 0, "name": 0, "origin": 0, "_tag": 2, "__dict__": 2}
 
 
-class _Handed(threading.local):
-    """The lists that picklers of this thread have begun, until the picklers are gone."""
+class _Open(threading.local):
+    """The stores whose nodes a pickler of this thread is reading."""
 
     def __init__(self) -> None:
-        self.begun: list[weakref.ref[Ancestors]] = []
+        self.stores: list[weakref.ref[NodeStore]] = []
 
 
-_handed = _Handed()
+_open = _Open()
 
 
-def is_covered(node: Any) -> bool:
-    """Tell, once, whether `node` was handed over by an :class:`Ancestors`, after its own ancestors."""
-    for reference in _handed.begun:
-        ancestors = reference()
-        if ancestors is not None and node in ancestors.waiting:
-            ancestors.waiting.remove(node)
-            return True
-    return False
+def store_asked_for(node: Apply) -> NodeStore | None:
+    """Return the store that has just handed over `node`, once; None if there is none."""
+    for reference in _open.stores:
+        store = reference()
+        if store is not None and node in store.waiting and store.is_being_read():
+            del store.waiting[node]
+            return store
+    return None
 
 
-class Ancestors:
-    """A list of nodes that a pickler shall meet in this order; it comes back as a plain list.
+class NodeStore:
+    """Some nodes, each after those that it refers to, and what a pickler writes of them.
 
     Parameters
     ----------
     collect : callable
-        Gives the nodes, each after those that it refers to, without the outputs of apply nodes; called when the pickler
-        arrives here.
+        Gives the nodes, without the outputs of apply nodes; called when the pickler arrives here.
+    last : Apply, optional
+        The last of them, if that is what the pickler is writing at that time, so that it does not ask for it.
     """
 
-    __slots__ = ("__weakref__", "_collect", "waiting")
+    __slots__ = (
+        "__weakref__",
+        "_collect",
+        "_reader",
+        "_reference",
+        "asked",
+        "has_strangers",
+        "last",
+        "nodes",
+        "waiting",
+    )
 
-    def __init__(self, collect: Callable[[], list[Any]]) -> None:
+    def __init__(self, collect: Callable[[], list[Any]], last: Apply | None = None) -> None:
         self._collect = collect
+        self.last = last
+        self._reference = weakref.ref(self)
+        self.nodes: list[Any] = []
+        self._reader: FrameType | None = None
         #: Nodes that were handed over and that the pickler has not asked yet: it takes some at once, never all.
-        self.waiting: set[Any] = set()
+        self.waiting: dict[Apply, None] = {}
+        #: Those that it has asked: they are new to it. When it has read all of them, they are in order.
+        self.asked: list[Apply] = []
+        #: Whether some of their outputs are not made with them.
+        self.has_strangers = False
 
-    def _hand_over(self) -> Iterator[Any]:
-        begun = _handed.begun
-        begun.append(weakref.ref(self, begun.remove))
-        for node in self._collect():
-            self.waiting.add(node)
-            self.waiting.update(getattr(node, "outputs", ()))  # written with the node that refers to them
-            yield node
+    def stages(self) -> tuple[Any, ...]:
+        """Return what a pickler writes, in this order; when it is read, each part fills nodes and is of no more use."""
+        nodes = _Nodes(self)
+        connected = _Links(nodes)
+        return (nodes, connected, *(_Values(connected, turn) for turn in range(3)))
+
+    def hand_over(self) -> Iterator[Any]:
+        """Yield the nodes."""
+        _open.stores.append(self._reference)
+        self._reader = sys._getframe(1)
+        self.nodes = self._collect()
+        waiting = self.waiting
+        try:
+            for node in self.nodes:
+                if hasattr(node, "outputs"):
+                    waiting[node] = None
+                yield node
+        except GeneratorExit:  # the pickler has failed
+            self.close()
+            raise
+
+    def is_being_read(self) -> bool:
+        """Tell whether what began to read the nodes is still at it, and not only kept by the traceback of its error."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame is not self._reader:
+            frame = frame.f_back
+        return frame is not None
+
+    def take(self, node: Apply, made_from: tuple[type | None, ...]) -> None:
+        """Note that the pickler has asked for a node, and how it is made."""
+        self.asked.append(node)
+        if None in made_from:
+            self.has_strangers = True
+
+    def finish(self) -> None:
+        """Note that the pickler has read the nodes."""
+        self.close()
+        if self.last is not None:
+            self.take(self.last, signature(self.last) or ())
+        applied = [node for node in self.nodes if hasattr(node, "outputs")]
+        if len(self.asked) < len(applied):
+            asked = set(self.asked)
+            applied = [node for node in applied if node in asked]
+        self.asked = applied
+
+    def close(self) -> None:
+        """Take back what was handed over and not asked for."""
+        self.waiting.clear()
+        self._reader = None
+        if self._reference in _open.stores:
+            _open.stores.remove(self._reference)
+
+
+class _Nodes:
+    """The nodes of a store; a plain list when it is read."""
+
+    __slots__ = ("store",)
+
+    def __init__(self, store: NodeStore) -> None:
+        self.store = store
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (list, (), None, self._hand_over())
+        return (list, (), None, self.store.hand_over())
+
+
+class _Links:
+    """The inputs of the nodes that are new to the pickler; when it is read, these and their outputs by class."""
+
+    __slots__ = ("groups", "nodes")
+
+    def __init__(self, nodes: _Nodes) -> None:
+        self.nodes = nodes
+        self.groups: dict[type, list[Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        store = self.nodes.store
+        store.finish()
+        strange = strangers(store.asked) if store.has_strangers else []
+        apart = {id(output) for _, _, output in strange}
+        outputs = [output for node in store.asked for output in node.outputs if id(output) not in apart]
+        self.groups = {**by_class(store.asked), **by_class(outputs)}
+        return (linked, (self.nodes, *links(store.nodes, store.asked), *([strange] if strange else [])))
+
+
+class _Values:
+    """The values of some attributes of the nodes that are new to the pickler."""
+
+    __slots__ = ("links", "turn")
+
+    def __init__(self, links: _Links, turn: int) -> None:
+        self.links = links
+        self.turn = turn
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (filled, (self.links, tables(self.links.groups, lambda name: _TURN.get(name, 1) == self.turn)))

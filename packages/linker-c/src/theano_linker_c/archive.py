@@ -51,6 +51,7 @@ _HARMLESS = MappingProxyType(
         "numpy._core.numeric": frozenset(("_frombuffer",)),
         "numpy.core.numeric": frozenset(("_frombuffer",)),
         "theano_graph._node_state": frozenset(("new_node",)),
+        "theano_graph._node_tables": frozenset(("filled", "linked", "new_apply", "output_of")),
         "theano_graph._origin": frozenset(("UserFrame", "_restore")),
     }
 )

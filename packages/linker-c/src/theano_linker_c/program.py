@@ -19,6 +19,7 @@ from ._program import (
     ProgramInput as ProgramInput,
     array_spec_of as array_spec_of,
 )
+from ._repetition import Becomes as Becomes, Repetition as Repetition, repeater as repeater
 from ._run_errors import annotate as annotate, annotate_node as annotate_node
 from ._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
 from ._thunks import MachineView as MachineView, Thunk as Thunk
@@ -27,6 +28,7 @@ __all__ = [
     "HAS_RUNTIME",
     "Accepts",
     "ArraySpec",
+    "Becomes",
     "Branch",
     "HasArraySpec",
     "Hooks",
@@ -36,6 +38,7 @@ __all__ = [
     "Program",
     "ProgramInput",
     "PythonMachine",
+    "Repetition",
     "Schedule",
     "Thunk",
     "annotate",
@@ -46,4 +49,5 @@ __all__ = [
     "lower",
     "make_machine",
     "native_machine",
+    "repeater",
 ]

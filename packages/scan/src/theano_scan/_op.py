@@ -10,12 +10,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from theano_graph import Apply, Variable, compose, config, describe, shape_rule
 from theano_linker_c import Function
+from theano_linker_c.program import Becomes, Repetition, repeater
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.builders import ComparedGraphOp
 
@@ -25,6 +27,7 @@ from ._stores import Gathered, Newest, Stacked, Store, Summed
 #: What becomes of the values of an output: all of them along a new first dimension, the sum, or the last one.
 #: FINAL is the initial state where there are no steps, LAST is an error then.
 STACK, SUM, FINAL, LAST = "stack", "sum", "final", "last"
+_BECOMES = MappingProxyType({STACK: Becomes.STACK, SUM: Becomes.SUM})
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class Plan:
     until: bool = False
     backwards: bool = False
     truncate: int = -1
+
+    def repetition(self) -> Repetition:
+        """Return what a machine has to know to do all steps by itself."""
+        kinds = tuple(_BECOMES.get(kind, Becomes.NEWEST) for kind in self.kinds)
+        return Repetition(self.sequences, self.states, kinds, self.until, self.backwards)
 
 
 @dataclass(frozen=True)
@@ -116,8 +124,14 @@ class Scan(ComparedGraphOp):
 
     def compiled(self) -> Function:
         """Return the function of one step, compiled on first use."""
-        with config.change_flags(allow_gc=self.memory.allow_gc):
-            return super().compiled()
+        if self._function is not None:
+            return self._function
+        # What a step does not need any more is memory for its later results, and for those of the next step.
+        with config.change_flags(allow_gc=True):
+            made = super().compiled()
+        if self.memory.allow_gc and hasattr(made.fn, "buffer_limit"):
+            made.fn.buffer_limit = 0
+        return made
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the loop to the number of steps, the sequences, the initial states and the constants.
@@ -175,7 +189,7 @@ class Scan(ComparedGraphOp):
         n = int(inputs[0])
         self._check_lengths(n, inputs[1 : 1 + self.plan.sequences])
         run = _Run(self, n, inputs[1:])
-        done = run.steps() if n else 0
+        done = 0 if n == 0 else run.native() or run.steps()
         results = run.results(done)
         if self.plan.until:
             results.append(np.asarray(done))
@@ -247,38 +261,59 @@ class _Run:
         last = plan.sequences + plan.states
         self.op, self.n, self.given = op, n, given
         self.sequences, self.start, self.constants = given[: plan.sequences], given[plan.sequences : last], given[last:]
-        self.stores = [self._store(k, kind) for k, kind in enumerate(plan.kinds)]
+        self.found: list[Any] = []
 
     def _store(self, k: int, kind: str) -> Store:
         shape = getattr(self.start[k], "shape", None) if k < self.op.plan.states else None
 
         def complaint(i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-            return ValueError(_shape_text(self.op, k, i, got, wanted))
+            return self._complaint(k, i, got, wanted)
 
         if kind == STACK:
             return (Stacked if self.op.memory.preallocate else Gathered)(self.n, shape, complaint)
         return Summed(complaint) if kind == SUM else Newest(shape, complaint)
 
+    def _complaint(self, k: int, i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+        return ValueError(_shape_text(self.op, k, i, got, wanted))
+
+    def native(self) -> int:
+        """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
+        plan = self.op.plan
+        repeat = repeater(self.op.compiled().fn, plan.repetition()) if self.op.memory.preallocate else None
+        if repeat is None:
+            return 0
+        done, self.found = repeat(self.n, self.given, self._complaint)
+        if done < self.n:
+            part = slice(self.n - done, None) if plan.backwards else slice(done)
+            self.found = [v[part] if kind == STACK else v for v, kind in zip(self.found, plan.kinds, strict=True)]
+        return done
+
     def steps(self) -> int:
-        """Run, and return how many steps were done."""
+        """Do the steps one by one, and return how many were done."""
         plan, run = self.op.plan, self.op.runner()
-        takes = [store.take for store in self.stores]
+        stores = [self._store(k, kind) for k, kind in enumerate(plan.kinds)]
+        takes = [store.take for store in stores]
         sequences, constants, states = self.sequences, list(self.constants), list(self.start)
         order = range(self.n - 1, -1, -1) if plan.backwards else range(self.n)
-        for done, i in enumerate(order, 1):
-            values = run([*[s[i, ...] for s in sequences], *states, *constants])
-            for take, value in zip(takes, values, strict=False):
-                take(i, value)
-            states = list(values[: plan.states])
-            if plan.until and values[-1]:
-                return done
-        return self.n
+        done = 0
+        try:
+            for i in order:
+                values = run([*[s[i, ...] for s in sequences], *states, *constants])
+                for take, value in zip(takes, values, strict=False):
+                    take(i, value)
+                states = list(values[: plan.states])
+                done += 1
+                if plan.until and values[-1]:
+                    break
+        except Exception as error:
+            error.add_note(f"  in step {done} of a loop of {self.n}, counted from 0")
+            raise
+        self.found = [store.result(done, plan.backwards) for store in stores]
+        return done
 
     def results(self, done: int) -> list[Any]:
         """Return the outputs after `done` steps."""
-        if done:
-            return [store.result(done, self.op.plan.backwards) for store in self.stores]
-        return [self._without_steps(k, kind) for k, kind in enumerate(self.op.plan.kinds)]
+        return self.found if done else [self._without_steps(k, kind) for k, kind in enumerate(self.op.plan.kinds)]
 
     def _without_steps(self, k: int, kind: str) -> Any:
         of: Any = self.op.values[k].type

@@ -2,91 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, clone_replace, graph_inputs, toposort
-from theano_linker_c.modes import optdb
-from theano_optimize import NodeRewriter, Phase, node_rewriter
+from theano_graph import Apply, Constant, FunctionGraph, Variable, toposort
+from theano_linker_c.scalar import add as scalar_add
 from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor
 
+from ._merging import (
+    scan_merge as scan_merge,
+    scan_merge_inouts as scan_merge_inouts,
+    scan_push_constants as scan_push_constants,
+)
 from ._op import FINAL, LAST, STACK, SUM, Plan, Scan
-
-_RUN_TAGS = ("fast_run", "o3", "o4", "unsafe", "scan")
-#: These keep values of all steps that would otherwise not be kept.
-_MORE_MEMORY = (*_RUN_TAGS, "more_mem")
-Found = dict[Variable, Variable] | list[Variable] | None
-Transform = Callable[[FunctionGraph, Apply], Found]
+from ._parts import MORE_MEMORY, Found, Parts as Parts, rule
 
 
-def _rule(*tracks: Op | type[Op], name: str, tags: tuple[str, ...] = _RUN_TAGS) -> Callable[[Transform], NodeRewriter]:
-    """Return a decorator that makes a rule of a function and registers it with the rules of canonicalization."""
-
-    def decorate(function: Transform) -> NodeRewriter:
-        made = node_rewriter(list(tracks), phase=Phase.CANONICALIZE, name=name)(function)
-        databases: Any = optdb
-        databases[Phase.CANONICALIZE.tag].register(name, made, *tags)
-        return made
-
-    return decorate
-
-
-class Parts:
-    """A loop taken apart, to be put together again with other results.
-
-    Attributes
-    ----------
-    rows, states, constants : list of pairs
-        Inner variable and outer variable, or for `rows` the sequence.
-    results : list of list
-        Inner variable, what becomes of it, the inner variable that has its shape (or None), and the old output that
-        it stands for (or None).
-    """
-
-    def __init__(self, node: Apply) -> None:
-        op: Scan = node.op
-        self.node, self.op, self.plan = node, op, op.plan
-        inner: list[Any] = [v.type.make_variable(v.name) for v in op.fgraph.inputs]
-        outs = op.inlined(inner)
-        pairs = list(zip(inner, node.inputs[1:], strict=True))
-        first, last = self.plan.sequences, self.plan.sequences + self.plan.states
-        self.rows, self.states, self.constants = pairs[:first], pairs[first:last], pairs[last:]
-        self.condition = outs[-1] if self.plan.until else None
-        self.results: list[list[Any]] = [
-            [out, kind, inner[like] if kind == SUM else None, old]
-            for out, kind, like, old in zip(outs, self.plan.kinds, self.plan.likes, node.outputs, strict=False)
-        ]
-
-    @property
-    def others(self) -> list[list[Any]]:
-        """The results that are no states."""
-        return self.results[self.plan.states :]
-
-    def together(self) -> tuple[dict[Variable, Variable], list[Any]]:
-        """Return what the old outputs are now, and all outputs of the new loop; unused inputs are left out."""
-        outputs = [r[0] for r in self.results] + ([] if self.condition is None else [self.condition])
-        used = set(graph_inputs(outputs)) | {r[2] for r in self.results if r[2] is not None}
-        rows = [p for p in self.rows if p[0] in used]
-        constants = [p for p in self.constants if p[0] in used]
-        pairs = [*rows, *self.states, *constants]
-        place = {inner: k for k, (inner, _) in enumerate(pairs)}
-        plan: Plan = replace(
-            self.plan,
-            sequences=len(rows),
-            kinds=tuple(r[1] for r in self.results),
-            likes=tuple(-1 if r[2] is None else place[r[2]] for r in self.results),
-        )
-        op = Scan([inner for inner, _ in pairs], outputs, plan, self.op.name, self.op.options, self.op.memory)
-        made: list[Any] = op(self.node.inputs[0], *(outer for _, outer in pairs), return_list=True)
-        new = {r[3]: made[k] for k, r in enumerate(self.results) if r[3] is not None}
-        if self.plan.until:
-            new[self.node.outputs[-1]] = made[-1]
-        return new, made
-
-
-@_rule(Scan, name="scan_remove_unused")
+@rule(Scan, name="scan_remove_unused")
 def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     """Results that nobody uses are not computed, states that nobody uses not kept; so are inputs."""
     plan: Plan = node.op.plan
@@ -104,7 +37,7 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
-@_rule(Subtensor, name="scan_save_mem")
+@rule(Subtensor, name="scan_save_mem")
 def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
     """Where only the last step of an output is used, only that one is kept."""
     history = node.inputs[0]
@@ -194,11 +127,10 @@ class Wholes:
 
 def _nodes(parts: Parts) -> list[Apply]:
     inputs = [inner for inner, _ in (*parts.rows, *parts.states, *parts.constants)]
-    outputs = [r[0] for r in parts.results] + ([] if parts.condition is None else [parts.condition])
-    return list(toposort(inputs, outputs))
+    return list(toposort(inputs, parts.bodies))
 
 
-@_rule(Scan, name="scanOp_pushout_seqs_ops", tags=_MORE_MEMORY)
+@rule(Scan, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
 def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
     """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
     parts = Parts(node)
@@ -208,16 +140,11 @@ def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
     worth = any(not isinstance(n.op, DimShuffle) for n in moved)
     if not worth:
         return None
-    results = [r[0] for r in parts.results] + ([] if parts.condition is None else [parts.condition])
-    border = _border(results, outside)
+    border = _border(parts.bodies, outside)
     if not any(not isinstance(v.owner.op, DimShuffle) for v in border):
         return None
     stand_ins = {v: v.type.make_variable(v.name) for v in border}
-    bodies = clone_replace(results, stand_ins)
-    for r, body in zip(parts.results, bodies, strict=False):
-        r[0] = body
-    if parts.condition is not None:
-        parts.condition = bodies[-1]
+    parts.substitute(stand_ins)
     for v, inner in stand_ins.items():
         (parts.rows if v in wholes.known else parts.constants).append((inner, wholes.known.get(v, wholes.fixed.get(v))))
     new, _ = parts.together()
@@ -241,7 +168,7 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
     return list(found)
 
 
-@_rule(Scan, name="scan_pushout_dot1", tags=_MORE_MEMORY)
+@rule(Scan, name="scan_pushout_dot1", tags=MORE_MEMORY)
 def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sum over the steps of matrix products is one product of what all steps multiply."""
     plan: Plan = node.op.plan
@@ -269,9 +196,45 @@ def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, factors in products:
         a, b = (_all_steps(stacks.get(base, rows.get(base)), order) for base, order in factors)
-        product = T.tensordot(a, b, axes=[[0, 2], [0, 1]])
-        found[old] = old.type.filter_variable(product)
+        found[old] = old.type.filter_variable(T.dot(_flat(a.dimshuffle(0, 2, 1)).T, _flat(b)))
     return found
+
+
+def _flat(stack: Any) -> Any:
+    """Return the matrix of all rows of all steps; where these lie one after the other, nothing is copied."""
+    return stack.reshape((stack.shape[0] * stack.shape[1], stack.shape[2]), ndim=2)
+
+
+@rule(Scan, name="scan_split_sums", tags=MORE_MEMORY)
+def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A sum over the steps of sums with a matrix product is a sum of sums over the steps: the products can leave."""
+    plan: Plan = node.op.plan
+    if plan.until or not any(kind == SUM for kind in plan.kinds):
+        return None
+    parts = Parts(node)
+    split: list[tuple[Any, list[list[Any]]]] = []
+    for r in parts.others:
+        if r[1] == SUM and _is_sum_with_product(r[0]):
+            terms = [[term, SUM, r[2], None] for term in r[0].owner.inputs]
+            parts.results.remove(r)
+            parts.results += terms
+            split.append((r[3], terms))
+    if not split:
+        return None
+    new, made = parts.together()
+    place = {id(r): made[k] for k, r in enumerate(parts.results)}
+    found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
+    for old, terms in split:
+        found[old] = old.type.filter_variable(T.add(*(place[id(term)] for term in terms)))
+    return found
+
+
+def _is_sum_with_product(v: Any) -> bool:
+    node = v.owner
+    if node is None or not isinstance(node.op, Elemwise) or node.op.scalar_op != scalar_add:
+        return False
+    alike = all(t.type.dtype == v.type.dtype and t.type.broadcastable == v.type.broadcastable for t in node.inputs)
+    return alike and any(_is_product(t) for t in node.inputs)
 
 
 def _is_product(v: Any) -> bool:
@@ -289,7 +252,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
     return stack if order is None else stack.dimshuffle(0, *[o if o == "x" else int(o) + 1 for o in order])
 
 
-@_rule(Scan, name="scanOp_pushout_output", tags=_MORE_MEMORY)
+@rule(Scan, name="scanOp_pushout_output", tags=MORE_MEMORY)
 def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
     if node.op.plan.until:

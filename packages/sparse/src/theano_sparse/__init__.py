@@ -16,7 +16,7 @@ array([[2., 0.],
 from theano_graph import register_library
 from theano_tensor import register_sparse_gradient
 
-from . import _rewrites as _rewrites
+from . import _native_rewrites as _native_rewrites
 from ._arithmetic import (
     AddSD as AddSD,
     AddSS as AddSS,
@@ -76,6 +76,20 @@ from ._conversion import (
 )
 from ._native import (
     StructuredDotLines as StructuredDotLines,
+    UsmmCscDense as UsmmCscDense,
+    UsmmLines as UsmmLines,
+    UsmmRows as UsmmRows,
+)
+from ._native_forms import (
+    AddLines as AddLines,
+    DenseLines as DenseLines,
+    LineSums as LineSums,
+    OtherLines as OtherLines,
+)
+from ._patches import (
+    ConvolutionIndices as ConvolutionIndices,
+    convolve as convolve,
+    max_pool as max_pool,
 )
 from ._products import (
     Dot as Dot,
@@ -179,6 +193,7 @@ register_library(__file__)
 register_sparse_gradient(construct_sparse_from_list)
 
 __all__ = [
+    "AddLines",
     "AddSD",
     "AddSS",
     "Binomial",
@@ -188,17 +203,21 @@ __all__ = [
     "CSR",
     "Cast",
     "ConstructSparseFromList",
+    "ConvolutionIndices",
     "DenseFromSparse",
+    "DenseLines",
     "Diag",
     "Dot",
     "ElementsAt",
     "EnsureSortedIndices",
     "GetItem2d",
     "GetItemScalar",
+    "LineSums",
     "MulSD",
     "MulSS",
     "Multinomial",
     "Neg",
+    "OtherLines",
     "PlacedElements",
     "Poisson",
     "Remove0",
@@ -217,6 +236,9 @@ __all__ = [
     "Transpose",
     "TrueDot",
     "Usmm",
+    "UsmmCscDense",
+    "UsmmLines",
+    "UsmmRows",
     "__version__",
     "abs_",
     "add",
@@ -239,6 +261,7 @@ __all__ = [
     "conjugate",
     "constant",
     "construct_sparse_from_list",
+    "convolve",
     "csc_dbinomial",
     "csc_fbinomial",
     "csc_from_dense",
@@ -272,6 +295,7 @@ __all__ = [
     "log1p",
     "lt",
     "matrix",
+    "max_pool",
     "mul",
     "mul_s_d",
     "mul_s_s",

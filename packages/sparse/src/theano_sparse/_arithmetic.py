@@ -225,7 +225,7 @@ def add(x: Any, y: Any) -> Any:
 
     Returns
     -------
-    SparseVariable or TensorVariable
+    SparseVariable or Tensor
         Sparse if both are, else dense.
 
     Raises

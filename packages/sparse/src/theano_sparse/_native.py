@@ -2,93 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
-from theano_tensor import as_tensor_variable
+from theano_graph import Apply, Variable, compose, describe, shape_rule
+from theano_linker_c.scalar import upcast
+from theano_tensor import TensorType, as_tensor_variable
 
-from ._op import SparseOp, dense
-from ._type import CLASSES
-
-#: The dtypes of elements that the C code is written for.
-NATIVE_DTYPES = ("float32", "float64")
-
-#: Adds `scale` times a row of the dense operand to a row of the product.
-_ADD_ROW = """
-static void add_row_{name}(npy_intp n, {t} scale, const char *from, npy_intp from_step, char *to, npy_intp to_step)
-{{
-    if (from_step == sizeof({t}) && to_step == sizeof({t})) {{
-        const {t} *restrict a = (const {t} *)from;
-        {t} *restrict b = ({t} *)to;
-        for (npy_intp k = 0; k < n; k++)
-            b[k] += scale * a[k];
-    }} else {{
-        for (npy_intp k = 0; k < n; k++)
-            *({t} *)(to + k * to_step) += scale * *(const {t} *)(from + k * from_step);
-    }}
-}}
-"""
-
-#: Rows of csr products, some columns at a time, so that their sums stay in registers.
-_SUM_ROW = """
-typedef {t} lanes_{name} __attribute__((vector_size(32), aligned(sizeof({t})), may_alias));
-enum {{ WIDTH_{name} = 4 * 32 / sizeof({t}) }};
-static void sum_row_{name}(npy_intp stored, const char *data, npy_intp data_step, const char *indices,
-                           npy_intp index_step, const char *y, npy_intp line_step, npy_intp columns, char *z)
-{{
-    npy_intp k = 0;
-    for (; k + WIDTH_{name} <= columns; k += WIDTH_{name}) {{
-        lanes_{name} sums[4] = {{{{0}}, {{0}}, {{0}}, {{0}}}};
-        for (npy_intp p = 0; p < stored; p++) {{
-            const {t} scale = *(const {t} *)(data + p * data_step);
-            const npy_intp line = *(const npy_int32 *)(indices + p * index_step);
-            const lanes_{name} *a = (const lanes_{name} *)(y + line * line_step + k * sizeof({t}));
-            sums[0] += scale * a[0];
-            sums[1] += scale * a[1];
-            sums[2] += scale * a[2];
-            sums[3] += scale * a[3];
-        }}
-        for (int j = 0; j < 4; j++)
-            ((lanes_{name} *)(z + k * sizeof({t})))[j] = sums[j];
-    }}
-    if (k == columns)
-        return;
-    for (npy_intp j = k; j < columns; j++)
-        (({t} *)z)[j] = 0;
-    for (npy_intp p = 0; p < stored; p++) {{
-        const npy_intp line = *(const npy_int32 *)(indices + p * index_step);
-        add_row_{name}(columns - k, *(const {t} *)(data + p * data_step), y + line * line_step + k * sizeof({t}),
-                       sizeof({t}), z + k * sizeof({t}), sizeof({t}));
-    }}
-}}
-"""
-
-_CHECK = """
-    const npy_intp lines = PyArray_DIM({indptr}, 0) - 1, columns = PyArray_DIM({y}, 1);
-    const npy_intp rows = {rows};
-    npy_intp shape[2] = {{rows, columns}};
-    if (lines < 0 || PyArray_DIM({indices}, 0) != PyArray_DIM({data}, 0)) {{
-        PyErr_SetString(PyExc_ValueError, "the arrays of a sparse matrix do not fit each other\\n"
-                        "  To mend: take them from csm_properties(x) of one matrix");
-        {fail}
-    }}
-    if (PyArray_DIM({y}, 0) != {inner}) {{
-        PyErr_Format(PyExc_ValueError, "StructuredDot: %lld columns of the sparse matrix meet %lld rows\\n"
-                     "  To mend: transpose one of the two", (long long){inner}, (long long)PyArray_DIM({y}, 0));
-        {fail}
-    }}
-    if ({z} == NULL || PyArray_DIM({z}, 0) != rows || PyArray_DIM({z}, 1) != columns) {{
-        Py_XDECREF({z});
-        {z} = (PyArrayObject *)PyArray_EMPTY(2, shape, PyArray_TYPE({y}), 0);
-        if ({z} == NULL) {{ {fail} }}
-    }}
-"""
+from ._lines import LinesOp, assembled, not_differentiated, other_length
+from ._op import dense, refuse_rank
 
 
-class StructuredDotLines(SparseOp):
+def _call(function: str, op: Any, parts: Sequence[str], arguments: Sequence[str], sub: Mapping[str, str]) -> str:
+    """Return the C text that calls a function of products, and fails where that does."""
+    data, indices, indptr, other = parts
+    given = [data, indices, indptr, other_length(other), str(int(op.format == "csr")), *arguments]
+    return f"if ({function}({', '.join(given)}) < 0) {{ {sub['fail']} }}"
+
+
+def _product(op: Any, arrays: Sequence[Any], y: Any) -> Any:
+    """Return the product by SciPy."""
+    x = assembled(op.format, *arrays)
+    if x.shape[1] != y.shape[0]:
+        raise ValueError(
+            compose(
+                f"{x.shape[1]} columns of the sparse matrix meet {y.shape[0]} rows", mend="transpose one of the two"
+            )
+        )
+    return np.asarray(x @ y)
+
+
+def _rows(op: Any, parts: Sequence[Variable], indptr_shape: Any) -> Any:
+    return as_tensor_variable(parts[3]) if op.format == "csc" else indptr_shape[0] - 1
+
+
+class StructuredDotLines(LinesOp):
     """The product of a sparse matrix, given by its arrays, and a dense one. Put in by a rewrite; no gradient.
 
     Parameters
@@ -99,105 +49,163 @@ class StructuredDotLines(SparseOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    files: ClassVar[tuple[str, ...]] = ("lines", "products", "dot")
 
     def __init__(self, format: str) -> None:
         self.format = format
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other_length: Any, y: Any) -> Apply:
         """Apply to the arrays of a sparse matrix, its other length, and a dense matrix."""
-        inputs = [as_tensor_variable(part) for part in (data, indices, indptr, other_length, y)]
+        given = [as_tensor_variable(part) for part in (data, indices, indptr, other_length, y)]
+        inputs = self.check(given, str(upcast(given[0].type.dtype, given[4].type.dtype)))
+        refuse_rank(self, inputs[4], 2, "the dense operand is a matrix")
         return Apply(self, inputs, [dense(inputs[4].type.dtype, 2)])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply with SciPy."""
-        data, indices, indptr, other_length, y = values
-        lines, other = len(indptr) - 1, int(other_length)
-        shape = (other, lines) if self.format == "csc" else (lines, other)
-        if shape[1] != y.shape[0]:
-            raise ValueError(
-                compose(
-                    f"StructuredDot: {shape[1]} columns of the sparse matrix meet {y.shape[0]} rows",
-                    mend="transpose one of the two",
-                )
-            )
-        return np.asarray(CLASSES[self.format]((data, indices, indptr), shape=shape) @ y)
-
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        """Return the version of the C code."""
-        return (1,)
-
-    def c_compile_args(self) -> list[str]:
-        """Return the options that make vector code of the inner loop."""
-        return ["-O3"]
-
-    def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """Return the inner loop."""
-        names = {"name": name, "t": self._number(node)}
-        return _ADD_ROW.format(**names) + (_SUM_ROW.format(**names) if self.format == "csr" else "")
+        return _product(self, values[:4], values[4])
 
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the loop over what is stored."""
-        data, indices, indptr, other_length, y = inputs
-        (z,) = outputs
-        other = f"(npy_intp)*(npy_int64 *)PyArray_DATA({other_length})"
-        rows, inner = (other, "lines") if self.format == "csc" else ("lines", other)
-        names = {"data": data, "indices": indices, "indptr": indptr, "y": y, "z": z, "fail": sub["fail"]}
-        place = ("index", "line") if self.format == "csc" else ("line", "index")
-        t = self._number(node)
-        summed = ""
-        if self.format == "csr":
-            summed = f"""if (whole)
-            sum_row_{name}(stop > start ? stop - start : 0, PyArray_BYTES({data}) + start * PyArray_STRIDE({data}, 0),
-                PyArray_STRIDE({data}, 0), PyArray_BYTES({indices}) + start * PyArray_STRIDE({indices}, 0),
-                PyArray_STRIDE({indices}, 0), PyArray_BYTES({y}), PyArray_STRIDE({y}, 0), columns,
-                PyArray_BYTES({z}) + line * PyArray_STRIDE({z}, 0));"""
-        broken = (
-            'PyErr_SetString(PyExc_ValueError, "the arrays do not make a sparse matrix\\n'
-            f'  To mend: take them from csm_properties(x) of one matrix"); {sub["fail"]}'
-        )
-        check = _CHECK.format(rows=rows, inner=inner, **names)
-        return f"""{{
-    {check}
-    const npy_intp stored = PyArray_DIM({data}, 0), limit = {"rows" if self.format == "csc" else inner};
-    const npy_intp step = PyArray_STRIDE({y}, 1), made = PyArray_STRIDE({z}, 1);
-    const int whole = {int(self.format == "csr")} && step == sizeof({t}) && made == sizeof({t});
-    if (!whole)
-        PyArray_FILLWBYTE({z}, 0);
-    for (npy_intp line = 0; line < lines; line++) {{
-        const npy_intp start = *(npy_int32 *)PyArray_GETPTR1({indptr}, line);
-        const npy_intp stop = *(npy_int32 *)PyArray_GETPTR1({indptr}, line + 1);
-        if (start < 0 || stop > stored) {{ {broken} }}
-        for (npy_intp p = start; p < stop; p++) {{
-            const npy_intp index = *(npy_int32 *)PyArray_GETPTR1({indices}, p);
-            if (index < 0 || index >= limit) {{ {broken} }}
-            if (!whole)
-                add_row_{name}(columns, *({t} *)PyArray_GETPTR1({data}, p),
-                    PyArray_BYTES({y}) + {place[1]} * PyArray_STRIDE({y}, 0), step,
-                    PyArray_BYTES({z}) + {place[0]} * PyArray_STRIDE({z}, 0), made);
-        }}
-        {summed}
-    }}
-}}
-"""
-
-    def _number(self, node: Apply) -> str:
-        kind: Any = node.inputs[4].type
-        return f"npy_{kind.dtype}"
+        """Return the call of the product."""
+        return _call(f"dot_{name}", self, inputs[:4], [inputs[4], "1", "NULL", "0", f"&{outputs[0]}"], sub)
 
     def __str__(self) -> str:
         return f"StructuredDot{{{self.format}, native}}"
 
 
-pullback.declare_absent(StructuredDotLines, "it is put in by rewriting, after differentiation")
-
-
-@pushforward.register(StructuredDotLines)
-def _pushforward_lines(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[4] is None else node.op(*node.inputs[:4], tangents[4])]
-
-
 @shape_rule.register(StructuredDotLines)
 def _shape_lines(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    other = as_tensor_variable(node.inputs[3])
-    rows = other if node.op.format == "csc" else input_shapes[2][0] - 1
-    return [(rows, input_shapes[4][1])]
+    return [(_rows(node.op, node.inputs, input_shapes[2]), input_shapes[4][1])]
+
+
+class UsmmLines(LinesOp):
+    """``alpha * dot(x, y) + z`` in C for a sparse x, given by its arrays. Put in by a rewrite; no gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+        Of the sparse matrix. The inputs are ``alpha, data, indices, indptr``, its number of columns (csr) or rows
+        (csc), and the dense matrices ``y`` and ``z``.
+    inplace : bool
+        Whether the result takes the memory of z.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
+    files: ClassVar[tuple[str, ...]] = ("lines", "products", "dot")
+    first: ClassVar[int] = 1
+
+    def __init__(self, format: str, inplace: bool = False) -> None:
+        self.format = format
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map: Mapping[int, Sequence[int]] = {0: [6]}
+
+    def make_node(self, alpha: Any, x_val: Any, x_ind: Any, x_ptr: Any, x_nrows: Any, y: Any, z: Any) -> Apply:
+        """Apply to a number, the arrays of a sparse matrix and its other length, and two dense matrices."""
+        given = [as_tensor_variable(part) for part in (alpha, x_val, x_ind, x_ptr, x_nrows, y, z)]
+        if any(n != 1 for n in given[0].type.shape):
+            raise TypeError(compose(f"{self}: `alpha` is a number", where=[describe(given[0])], mend="pass a scalar"))
+        dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5, 6))))
+        inputs = self.check(given, dtype)
+        if self.inplace and inputs[6] is not given[6]:
+            raise TypeError(
+                compose(
+                    f"{self}: the result has the dtype {dtype}, so it cannot take the memory of `z`",
+                    where=[describe(given[6])],
+                    mend="leave inplace=False",
+                )
+            )
+        for variable, name in ((inputs[5], "y"), (inputs[6], "z")):
+            refuse_rank(self, variable, 2, f"`{name}` is a matrix")
+        return Apply(self, inputs, [TensorType(dtype, inputs[6].type.shape)()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply with SciPy, and add."""
+        alpha, z = values[0], values[6]
+        product = _product(self, values[1:5], values[5])
+        if z.shape != product.shape:
+            raise ValueError(compose(f"a product of shape {product.shape} is added to {z.shape}", mend="mend z"))
+        product *= alpha.reshape(())
+        return np.add(z, product, out=z if self.inplace else product)
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call of the product."""
+        alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
+        more = [inputs[5], alpha, inputs[6], str(int(self.inplace)), f"&{outputs[0]}"]
+        return _call(f"dot_{name}", self, inputs[1:5], more, sub)
+
+    def __str__(self) -> str:
+        return f"Usmm{{{self.format}, native, {'inplace' if self.inplace else 'no_inplace'}}}"
+
+
+class UsmmCscDense(UsmmLines):
+    """:class:`UsmmLines` for a csc matrix.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether the result takes the memory of z.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__("csc", inplace)
+
+    def __str__(self) -> str:
+        return f"UsmmCscDense{{{'inplace' if self.inplace else 'no_inplace'}}}"
+
+
+def usmm_lines(format: str, inplace: bool = False) -> UsmmLines:
+    """Return the op for a format."""
+    return UsmmCscDense(inplace) if format == "csc" else UsmmLines(format, inplace)
+
+
+@shape_rule.register(UsmmLines)
+def _shape_usmm(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[6]]
+
+
+class UsmmRows(LinesOp):
+    """The rows of ``alpha * dot(x, y)`` in which x stores something: their numbers, and a matrix. No gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+        Of the sparse matrix. The inputs are those of :class:`UsmmLines`, with the lengths of z in place of z.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    files: ClassVar[tuple[str, ...]] = ("lines", "products", "rows")
+    first: ClassVar[int] = 1
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, alpha: Any, data: Any, indices: Any, indptr: Any, other: Any, y: Any, *lengths: Any) -> Apply:
+        """Apply to a number, the arrays of a sparse matrix and its other length, a dense matrix and two integers."""
+        given = [as_tensor_variable(part) for part in (alpha, data, indices, indptr, other, y)]
+        dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5))))
+        inputs = [*self.check(given, dtype), *(as_tensor_variable(n).astype("int64") for n in lengths)]
+        return Apply(self, inputs, [dense("int64", 1), dense(dtype, 2)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply with SciPy, and take the rows."""
+        product = _product(self, values[1:5], values[5])
+        wanted = int(values[6]), int(values[7])
+        if product.shape != wanted:
+            raise ValueError(compose(f"a product of shape {product.shape} is added to {wanted}", mend="mend z"))
+        rows = np.diff(assembled(self.format, *values[1:5]).tocsr().indptr).nonzero()[0]
+        return rows, product[rows] * values[0].reshape(())
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call of the product."""
+        alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
+        more = [inputs[5], alpha, *(other_length(n) for n in inputs[6:]), *(f"&{output}" for output in outputs)]
+        return _call(f"some_rows_{name}", self, inputs[1:5], more, sub)
+
+    def __str__(self) -> str:
+        return f"UsmmRows{{{self.format}}}"
+
+
+not_differentiated(StructuredDotLines, UsmmLines, UsmmRows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._conversion import SparseFromDense, dense_from_sparse
+from ._lines import NATIVE_DTYPES, c_source
 from ._op import SparseOp, common_dtype, dense, refuse_rank
 from ._shape import to_format
 from ._structure import csm_data, csm_shape, stored_places, with_data
@@ -163,6 +165,27 @@ class SampledProduct(SparseOp):
             found[part] = np.einsum("ij,ij->i", x[rows[part]], y.T[columns[part]])
         return found
 
+    def c_code_cache_version(self) -> tuple[int, ...]:
+        """Return the version of the C code."""
+        return (1,)
+
+    def c_compile_args(self) -> list[str]:
+        """Return the options that make vector code of the inner loop."""
+        return ["-O3"]
+
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
+        """Return the function that `c_code` calls."""
+        kinds: list[Any] = [variable.type.dtype for variable in node.inputs]
+        element, other, row, column = kinds
+        if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
+            raise NotImplementedError(f"no C code for {', '.join(kinds)}")
+        return c_source(name, "sampled", ELEMENT=f"npy_{element}", ROW=f"npy_{row}", COLUMN=f"npy_{column}")
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        arguments = [*inputs, f"&{outputs[0]}"]
+        return f"if (sample_{name}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
+
 
 #: How many numbers of each operand are gathered at once.
 _CHUNK = 1 << 18
@@ -264,7 +287,7 @@ class Usmm(_Product):
         refuse_rank(self, addend, 2, "`z` is a matrix")
         if any(n != 1 for n in factor.type.shape):
             raise TypeError(compose("Usmm: `alpha` is a number", where=[describe(factor)], mend="pass a scalar"))
-        return Apply(self, inputs, [dense(common_dtype(*inputs), 2)])
+        return Apply(self, inputs, [T.TensorType(common_dtype(*inputs), addend.type.shape)()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply and add."""
@@ -309,7 +332,7 @@ def dot(x: Any, y: Any) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape (rows of x, columns of y).
 
     Raises
@@ -335,7 +358,7 @@ def structured_dot(x: Any, y: Any) -> Any:
 
     Returns
     -------
-    SparseVariable or TensorVariable
+    SparseVariable or Tensor
         Sparse if both are, else dense. The gradient by a sparse operand is sparse, by a dense one dense.
 
     Raises

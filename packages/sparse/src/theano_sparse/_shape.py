@@ -162,7 +162,7 @@ def diag(x: Any) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         As long as the shorter side of `x`.
     """
     return Diag()(x)
@@ -434,7 +434,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A number, or a vector.
 
     Raises

@@ -17,11 +17,18 @@ from theano_tensor import TensorType, as_tensor_variable, constant, inc_subtenso
 from theano_tensor.gradient import DisconnectedType
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
+from ._lines import c_source
 from ._op import SparseOp, dense
 from ._type import CLASSES, SparseType, _Operators
 
 _INDEX = TensorType("int32", (None,))
 _SHAPE = TensorType("int64", (2,))
+
+
+def as_int32(part: Any) -> Any:
+    """Return a vector of integers with the dtype of positions."""
+    found = as_tensor_variable(part)
+    return found if found.type.dtype == "int32" else found.astype("int32")
 
 
 class CSMProperties(SparseOp):
@@ -74,7 +81,7 @@ class CSM(SparseOp):
                 )
         inputs = [
             values,
-            *(part if part.type.dtype == "int32" else part.astype("int32") for part in whole[:2]),
+            *(as_int32(part) for part in whole[:2]),
             whole[2] if whole[2].type.dtype == "int64" else whole[2].astype("int64"),
         ]
         return Apply(self, inputs, [SparseType(self.format, values.type.dtype).make_variable()])
@@ -93,6 +100,32 @@ class CSM(SparseOp):
 
     def __str__(self) -> str:
         return f"CSM{{{self.format}}}"
+
+
+class TrustedCSM(CSM):
+    """:class:`CSM` of arrays that are known to make a matrix. Put in by rewrites.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Put the matrix together."""
+        data, indices, indptr, shape = values
+        if len(data) != len(indices):
+            raise ValueError(
+                compose(
+                    f"CSM: the arrays do not make a matrix: {len(data)} elements have {len(indices)} positions",
+                    mend="make as many elements as the matrix stores",
+                )
+            )
+        return CLASSES[self.format]((data, indices.copy(), indptr.copy()), shape=(int(shape[0]), int(shape[1])))
 
 
 def _check_arrays(data: Any, indices: Any, indptr: Any, lines: int, length: int) -> None:
@@ -120,7 +153,7 @@ CSR = CSM("csr")
 
 
 class StoredPlaces(SparseOp):
-    """Row and column of each stored element, from `indices` and `indptr`.
+    """Row and column of each stored element, from `indices` and `indptr`; one of the two is a view of `indices`.
 
     Parameters
     ----------
@@ -131,17 +164,44 @@ class StoredPlaces(SparseOp):
 
     def __init__(self, format: str) -> None:
         self.format = format
+        self.view_map: Mapping[int, Sequence[int]] = {int(format == "csr"): [0]}
 
     def make_node(self, indices: Any, indptr: Any) -> Apply:
         """Apply to two vectors of integers."""
-        inputs = [as_tensor_variable(part) for part in (indices, indptr)]
-        return Apply(self, inputs, [dense("int64", 1), dense("int64", 1)])
+        inputs = [as_int32(part) for part in (indices, indptr)]
+        return Apply(self, inputs, [dense("int32", 1), dense("int32", 1)])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Return the vectors of rows and of columns."""
         indices, indptr = values
-        lines = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        lengths = np.diff(indptr)
+        if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices) or (lengths < 0).any():
+            raise ValueError(
+                compose(
+                    "the arrays do not make a sparse matrix: its lines do not hold its elements",
+                    mend="take them from csm_properties(x) of one matrix",
+                )
+            )
+        lines = np.repeat(np.arange(len(lengths), dtype="int32"), lengths)
         return (lines, indices) if self.format == "csr" else (indices, lines)
+
+    def c_code_cache_version(self) -> tuple[int, ...]:
+        """Return the version of the C code."""
+        return (1,)
+
+    def c_support_code_apply(self, node: Apply, name: str) -> str:
+        """Return the function that `c_code` calls."""
+        return c_source(name, "places")
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        lines, places = outputs if self.format == "csr" else outputs[::-1]
+        return f"""
+if (line_numbers_{name}({inputs[1]}, PyArray_DIM({inputs[0]}, 0), &{lines}) < 0) {{ {sub["fail"]} }}
+Py_INCREF({inputs[0]});
+Py_XDECREF({places});
+{places} = {inputs[0]};
+"""
 
 
 class ElementsAt(SparseOp):

@@ -75,7 +75,7 @@ from ._shared import (
 )
 from ._transfer import register_transfer as register_transfer, transfer as transfer
 from ._type import TensorType as TensorType
-from ._variable import TensorConstant as TensorConstant, TensorVariable as TensorVariable
+from ._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from .creation import (
     Alloc as Alloc,
     AllocEmpty as AllocEmpty,
@@ -518,6 +518,7 @@ __all__ = [
     "TensorOperators",
     "TensorSharedVariable",
     "TensorType",
+    "Tensor",
     "TensorVariable",
     "all",
     "allclose",

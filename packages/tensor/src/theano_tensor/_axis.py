@@ -7,10 +7,10 @@ from typing import Any
 from theano_graph import compose, describe
 
 from ._errors import ShapeError
-from ._variable import TensorVariable
+from ._variable import Tensor
 
 
-def one_axis(name: str, axis: Any, x: TensorVariable, extra: int = 0) -> int:
+def one_axis(name: str, axis: Any, x: Tensor, extra: int = 0) -> int:
     """Return `axis` as a number from 0 up.
 
     Parameters
@@ -19,7 +19,7 @@ def one_axis(name: str, axis: Any, x: TensorVariable, extra: int = 0) -> int:
         The operation, for errors.
     axis : int
         Also a NumPy integer, or a constant variable that holds one.
-    x : TensorVariable
+    x : Tensor
     extra : int
         How many dimensions the result has more than `x`, if `axis` is one of the result.
 
@@ -30,7 +30,7 @@ def one_axis(name: str, axis: Any, x: TensorVariable, extra: int = 0) -> int:
     ShapeError
         If there is no such axis.
     """
-    number = getattr(axis, "data", axis) if isinstance(axis, TensorVariable) else axis
+    number = getattr(axis, "data", axis) if isinstance(axis, Tensor) else axis
     if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise TypeError(
             compose(

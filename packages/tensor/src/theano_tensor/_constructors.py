@@ -9,7 +9,7 @@ from theano_graph import compose, config
 
 from ._dtypes import canonical_dtype
 from ._type import TensorType
-from ._variable import TensorVariable
+from ._variable import Tensor
 
 
 def tensor(
@@ -18,7 +18,7 @@ def tensor(
     name: str | None = None,
     *,
     shape: Iterable[int | bool | None] | None = None,
-) -> TensorVariable:
+) -> Tensor:
     """Return a variable of any dtype and shape.
 
     Parameters
@@ -49,56 +49,56 @@ def tensor(
     return TensorType(chosen, shape if shape is not None else broadcastable)(name)
 
 
-def _make(pattern: tuple[bool, ...], name: str | None, dtype: Any) -> TensorVariable:
+def _make(pattern: tuple[bool, ...], name: str | None, dtype: Any) -> Tensor:
     return TensorType(config.floatX if dtype is None else canonical_dtype(dtype, config.floatX), pattern)(name)
 
 
-def scalar(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def scalar(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 0-dimensional variable; dtype floatX by default."""
     return _make((), name, dtype)
 
 
-def vector(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def vector(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 1-dimensional variable; dtype floatX by default."""
     return _make((False,), name, dtype)
 
 
-def matrix(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def matrix(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 2-dimensional variable; dtype floatX by default."""
     return _make((False, False), name, dtype)
 
 
-def row(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def row(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 2-dimensional variable with one row (broadcastable); dtype floatX by default."""
     return _make((True, False), name, dtype)
 
 
-def col(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def col(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 2-dimensional variable with one column (broadcastable); dtype floatX by default."""
     return _make((False, True), name, dtype)
 
 
-def tensor3(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def tensor3(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 3-dimensional variable; dtype floatX by default."""
     return _make((False,) * 3, name, dtype)
 
 
-def tensor4(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def tensor4(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 4-dimensional variable; dtype floatX by default."""
     return _make((False,) * 4, name, dtype)
 
 
-def tensor5(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def tensor5(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 5-dimensional variable; dtype floatX by default."""
     return _make((False,) * 5, name, dtype)
 
 
-def tensor6(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def tensor6(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 6-dimensional variable; dtype floatX by default."""
     return _make((False,) * 6, name, dtype)
 
 
-def tensor7(name: str | None = None, dtype: Any = None) -> TensorVariable:
+def tensor7(name: str | None = None, dtype: Any = None) -> Tensor:
     """Return a 7-dimensional variable; dtype floatX by default."""
     return _make((False,) * 7, name, dtype)
 
@@ -117,7 +117,7 @@ class PluralConstructor:
     >>> a, b, c = dscalars("abc")
     """
 
-    def __init__(self, name: str, single: Callable[..., TensorVariable]) -> None:
+    def __init__(self, name: str, single: Callable[..., Tensor]) -> None:
         self.__name__ = name
         self._single = single
 

@@ -13,10 +13,10 @@ from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
 from ._operators import call
 from ._type import tensor_type
 from ._type_values import refuse_mask
-from ._variable import TensorConstant, TensorVariable
+from ._variable import Tensor, TensorConstant
 
 
-def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None) -> TensorVariable:
+def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None) -> Tensor:
     """Return `x` as a tensor variable.
 
     Parameters
@@ -33,7 +33,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -47,7 +47,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
     >>> as_tensor_variable(3).dtype
     'int8'
     """
-    if isinstance(x, TensorVariable):
+    if isinstance(x, Tensor):
         variable = x
     elif isinstance(x, Apply):
         return as_tensor_variable(x.default_output(), name, ndim)
@@ -64,10 +64,10 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None)
 CONVERTERS: list[Any] = []
 
 
-def _other_variable(x: Variable) -> TensorVariable:
+def _other_variable(x: Variable) -> Tensor:
     for converter in CONVERTERS:
         converted = converter(x)
-        if isinstance(converted, TensorVariable):
+        if isinstance(converted, Tensor):
             return converted
     raise TypeError(
         compose(
@@ -89,7 +89,7 @@ def _contains_variable(values: Iterable[Any]) -> bool:
     return False
 
 
-def _with_ndim(x: TensorVariable, ndim: int) -> TensorVariable:
+def _with_ndim(x: Tensor, ndim: int) -> Tensor:
     have = x.type.ndim
     if have < ndim:
         return x.dimshuffle(["x"] * (ndim - have) + list(range(have)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,31 +13,31 @@ from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 
 if TYPE_CHECKING:
-    from ._variable import TensorVariable
+    from ._variable import Tensor
 
 
-def _unary(name: str) -> Callable[[Any], TensorVariable]:
-    def method(self: Any) -> TensorVariable:
-        result: TensorVariable = OPERATIONS[name](self)
+def _unary(name: str) -> Callable[[Any], Tensor]:
+    def method(self: Any) -> Tensor:
+        result: Tensor = OPERATIONS[name](self)
         return result
 
     return method
 
 
-def _binary(name: str) -> Callable[[Any, Any], TensorVariable]:
+def _binary(name: str) -> Callable[[Any, Any], Tensor]:
     def method(self: Any, other: Any) -> Any:
         if getattr(other, "__array_ufunc__", self) is None:
             # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
             return NotImplemented
-        result: TensorVariable = OPERATIONS[name](self, other)
+        result: Tensor = OPERATIONS[name](self, other)
         return result
 
     return method
 
 
-def _reflected(name: str) -> Callable[[Any, Any], TensorVariable]:
-    def method(self: Any, other: Any) -> TensorVariable:
-        result: TensorVariable = OPERATIONS[name](other, self)
+def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
+    def method(self: Any, other: Any) -> Tensor:
+        result: Tensor = OPERATIONS[name](other, self)
         return result
 
     return method
@@ -88,11 +89,11 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
     __matmul__ = _binary("matmul")
     __rmatmul__ = _reflected("matmul")
 
-    def __divmod__(self, other: Any) -> tuple[TensorVariable, TensorVariable]:
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
         return call("int_div", self, other), call("mod", self, other)
 
-    def __getitem__(self, index: Any) -> TensorVariable:
-        result: TensorVariable = call("getitem", self, index)
+    def __getitem__(self, index: Any) -> Tensor:
+        result: Tensor = call("getitem", self, index)
         return result
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -104,31 +105,31 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
             )
         )
 
-    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> TensorVariable:
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
         """See :func:`theano_tensor.take`."""
-        result: TensorVariable = call("take", self, indices, axis=axis, mode=mode)
+        result: Tensor = call("take", self, indices, axis=axis, mode=mode)
         return result
 
     def nonzero(self, return_matrix: bool = False) -> Any:
         """See :func:`theano_tensor.nonzero`."""
         return call("nonzero", self, return_matrix=return_matrix)
 
-    def nonzero_values(self) -> TensorVariable:
+    def nonzero_values(self) -> Tensor:
         """See :func:`theano_tensor.nonzero_values`."""
-        result: TensorVariable = call("nonzero_values", self)
+        result: Tensor = call("nonzero_values", self)
         return result
 
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> TensorVariable:
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
         """See :func:`theano_tensor.choose`; `self` holds the numbers."""
-        result: TensorVariable = call("choose", self, choices, out=out, mode=mode)
+        result: Tensor = call("choose", self, choices, out=out, mode=mode)
         return result
 
-    def compress(self, a: Any, axis: Any = None) -> TensorVariable:
+    def compress(self, a: Any, axis: Any = None) -> Tensor:
         """See :func:`theano_tensor.compress`; `self` is the condition."""
-        result: TensorVariable = call("compress", self, a, axis=axis)
+        result: Tensor = call("compress", self, a, axis=axis)
         return result
 
-    def __iter__(self) -> Iterator[TensorVariable]:
+    def __iter__(self) -> Iterator[Tensor]:
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:
             raise TypeError(
@@ -150,6 +151,11 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         )
 
     def __bool__(self) -> bool:
+        """Refuse, unless nothing computes this variable: old programs ask `if state:` for whether there is one."""
+        if self.owner is None and self.type.dtype != "bool":  # type: ignore[attr-defined]  # this is a variable
+            text = f"`{self}` is symbolic, so it counts as true whatever its value: write `is not None` to ask for that"
+            warnings.warn(text, stacklevel=2)
+            return True
         raise TypeError(
             compose(
                 f"`{self}` has no truth value: it has not been computed yet",

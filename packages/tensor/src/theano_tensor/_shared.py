@@ -11,10 +11,10 @@ from theano_graph import compose
 from theano_linker_c import SharedVariable, register_shared_constructor
 
 from ._type import TensorType
-from ._variable import TensorVariable
+from ._variable import Tensor
 
 
-class TensorSharedVariable(TensorVariable, SharedVariable):
+class TensorSharedVariable(Tensor, SharedVariable):
     """A shared variable that holds an array; made by ``shared``. It can do all that tensor variables can."""
 
     type: TensorType

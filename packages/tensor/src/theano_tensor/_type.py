@@ -18,7 +18,7 @@ from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_nam
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 
 if TYPE_CHECKING:
-    from ._variable import TensorConstant, TensorVariable
+    from ._variable import Tensor, TensorConstant
 
 StaticShape = tuple[int | None, ...]
 
@@ -303,7 +303,7 @@ class TensorType(ArrayInterface, Type):
 
     # ---- variables
 
-    def make_variable(self, name: str | None = None) -> TensorVariable:
+    def make_variable(self, name: str | None = None) -> Tensor:
         """Return a new variable of this type.
 
         Raises
@@ -311,7 +311,7 @@ class TensorType(ArrayInterface, Type):
         TypeError
             If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
         """
-        variable: TensorVariable = super().make_variable(name)
+        variable: Tensor = super().make_variable(name)
         return variable
 
     def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
@@ -319,7 +319,7 @@ class TensorType(ArrayInterface, Type):
         constant: TensorConstant = super().make_constant(value, name)
         return constant
 
-    def __call__(self, name: str | None = None) -> TensorVariable:
+    def __call__(self, name: str | None = None) -> Tensor:
         """Return a new variable of this type; see :meth:`make_variable`."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             _report_float64(config.warn_float64)

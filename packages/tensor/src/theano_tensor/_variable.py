@@ -17,12 +17,11 @@ from ._type import TensorType
 _SMALL_BYTES = 256
 
 
-class TensorVariable(TensorOperators, Variable):
-    """A symbolic array.
+class Tensor(TensorOperators, Variable):
+    """A symbolic array of any kind: a :class:`TensorVariable`, a constant, or a shared variable.
 
-    Made by constructors such as :func:`theano_tensor.matrix`, and by every operation on tensors. Operators,
-    attributes and methods
-    are those of NumPy arrays as far as they make sense for a value that is not known yet.
+    Operators, attributes and methods are those of NumPy arrays as far as they make sense for a value that is not known
+    yet.
 
     Examples
     --------
@@ -43,7 +42,13 @@ class TensorVariable(TensorOperators, Variable):
         return f"<{self.type!r}>"
 
 
-class TensorConstant(TensorVariable, Constant):
+class TensorVariable(Tensor):
+    """A symbolic array that is neither a constant nor shared: an input, or what an operation computes."""
+
+    __slots__ = ()
+
+
+class TensorConstant(Tensor, Constant):
     """An array that never changes, in an expression.
 
     The array is read-only. Constants with equal dtype, shape and bytes have equal signatures, so that they can be

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import theano_tensor as T
 from theano_linker_c import function
-from theano_tensor import TensorVariable
+from theano_tensor import Tensor
 
 MODES = ("FAST_RUN", "FAST_COMPILE")
 
@@ -33,7 +33,7 @@ class Case:
         """Return the index for NumPy."""
         return tuple(_plain(item) for item in self.index)
 
-    def symbolic(self) -> tuple[TensorVariable, tuple[Any, ...], list[TensorVariable], list[Any]]:
+    def symbolic(self) -> tuple[Tensor, tuple[Any, ...], list[Tensor], list[Any]]:
         """Return a variable for the tensor, the index with variables in it, the inputs and their values."""
         x = T.tensor(self.x.dtype.name, shape=(None,) * self.x.ndim, name="x")
         inputs, values = [x], [self.x]

@@ -12,7 +12,7 @@ from theano_linker_c import FAST_RUN, function
 
 
 class TestLengthsOfChains(unittest.TestCase):
-    def chain(self, links: int) -> tuple[T.TensorVariable, T.TensorVariable]:
+    def chain(self, links: int) -> tuple[T.Tensor, T.Tensor]:
         x = T.dvector("x")
         y = x
         for _ in range(links):

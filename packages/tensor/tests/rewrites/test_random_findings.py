@@ -84,6 +84,30 @@ class SumsOfNothing(unittest.TestCase):
             assert_allclose(total, [0.0, 0.0])
 
 
+class ConstantsOfSmallIntegers(unittest.TestCase):
+    """What is done to a narrow constant on the way must not go round where the expression as written does not."""
+
+    def test_what_remains_is_subtracted(self) -> None:
+        for dtype, narrow, number in (("uint16", "uint8", 1), ("int32", "int8", -128)):
+            x = tt.vector("x", dtype=dtype)
+            value = np.array([3, 4], dtype)
+            for one in (np.array(number, narrow), np.array([number, number], narrow)):
+                with self.subTest(dtype=dtype, ndim=one.ndim):
+                    found = run((x - x) - tt.constant(one), [x], value)
+                    self.assertEqual(found.dtype, np.dtype(dtype))
+                    self.assertEqual(found.tolist(), (value - value - one.astype(dtype)).tolist())
+
+    def test_two_that_remain(self) -> None:
+        x = tt.scalar("x", dtype="uint16")
+        one, two = (tt.constant(np.array(n, "uint8")) for n in (1, 2))
+        self.assertEqual(int(run(((x + one) - x) - two, [x], np.array(5, "uint16"))), 65535)
+
+    def test_the_size_of_the_least_integer_is_negative(self) -> None:
+        i, x = tt.bvector("i"), tt.dvector("x")
+        least = np.array([-128], "int8")
+        self.assertEqual(run(abs(i) * abs(x), [i, x], least, np.array([-3.0])).tolist(), [-384.0])
+
+
 class SignsOfZero(unittest.TestCase):
     def test_integers_have_no_negative_zero(self) -> None:
         x = tt.dvector("x")

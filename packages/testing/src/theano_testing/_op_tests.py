@@ -82,7 +82,7 @@ class RopLopChecker(unittest.TestCase):
 
     Attributes
     ----------
-    x, mx : TensorVariable
+    x, mx : Tensor
         A vector and a matrix of floatX, to build expressions of.
     in_shape, mat_in_shape : tuple of int
         The shapes of the values that they get.

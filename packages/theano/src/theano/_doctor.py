@@ -179,7 +179,9 @@ def _blas() -> Iterator[Finding]:
     if not address:
         yield Finding("blas", "library", "none", how, "bad", "install SciPy again: pip install --force-reinstall scipy")
         return
-    yield Finding("blas", "library", _library_at(address), how)
+    library = _library_at(address)
+    yield Finding("blas", "library", library or "found, at an address that belongs to no file", how)
+    yield from _routines_of(library)
     x = tensor.dmatrix("x")
     a = np.random.default_rng(1).normal(size=(64, 64))
     error = float(abs(function([x], tensor.dot(x, x))(a) - a @ a).max())
@@ -199,11 +201,28 @@ class _Symbol(ctypes.Structure):
     )
 
 
+def _routines_of(library: str) -> Iterator[Finding]:
+    """Tell for which processor the routines of an OpenBLAS were written."""
+    loaded = ctypes.CDLL(library) if library else None
+    for name in ("scipy_openblas_get_corename", "openblas_get_corename"):
+        get = getattr(loaded, name, None)
+        if get is not None:
+            get.restype = ctypes.c_char_p
+            wanted = os.environ.get("OPENBLAS_CORETYPE")
+            core = os.fsdecode(get())
+            if wanted:
+                advice = "without this variable OpenBLAS takes this processor's own routines, which may be faster"
+                yield Finding("blas", "routines", f"for {core}", f"OPENBLAS_CORETYPE={wanted}", "note", advice)
+            else:
+                yield Finding("blas", "routines", f"for {core}", "OpenBLAS chose them for this processor")
+            return
+
+
 def _library_at(address: int) -> str:
     find = getattr(ctypes.CDLL(None), "dladdr", None) if os.name == "posix" else None
     symbol = _Symbol()
     if find is None or not find(ctypes.c_void_p(address), ctypes.byref(symbol)) or not symbol.file:
-        return "found, at an address that belongs to no file"
+        return ""
     return os.fsdecode(symbol.file)
 
 

@@ -73,25 +73,56 @@ static int buffer_keep(Machine *m, int reg, PyArrayObject *array) {
     return 1;
 }
 
-/* Put an array for an output into its register and return it (borrowed): the buffer of an earlier call when nobody
- * else sees it any more, else a new one. Its contents are arbitrary. */
-PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran) {
+/* An array for a register, with arbitrary contents: the buffer of an earlier call when nobody else sees it any more,
+ * else a new one. `stored` tells whether the store holds it too. A new reference. */
+PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored) {
     PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
-    if (array != NULL && can_serve(array, type_num, ndim, shape, fortran)) {
-        frame_set(f, reg, Py_NewRef((PyObject *)array));
-        f->home[reg] = reg;
-        return array;
-    }
+    *stored = array != NULL && can_serve(array, type_num, ndim, shape, fortran);
+    if (*stored)
+        return (PyArrayObject *)Py_NewRef((PyObject *)array);
     PyArray_Descr *descr = PyArray_DescrFromType(type_num);
     if (descr == NULL)
         return NULL;
     array = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, fortran, NULL);
+    if (array != NULL)
+        *stored = m->buffer_limit > 0 && buffer_keep(m, reg, array);
+    return array;
+}
+
+/* Whether the result for a register has its place already. */
+int slot_offered(const Frame *f, int reg) { return f->slots != NULL && f->slots[reg] != NULL; }
+
+static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp *shape) {
+    return PyArray_TYPE(slot) == type_num && PyArray_NDIM(slot) == ndim && PyArray_IS_C_CONTIGUOUS(slot) &&
+           PyArray_CompareLists(PyArray_DIMS(slot), shape, ndim);
+}
+
+/* Put an array for an output into its register and return it (borrowed): the slot that is offered for it, the buffer of
+ * an earlier call, or a new array. Its contents are arbitrary. */
+PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran) {
+    if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape)) {
+        PyArrayObject *slot = f->slots[reg];
+        frame_set(f, reg, Py_NewRef((PyObject *)slot));
+        return slot;
+    }
+    int stored;
+    PyArrayObject *array = buffer_get(m, reg, type_num, ndim, shape, fortran, &stored);
     if (array == NULL)
         return NULL;
     frame_set(f, reg, (PyObject *)array);
-    if (m->buffer_limit > 0 && buffer_keep(m, reg, array))
+    if (stored)
         f->home[reg] = reg;
     return array;
+}
+
+/* Let two registers exchange what the store holds for them. */
+void buffers_swap(Machine *m, int a, int b) {
+    PyObject *array = m->buffers[a];
+    npy_intp bytes = m->buffer_bytes[a];
+    m->buffers[a] = m->buffers[b];
+    m->buffer_bytes[a] = m->buffer_bytes[b];
+    m->buffers[b] = array;
+    m->buffer_bytes[b] = bytes;
 }
 
 /* Whether the array in a register is seen by nobody but this frame, and may be overwritten. */

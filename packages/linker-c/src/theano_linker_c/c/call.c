@@ -84,7 +84,8 @@ static int accept_scalar(Machine *m, Frame *f, const InputCheck *check, PyObject
     return 1;
 }
 
-static int accept_input(Machine *m, Frame *f, int index, PyObject *value) {
+/* Put the value of an argument into its register, in the form that the program wants. */
+int input_accept(Machine *m, Frame *f, int index, PyObject *value) {
     const InputCheck *check = &m->inputs[index];
     if (check->type_num >= 0) {
         if (fits(check, value)) {
@@ -107,7 +108,7 @@ static int accept_input(Machine *m, Frame *f, int index, PyObject *value) {
     return 0;
 }
 
-static int read_cells(Machine *m, Frame *f) {
+int cells_read(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_cells; k++) {
         PyObject *cell = m->cells[k].cell;
         if (PyList_GET_SIZE(cell) < 1) {
@@ -134,7 +135,7 @@ static PyObject *collect(Machine *m, Frame *f, int raw) {
 }
 
 /* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
-static int store_updates(Machine *m, Frame *f) {
+int updates_store(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_updates; k++)
         if (f->home[m->updates[k].reg] == OFFERED) { /* the caller keeps what he passed; the cell gets a copy */
             PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[m->updates[k].reg], NPY_KEEPORDER);
@@ -168,7 +169,7 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds)
     if (status < 0)
         return NULL;
     PyObject *result = collect(m, f, raw);
-    if (result != NULL && m->n_updates > 0 && store_updates(m, f) < 0)
+    if (result != NULL && m->n_updates > 0 && updates_store(m, f) < 0)
         Py_CLEAR(result);
     return result;
 }
@@ -199,26 +200,43 @@ static int take_turn(Machine *m) {
     return 0;
 }
 
-static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
-    Frame *f = &m->frame, extra;
-    PyObject *result = NULL;
-    double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
+/* The frame of a call that begins: the machine's own, or `extra` where that is in use. NULL with an exception. */
+Frame *frame_begin(Machine *m, Frame *extra) {
+    Frame *f = &m->frame;
     if (m->serial && take_turn(m) < 0)
         return NULL;
     if (f->busy) {
-        f = &extra;
+        f = extra;
         if (frame_make(m, f) < 0) {
             m->depth -= m->serial;
             return NULL;
         }
     }
     f->busy = 1;
+    return f;
+}
+
+/* The call has ended: its registers are emptied. */
+void frame_end(Machine *m, Frame *f, Frame *extra) {
+    frame_release_all(m, f);
+    f->busy = 0;
+    m->depth -= m->serial;
+    if (f == extra)
+        frame_free(m, f);
+}
+
+static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
+    PyObject *result = NULL;
+    double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
+    Frame extra, *f = frame_begin(m, &extra);
+    if (f == NULL)
+        return NULL;
     if (m->keep != NULL && f == &m->frame)
         keep_drop(m);
     for (int i = 0; i < m->n_inputs; i++)
-        if (accept_input(m, f, i, values[i]) < 0)
+        if (input_accept(m, f, i, values[i]) < 0)
             goto done;
-    if (read_cells(m, f) == 0) {
+    if (cells_read(m, f) == 0) {
         if (m->n_overwrite > 0 && offer_inputs(m, f) < 0)
             goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
@@ -226,11 +244,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
 done:
     if (m->keep != NULL && f == &m->frame)
         keep_take(m, f);
-    frame_release_all(m, f);
-    f->busy = 0;
-    m->depth -= m->serial;
-    if (f == &extra)
-        frame_free(m, f);
+    frame_end(m, f, &extra);
     if (begin != 0)
         profile_call(m, begin, run_seconds);
     return result;

@@ -69,7 +69,7 @@ static int prefers_fortran(const Elementwise *e, PyArrayObject **arrays) {
 static PyArrayObject *output_array(Machine *m, Frame *f, const Instruction *in, const Elementwise *e,
                                    PyArrayObject **arrays, const npy_intp *shape, int k, int fortran) {
     const int *takers = e->takers[k];
-    for (int t = 1; t <= takers[0]; t++) {
+    for (int t = 1; t <= takers[0] && !slot_offered(f, in->outputs[k]); t++) {
         int position = takers[t], reg = in->inputs[position], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[e->n_inputs + other] == arrays[position];

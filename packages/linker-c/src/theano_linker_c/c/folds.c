@@ -282,7 +282,7 @@ static int store_result(PyArrayObject *out, PyArrayObject *acc) {
 static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const Folds *r, PyArrayObject **arrays,
                                  const npy_intp *shape, int k) {
     const int *takers = r->takers[k];
-    for (int t = 1; t <= takers[0]; t++) {
+    for (int t = 1; t <= takers[0] && !slot_offered(f, in->outputs[k]); t++) {
         int position = takers[t], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[r->n_inputs + other] == arrays[position];

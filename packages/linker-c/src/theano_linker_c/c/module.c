@@ -63,6 +63,7 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
 
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
+    {"repeat", machine_repeat, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
     {"keep_registers", machine_keep_registers, METH_O, "Say which registers stay after a call, to be looked at."},

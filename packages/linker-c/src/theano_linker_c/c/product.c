@@ -208,9 +208,10 @@ static int64_t gemm_count(const Parts *parts) {
     return ((parts->by_rows ? parts->operands->rows : parts->operands->cols) + BLOCK - 1) / BLOCK;
 }
 
-/* Compute the blocks begin..end, which take so many multiplications. */
+/* Compute the blocks begin..end, which take so many multiplications: one piece for each thread, since for each piece
+ * BLAS copies the other factor into its own layout. */
 static void gemm_range(Parts *parts, int64_t begin, int64_t end, double work) {
-    int64_t count = end - begin, pieces = 2 * threads_get();
+    int64_t count = end - begin, pieces = threads_get();
     int64_t grain = work < WORK_TO_SHARE ? count : (count + pieces - 1) / pieces;
     parts->before = begin;
     if (!parts->product->shared || work < WORK_TO_CONTROL || !blas_share(gemm_blocks, parts, count, grain < 4 ? 4 : grain))

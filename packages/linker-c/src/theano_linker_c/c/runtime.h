@@ -103,6 +103,7 @@ struct Frame {
     int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
     void *scratch;
     int *asked, n_asked; /* inputs that a lazy instruction wants */
+    PyArrayObject **slots; /* for each register, memory that its result is to be put into (borrowed) or NULL; or NULL */
     Commit *commits; /* writes into shared storage that wait for the success of the call */
     int busy;
 };
@@ -139,7 +140,10 @@ struct Machine {
 extern PyTypeObject MachineType;
 
 /* buffers.c */
+PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored);
 PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran);
+void buffers_swap(Machine *m, int a, int b);
+int slot_offered(const Frame *f, int reg);
 int buffer_is_plain(PyArrayObject *array);
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
 int buffer_take_over(Machine *m, Frame *f, int from, int to);
@@ -255,6 +259,14 @@ PyObject *machine_read_profile(PyObject *self, PyObject *unused);
 /* call.c */
 PyObject *machine_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *machine_run(PyObject *self, PyObject *values);
+int input_accept(Machine *m, Frame *f, int index, PyObject *value);
+int cells_read(Machine *m, Frame *f);
+int updates_store(Machine *m, Frame *f);
+Frame *frame_begin(Machine *m, Frame *extra);
+void frame_end(Machine *m, Frame *f, Frame *extra);
+
+/* repeat.c */
+PyObject *machine_repeat(PyObject *self, PyObject *args);
 
 /* threads.c */
 typedef void (*range_fn)(void *context, int64_t begin, int64_t end);

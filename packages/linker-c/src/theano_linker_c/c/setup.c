@@ -168,6 +168,7 @@ int frame_make(Machine *m, Frame *f) {
     f->scratch = PyMem_Malloc(m->scratch_bytes + 1);
     f->asked = PyMem_Calloc(m->most_asked + 1, sizeof(int));
     f->commits = NULL;
+    f->slots = NULL;
     f->busy = 0;
     if (f->registers == NULL || f->home == NULL || f->scratch == NULL || f->asked == NULL) {
         frame_free(m, f);

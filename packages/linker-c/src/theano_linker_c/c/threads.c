@@ -1,9 +1,11 @@
 /* A small persistent thread pool.
  *
  * Work is a range of units that threads take in chunks from one atomic counter, so that a core that another process
- * holds delays only the chunk that runs there. Waiting is passive, on condition variables. One job runs at a time: a
- * second caller (another Python thread) runs its own work alone instead of waiting. After a fork the child starts
- * with no threads and makes new ones when it needs them.
+ * holds delays only the chunk that runs there. Waiting is passive, on condition variables, but for short moments: to be
+ * woken up takes as long as a small job. A worker looks for the next job for PATIENCE where the one before came that
+ * soon, and who posted a job looks that long for its end. One job runs at a time: a second caller (another Python
+ * thread) runs its own work alone instead of waiting. After a fork the child starts with no threads and makes new ones
+ * when it needs them.
  */
 #define _GNU_SOURCE
 #include "runtime.h"
@@ -12,9 +14,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_THREADS 256
+#define PATIENCE 100000 /* nanoseconds */
 
 typedef struct {
     range_fn fn;
@@ -28,9 +32,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* guards what follo
 static pthread_cond_t job_posted = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t job_left = PTHREAD_COND_INITIALIZER;
 static Job job;
-static unsigned long job_number;
-static int seats;   /* workers that may still join the current job */
-static int working; /* workers inside the current job */
+static atomic_ulong job_number;
+static int seats;          /* workers that may still join the current job */
+static atomic_int working; /* workers inside the current job */
 static int started;
 static int wanted; /* 0: not decided yet */
 
@@ -75,16 +79,48 @@ static void work_on(Job *j) {
     }
 }
 
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void rest(void) {
+    for (int k = 0; k < 16; k++) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#else
+        sched_yield();
+#endif
+    }
+}
+
+/* Wait for a job after `seen` that has a seat. Called, and left, with `lock` held; `soon`: whether to look out for it. */
+static unsigned long await_job(unsigned long seen, int soon) {
+    if (soon && job_number == seen) {
+        pthread_mutex_unlock(&lock);
+        for (int64_t end = now() + PATIENCE; atomic_load(&job_number) == seen && now() < end;)
+            rest();
+        pthread_mutex_lock(&lock);
+    }
+    while (job_number == seen || seats == 0) {
+        seen = job_number;
+        pthread_cond_wait(&job_posted, &lock);
+    }
+    return job_number;
+}
+
 static void *worker(void *unused) {
     (void)unused;
     unsigned long seen = 0;
+    int soon = 0;
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (job_number == seen || seats == 0) {
-            seen = job_number;
-            pthread_cond_wait(&job_posted, &lock);
-        }
-        seen = job_number;
+        int64_t begin = now();
+        seen = await_job(seen, soon);
+        soon = now() - begin < PATIENCE;
         seats--;
         working++;
         pthread_mutex_unlock(&lock);
@@ -94,6 +130,21 @@ static void *worker(void *unused) {
             pthread_cond_signal(&job_left);
     }
     return NULL;
+}
+
+/* Wait until no worker is in the job, and let none join it any more. */
+static void await_workers(void) {
+    pthread_mutex_lock(&lock);
+    seats = 0; /* who has not woken up yet need not come */
+    if (working > 0) {
+        pthread_mutex_unlock(&lock);
+        for (int64_t end = now() + PATIENCE; atomic_load(&working) > 0 && now() < end;)
+            rest();
+        pthread_mutex_lock(&lock);
+    }
+    while (working > 0)
+        pthread_cond_wait(&job_left, &lock);
+    pthread_mutex_unlock(&lock);
 }
 
 /* Called with `lock` held. Threads that cannot be started are done without. */
@@ -140,11 +191,7 @@ void threads_run(range_fn fn, void *context, int64_t begin, int64_t end, int64_t
         pthread_cond_broadcast(&job_posted);
     pthread_mutex_unlock(&lock);
     work_on(&job);
-    pthread_mutex_lock(&lock);
-    seats = 0; /* who has not woken up yet need not come */
-    while (working > 0)
-        pthread_cond_wait(&job_left, &lock);
-    pthread_mutex_unlock(&lock);
+    await_workers();
     pthread_mutex_unlock(&one_job);
 }
 

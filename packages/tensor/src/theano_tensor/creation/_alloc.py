@@ -13,7 +13,7 @@ from .._convert import as_tensor_variable, constant
 from .._dtypes import canonical_dtype
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
@@ -110,7 +110,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
-def alloc(value: Any, *shape: Any) -> TensorVariable:
+def alloc(value: Any, *shape: Any) -> Tensor:
     """Return a tensor of a given shape, filled with `value`.
 
     Parameters
@@ -125,7 +125,7 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
     >>> alloc(0.0, 2, 3).type
     TensorType(float32, (2, 3))
     """
-    result: TensorVariable = Alloc()(value, *shape)
+    result: Tensor = Alloc()(value, *shape)
     return result
 
 
@@ -193,7 +193,7 @@ def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs)]
 
 
-def empty(shape: Any, dtype: Any = None) -> TensorVariable:
+def empty(shape: Any, dtype: Any = None) -> Tensor:
     """Return a tensor whose elements are not set; each of them must be written before it is read.
 
     Parameters
@@ -202,26 +202,26 @@ def empty(shape: Any, dtype: Any = None) -> TensorVariable:
     dtype : str, optional
         floatX by default.
     """
-    result: TensorVariable = AllocEmpty(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
+    result: Tensor = AllocEmpty(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
         *as_lengths(shape)
     )
     return result
 
 
-def empty_like(x: Any, dtype: Any = None) -> TensorVariable:
+def empty_like(x: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set."""
     variable = as_tensor_variable(x)
     return empty(lengths_of(variable), variable.type.dtype if dtype is None else dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value."""
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     return full(lengths_of(variable), fill_value, name)
 
 
-def broadcast_to(x: Any, shape: Any) -> TensorVariable:
+def broadcast_to(x: Any, shape: Any) -> Tensor:
     """Return `x` repeated along its broadcastable dimensions, and new ones on the left, so that it has `shape`.
 
     Parameters
@@ -239,7 +239,7 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
     return alloc(x, *as_lengths(shape))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of a given shape, filled with a value.
 
     Parameters
@@ -253,7 +253,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     return alloc(value, *as_lengths(shape))
 
 
-def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
     """Return zeros.
 
     Parameters
@@ -272,7 +272,7 @@ def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
     )
 
 
-def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+def ones(shape: Any, dtype: Any = None) -> Tensor:
     """Return ones; see :func:`zeros`."""
     return alloc(
         constant(1, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)

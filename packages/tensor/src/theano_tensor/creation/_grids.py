@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._dtypes import DISCRETE_DTYPES, canonical_dtype
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, maximum
 from ..joining import stack
 from ..shape import as_length, shape_i
@@ -21,7 +21,7 @@ from ._alloc import alloc
 from ._ranges import arange
 
 
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> TensorVariable:
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """Return evenly spaced numbers from `start` to `stop`.
 
     Parameters
@@ -52,7 +52,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
     return cast(values, chosen if dtype is None else canonical_dtype(dtype, config.floatX))
 
 
-def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> list[TensorVariable]:
+def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> list[Tensor]:
     """Return the coordinates of the points of a grid.
 
     Parameters
@@ -66,7 +66,7 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> list[
 
     Returns
     -------
-    list of TensorVariable
+    list of Tensor
         One for each vector.
 
     Raises
@@ -89,7 +89,7 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> list[
     return _open_or_full(axes, places, sparse)
 
 
-def _open_or_full(axes: Sequence[TensorVariable], places: Sequence[int], sparse: bool) -> list[TensorVariable]:
+def _open_or_full(axes: Sequence[Tensor], places: Sequence[int], sparse: bool) -> list[Tensor]:
     ndim = len(axes)
     orders: list[list[int | str]] = [[0 if i == place else "x" for i in range(ndim)] for place in places]
     grids = [dimshuffle(v, order) for v, order in zip(axes, orders, strict=True)]
@@ -136,7 +136,7 @@ class Grid:
         return f"Grid(sparse={self.sparse})"
 
 
-def _axis_of_slice(index: Any) -> TensorVariable:
+def _axis_of_slice(index: Any) -> Tensor:
     if not isinstance(index, slice) or index.stop is None:
         raise TypeError(compose(f"{index!r} does not span a grid: slices with a stop do", mend="write mgrid[0:5, 0:3]"))
     start = 0 if index.start is None else index.start

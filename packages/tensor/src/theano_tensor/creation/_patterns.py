@@ -11,21 +11,21 @@ from theano_graph import compose, config, describe
 from .._convert import as_tensor_variable
 from .._dtypes import canonical_dtype
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import add, cast, dimshuffle, ge, switch
 from ..shape import as_length, shape_i
 from ._ranges import arange
 
 
-def _triangle(n: Any, m: Any, k: Any) -> TensorVariable:
+def _triangle(n: Any, m: Any, k: Any) -> Tensor:
     """Whether ``column <= row + k``, for n rows and m columns."""
     rows, columns = arange(as_length(n)), arange(as_length(m))
     diagonal = add(dimshuffle(rows, (0, "x")), as_length(k, "a diagonal"))
-    result: TensorVariable = ge(diagonal, dimshuffle(columns, ("x", 0)))
+    result: Tensor = ge(diagonal, dimshuffle(columns, ("x", 0)))
     return result
 
 
-def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
     """Return a matrix with ones at and below a diagonal, and zeros above.
 
     Parameters
@@ -46,7 +46,7 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     return cast(_triangle(n, n if m is None else m, k), canonical_dtype(dtype or "floatX", config.floatX))
 
 
-def _rows_and_columns(name: str, m: Any) -> tuple[TensorVariable, Any, Any]:
+def _rows_and_columns(name: str, m: Any) -> tuple[Tensor, Any, Any]:
     x = as_tensor_variable(m)
     if x.type.ndim < 2:
         raise ShapeError(
@@ -55,7 +55,7 @@ def _rows_and_columns(name: str, m: Any) -> tuple[TensorVariable, Any, Any]:
     return x, shape_i(x, x.type.ndim - 2), shape_i(x, x.type.ndim - 1)
 
 
-def tril(m: Any, k: Any = 0) -> TensorVariable:
+def tril(m: Any, k: Any = 0) -> Tensor:
     """Return the matrix (or stack of matrices) `m` with zeros above diagonal `k`.
 
     Raises
@@ -64,44 +64,44 @@ def tril(m: Any, k: Any = 0) -> TensorVariable:
         If there are less than two dimensions.
     """
     x, rows, columns = _rows_and_columns("tril", m)
-    result: TensorVariable = switch(_triangle(rows, columns, k), x, np.zeros((), x.type.dtype))
+    result: Tensor = switch(_triangle(rows, columns, k), x, np.zeros((), x.type.dtype))
     return result
 
 
-def triu(m: Any, k: Any = 0) -> TensorVariable:
+def triu(m: Any, k: Any = 0) -> Tensor:
     """Return the matrix (or stack of matrices) `m` with zeros below diagonal `k`; ShapeError for a vector."""
     x, rows, columns = _rows_and_columns("triu", m)
     below = as_length(k, "a diagonal") - 1
-    result: TensorVariable = switch(_triangle(rows, columns, below), np.zeros((), x.type.dtype), x)
+    result: Tensor = switch(_triangle(rows, columns, below), np.zeros((), x.type.dtype), x)
     return result
 
 
-def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, TensorVariable]:
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Tensor, Tensor]:
     """Return the row and column numbers of the elements at and below diagonal `k` of an `n` by `m` matrix."""
     rows, columns = _triangle(n, n if m is None else m, k).nonzero()
     return rows, columns
 
 
-def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, TensorVariable]:
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Tensor, Tensor]:
     """Return the row and column numbers of the elements at and above diagonal `k` of an `n` by `m` matrix."""
     below = as_length(k, "a diagonal") - 1
     rows, columns = (~_triangle(n, n if m is None else m, below)).nonzero()
     return rows, columns
 
 
-def tril_indices_from(a: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
+def tril_indices_from(a: Any, k: Any = 0) -> tuple[Tensor, Tensor]:
     """Return :func:`tril_indices` for the shape of the matrix `a`; ShapeError if it is none."""
     rows, columns = _matrix_lengths("tril_indices_from", a)
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(a: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
+def triu_indices_from(a: Any, k: Any = 0) -> tuple[Tensor, Tensor]:
     """Return :func:`triu_indices` for the shape of the matrix `a`; ShapeError if it is none."""
     rows, columns = _matrix_lengths("triu_indices_from", a)
     return triu_indices(rows, k, columns)
 
 
-def _matrix_lengths(name: str, a: Any) -> tuple[TensorVariable, TensorVariable]:
+def _matrix_lengths(name: str, a: Any) -> tuple[Tensor, Tensor]:
     x, rows, columns = _rows_and_columns(name, a)
     if x.type.ndim != 2:
         raise ShapeError(compose(f"{name} takes a matrix", where=[describe(x)]))

@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES, canonical_dtype
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, ceil, maximum
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
@@ -131,7 +131,7 @@ def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[:2])]
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> TensorVariable:
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
 
     Parameters
@@ -167,11 +167,11 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
             chosen = "float32"
     else:
         chosen = canonical_dtype(dtype, config.floatX)
-    result: TensorVariable = ARange(chosen)(*bounds)
+    result: Tensor = ARange(chosen)(*bounds)
     return result
 
 
-def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
     """Return a matrix of zeros with ones on one diagonal.
 
     Parameters
@@ -188,13 +188,13 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     >>> eye(2).type
     TensorType(float64, (2, 2))
     """
-    result: TensorVariable = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
+    result: Tensor = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
         n, n if m is None else m, k
     )
     return result
 
 
-def identity_like(x: Any) -> TensorVariable:
+def identity_like(x: Any) -> Tensor:
     """Return a matrix of the shape and dtype of `x` with ones on the main diagonal."""
     variable = as_tensor_variable(x)
     rows, columns = (variable.shape[i] for i in range(2))

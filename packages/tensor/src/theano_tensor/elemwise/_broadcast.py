@@ -13,19 +13,17 @@ from theano_graph import Variable, compose, describe
 
 from .._errors import ShapeError
 from .._type import StaticShape
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 
-def broadcast_static(
-    name: object, inputs: Sequence[TensorVariable], shown: Sequence[Variable] | None = None
-) -> StaticShape:
+def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Variable] | None = None) -> StaticShape:
     """Return the static shape of an elementwise result of inputs with one number of dimensions.
 
     Parameters
     ----------
     name : str or object
         Name of the operation, or what has it as its text, for errors.
-    inputs : sequence of TensorVariable
+    inputs : sequence of Tensor
     shown : sequence of Variable, optional
         The user's own variables, for errors.
 
@@ -45,7 +43,7 @@ def broadcast_static(
     return tuple(result)
 
 
-def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[TensorVariable], axis: int) -> str:
+def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[Tensor], axis: int) -> str:
     lengths = [x.type.shape[axis] for x in inputs]
     parts = [f"{length} (`{x}`)" for x, length in zip(shown, lengths, strict=True) if length not in (None, 1)]
     return compose(

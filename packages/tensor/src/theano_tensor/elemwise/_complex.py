@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._elemwise import Elemwise
 from ._functions import zeros_like
 
@@ -19,33 +19,33 @@ _from_polar = Elemwise(scalar.complex_from_polar)
 
 
 @operation("real")
-def real(x: Any) -> TensorVariable:
+def real(x: Any) -> Tensor:
     """Real part; `x` itself where it is not complex."""
     variable = as_tensor_variable(x)
     return _real(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
 @operation("imag")
-def imag(x: Any) -> TensorVariable:
+def imag(x: Any) -> Tensor:
     """Imaginary part; zeros where `x` is not complex."""
     variable = as_tensor_variable(x)
     return _imag(variable) if variable.type.dtype in COMPLEX_DTYPES else zeros_like(variable)
 
 
 @operation("conj")
-def conj(x: Any) -> TensorVariable:
+def conj(x: Any) -> Tensor:
     """Complex conjugate; `x` itself where it is not complex."""
     variable = as_tensor_variable(x)
     return _conj(variable) if variable.type.dtype in COMPLEX_DTYPES else variable
 
 
 @operation("angle")
-def angle(x: Any) -> TensorVariable:
+def angle(x: Any) -> Tensor:
     """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones."""
     return _angle(x)
 
 
-def complex(real: Any, imag: Any) -> TensorVariable:
+def complex(real: Any, imag: Any) -> Tensor:
     """Complex numbers with the given real and imaginary parts.
 
     Parameters
@@ -55,7 +55,7 @@ def complex(real: Any, imag: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         complex64 for parts of float32 or float16, else complex128.
 
     Raises
@@ -72,6 +72,6 @@ def complex(real: Any, imag: Any) -> TensorVariable:
     return _complex(real, imag)
 
 
-def complex_from_polar(abs: Any, angle: Any) -> TensorVariable:
+def complex_from_polar(abs: Any, angle: Any) -> Tensor:
     """Complex numbers with the given lengths and angles; see :func:`complex`."""
     return _from_polar(abs, angle)

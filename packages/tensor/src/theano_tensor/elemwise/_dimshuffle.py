@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import call, operation
 from .._type import tensor_type
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 
 class DimShuffle(Op):
@@ -144,7 +144,7 @@ def _entry(entry: int | str, ndim: int, order: Sequence[int | str]) -> int | str
     )
 
 
-def _inverse(op: DimShuffle, value: TensorVariable) -> TensorVariable:
+def _inverse(op: DimShuffle, value: Tensor) -> Tensor:
     """Bring `value`, of the form of the op's output, into the form of its input."""
     stretched = [axis for axis in op.augment if value.type.shape[axis] != 1]
     if stretched:
@@ -186,7 +186,7 @@ def _shuffle(ndim: int, order: tuple[int | str, ...]) -> DimShuffle:
 
 
 @operation("dimshuffle")
-def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
+def dimshuffle(x: Any, order: Sequence[int | str]) -> Tensor:
     """Return a view of `x` with dimensions permuted, inserted (``"x"``) or dropped.
 
     Parameters
@@ -197,7 +197,7 @@ def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         `x` itself if nothing changes.
 
     Examples
@@ -209,5 +209,5 @@ def dimshuffle(x: Any, order: Sequence[int | str]) -> TensorVariable:
     variable = as_tensor_variable(x)
     if tuple(order) == tuple(range(variable.type.ndim)):
         return variable
-    result: TensorVariable = _shuffle(variable.type.ndim, tuple(order))(variable)
+    result: Tensor = _shuffle(variable.type.ndim, tuple(order))(variable)
     return result

@@ -17,7 +17,7 @@ from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
 from .._errors import ShapeError
 from .._operators import call
 from .._type import TensorType, tensor_type
-from .._variable import TensorConstant, TensorVariable
+from .._variable import Tensor, TensorConstant
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
@@ -124,9 +124,7 @@ class Elemwise(Op):
             _check_inplace(self, outputs[output], padded[overwritten])
         return Apply(self, padded, outputs)
 
-    def get_output_info(
-        self, dim_shuffle: Any, *inputs: Any
-    ) -> tuple[list[str], list[tuple[bool, ...]], list[TensorVariable]]:
+    def get_output_info(self, dim_shuffle: Any, *inputs: Any) -> tuple[list[str], list[tuple[bool, ...]], list[Tensor]]:
         """Return dtypes and broadcast patterns of the outputs, and the inputs with equal numbers of dimensions.
 
         Parameters
@@ -145,7 +143,7 @@ class Elemwise(Op):
         """Say whether constants are folded without compiling C code: always, one element costs less than a compiler."""
         return True
 
-    def _result_dtypes(self, inputs: Sequence[TensorVariable]) -> tuple[str, ...]:
+    def _result_dtypes(self, inputs: Sequence[Tensor]) -> tuple[str, ...]:
         nin = self.scalar_op.nin
         if nin is not None and nin >= 0 and len(inputs) != nin:
             raise TypeError(
@@ -161,9 +159,9 @@ class Elemwise(Op):
             mend = rest[0] if rest else "convert the operands with T.cast"
             raise TypeError(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> TensorVariable:
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
-        result: TensorVariable = super().__call__(*inputs, **kwargs)
+        result: Tensor = super().__call__(*inputs, **kwargs)
         return result
 
     def perform(
@@ -215,7 +213,7 @@ def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[in
     return {int(output): int(given) for output, given in sorted(pattern.items())}
 
 
-def _check_inplace(op: Elemwise, output: TensorVariable, given: TensorVariable) -> None:
+def _check_inplace(op: Elemwise, output: Tensor, given: Tensor) -> None:
     if output.type.dtype != given.type.dtype:
         raise TypeError(
             compose(
@@ -234,7 +232,7 @@ def _check_inplace(op: Elemwise, output: TensorVariable, given: TensorVariable) 
         )
 
 
-def _same_ndim(given: Sequence[TensorVariable], dim_shuffle: Any = DimShuffle) -> list[TensorVariable]:
+def _same_ndim(given: Sequence[Tensor], dim_shuffle: Any = DimShuffle) -> list[Tensor]:
     """Insert dimensions of length 1 on the left where inputs have fewer dimensions than others."""
     ndims = [len(x.type.shape) for x in given]
     ndim = max(ndims, default=0)
@@ -258,14 +256,14 @@ def _plain(scalar_op: ScalarOp) -> Elemwise:
     return Elemwise(scalar_op)
 
 
-def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[TensorVariable]:
+def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[Tensor]:
     """Return all outputs of a scalar op lifted to tensors."""
     op: Any = _plain(scalar_op)
-    outputs: Sequence[TensorVariable] = op(*inputs, return_list=True)
+    outputs: Sequence[Tensor] = op(*inputs, return_list=True)
     return outputs
 
 
-def _unbroadcast(value: TensorVariable, like: TensorVariable) -> TensorVariable:
+def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
     """Sum `value` over the dimensions in which `like` was stretched; stretch it where it is smaller than `like`."""
     axes = [i for i, (v, x) in enumerate(zip(value.type.shape, like.type.shape, strict=True)) if x == 1 and v != 1]
     if axes:
@@ -277,13 +275,13 @@ def _unbroadcast(value: TensorVariable, like: TensorVariable) -> TensorVariable:
 
 @pullback.register(Elemwise)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], TensorVariable):
+    if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], Tensor):
         known = _constant_power(node, cotangents[0])
         if known is not None:
             return known
     # An output that the cost does not depend on has no cotangent.
-    given = [g if isinstance(g, TensorVariable) else _zero(node.outputs[0].type.ndim) for g in cotangents]
-    values: list[TensorVariable] = [*node.inputs, *node.outputs, *given]
+    given = [g if isinstance(g, Tensor) else _zero(node.outputs[0].type.ndim) for g in cotangents]
+    values: list[Tensor] = [*node.inputs, *node.outputs, *given]
     dtypes = [v.type.dtype for v in values]
     nin, nout = len(node.inputs), len(node.outputs)
     rule = lifted_pullback(node.op.scalar_op, tuple(dtypes[:nin]), tuple(dtypes[nin + nout :]))
@@ -291,7 +289,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     return [_cotangent(node, i, result) for i, result in enumerate(results)]
 
 
-def _constant_power(node: Apply, g: TensorVariable) -> list[Variable | None] | None:
+def _constant_power(node: Apply, g: Tensor) -> list[Variable | None] | None:
     """Differentiate a real power whose exponent is a constant other than zero: no case needs to be told apart."""
     x, y = node.inputs
     source = y.owner.inputs[0] if y.owner is not None and isinstance(y.owner.op, DimShuffle) else y
@@ -304,7 +302,7 @@ def _constant_power(node: Apply, g: TensorVariable) -> list[Variable | None] | N
     return [_unbroadcast(by_x, x), _unbroadcast(by_y, y)]
 
 
-def _cotangent(node: Apply, i: int, result: TensorVariable | str | None) -> Variable | None:
+def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | None:
     """Return a result of a scalar rule as a cotangent; a text says why there is none."""
     if isinstance(result, str):
         undefined: Variable = call("grad_undefined", node.op, i, node.inputs[i], result)
@@ -351,20 +349,20 @@ def _derived(node: Apply, k: int, tangents: list[Variable | None]) -> Variable |
     return None if total is None else _stretch(total, node.outputs[k])
 
 
-def _tangent(node: Apply, result: TensorVariable | str | None) -> Variable | None:
+def _tangent(node: Apply, result: Tensor | str | None) -> Variable | None:
     if isinstance(result, str):
         undefined: Variable = call("grad_undefined", node.op, 0, node.inputs[0], result)
         return undefined
     return None if result is None else _stretch(result, node.outputs[0])
 
 
-def _zero(ndim: int) -> TensorVariable:
+def _zero(ndim: int) -> Tensor:
     return as_tensor_variable(np.zeros((1,) * ndim, dtype="float32"))
 
 
-def _stretch(value: TensorVariable, like: TensorVariable) -> TensorVariable:
+def _stretch(value: Tensor, like: Tensor) -> Tensor:
     if any(v == 1 and x != 1 for v, x in zip(value.type.shape, like.type.shape, strict=True)):
-        stretched: TensorVariable = call("second", like, value)
+        stretched: Tensor = call("second", like, value)
         return stretched
     return value
 

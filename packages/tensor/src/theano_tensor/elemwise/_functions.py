@@ -16,7 +16,7 @@ from .._convert import as_tensor_variable, constant
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
 from .._errors import DTypeError
 from .._operators import OPERATIONS, operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._elemwise import Elemwise
 
 
@@ -137,7 +137,7 @@ bitwise_not = invert
 
 
 @operation("cast")
-def cast(x: Any, dtype: Any) -> TensorVariable:
+def cast(x: Any, dtype: Any) -> Tensor:
     """Convert the elements to `dtype`.
 
     Parameters
@@ -148,7 +148,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         `x` itself if it has that dtype.
 
     Raises
@@ -174,7 +174,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
                 mend="take T.real(x), T.imag(x), abs(x) or T.angle(x)",
             )
         )
-    result: TensorVariable = _cast_ops(name)(variable)
+    result: Tensor = _cast_ops(name)(variable)
     return result
 
 
@@ -189,7 +189,7 @@ _CASTS: dict[str, Elemwise] = {}
 
 
 @operation("round")
-def round(x: Any, mode: str | None = None) -> TensorVariable:
+def round(x: Any, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, in the dtype of `x`.
 
     Parameters
@@ -210,13 +210,13 @@ def round(x: Any, mode: str | None = None) -> TensorVariable:
     raise ValueError(compose(f"round: unknown mode {mode!r}", mend="use 'half_away_from_zero' or 'half_to_even'"))
 
 
-def iround(x: Any, mode: str | None = None) -> TensorVariable:
+def iround(x: Any, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, as int64; see :func:`round`."""
     return cast(round(x, mode), "int64")
 
 
 @operation("int_or_true_div")
-def int_or_true_div(x: Any, y: Any) -> TensorVariable:
+def int_or_true_div(x: Any, y: Any) -> Tensor:
     """Divide as the flag ``int_division`` says where both are integers, and truly otherwise.
 
     Raises
@@ -226,7 +226,7 @@ def int_or_true_div(x: Any, y: Any) -> TensorVariable:
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.dtype not in DISCRETE_DTYPES or b.type.dtype not in DISCRETE_DTYPES:
-        quotient: TensorVariable = true_div(a, b)
+        quotient: Tensor = true_div(a, b)
         return quotient
     policy = config.int_division
     if policy == "raise":
@@ -237,44 +237,42 @@ def int_or_true_div(x: Any, y: Any) -> TensorVariable:
                 mend="use // for an integer result, or cast one of them to a float",
             )
         )
-    result: TensorVariable = (
-        int_div(a, b) if policy == "int" else true_div(cast(a, config.floatX), cast(b, config.floatX))
-    )
+    result: Tensor = int_div(a, b) if policy == "int" else true_div(cast(a, config.floatX), cast(b, config.floatX))
     return result
 
 
 @operation("mod_check")
-def mod_check(x: Any, y: Any) -> TensorVariable:
+def mod_check(x: Any, y: Any) -> Tensor:
     """Remainder, as ``%``; DTypeError for complex numbers, which have none."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if {a.type.dtype, b.type.dtype} & COMPLEX_DTYPES:
         raise DTypeError(
             compose("% is not defined for complex numbers", where=[describe(a), describe(b)], mend="use the real part")
         )
-    result: TensorVariable = mod(a, b)
+    result: Tensor = mod(a, b)
     return result
 
 
 @operation("zeros_like")
-def zeros_like(x: Any, dtype: Any = None) -> TensorVariable:
+def zeros_like(x: Any, dtype: Any = None) -> Tensor:
     """Zeros in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 0, dtype)
 
 
 @operation("ones_like")
-def ones_like(x: Any, dtype: Any = None) -> TensorVariable:
+def ones_like(x: Any, dtype: Any = None) -> Tensor:
     """Ones in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 1, dtype)
 
 
-def _filled_like(x: Any, value: int, dtype: Any) -> TensorVariable:
+def _filled_like(x: Any, value: int, dtype: Any) -> Tensor:
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
-    result: TensorVariable = second(variable, constant(value, ndim=variable.type.ndim, dtype=name))
+    result: Tensor = second(variable, constant(value, ndim=variable.type.ndim, dtype=name))
     return result
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> TensorVariable:
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Whether two tensors are equal within a tolerance, element by element, as ``numpy.isclose``.
 
     Parameters
@@ -293,24 +291,24 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     'bool'
     """
     x, y = (cast(v, "float64") if v.type.dtype in DISCRETE_DTYPES else v for v in map(as_tensor_variable, (a, b)))
-    equal: TensorVariable = eq(x, y)
+    equal: Tensor = eq(x, y)
     finite = ~(isinf(x) | isinf(y))
     near = equal | (finite & (abs_(x - y) <= atol + rtol * abs_(y)))
     return near | (isnan(x) & isnan(y)) if equal_nan else near
 
 
 @operation("divmod")
-def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
+def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``."""
     return int_div(x, y), mod(x, y)
 
 
-def sinc(x: Any) -> TensorVariable:
+def sinc(x: Any) -> Tensor:
     """``sin(pi * x) / (pi * x)``, which is 1 at zero, as ``numpy.sinc``."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in DISCRETE_DTYPES:
         variable = cast(variable, "float64")
     # At zero both branches need a finite slope, so the quotient is taken elsewhere.
-    zero: TensorVariable = eq(variable, 0)
+    zero: Tensor = eq(variable, 0)
     angle = cast(math.pi, variable.type.dtype) * switch(zero, ones_like(variable), variable)
     return switch(zero, ones_like(variable), sin(angle) / angle)

@@ -18,9 +18,9 @@ from theano_graph import Constant, Variable, config, pushforward, toposort
 from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback
 
 from .._convert import constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 
-Apply1 = Callable[[ScalarOp, Sequence[TensorVariable]], Sequence[TensorVariable]]
+Apply1 = Callable[[ScalarOp, Sequence[Tensor]], Sequence[Tensor]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class LiftedRule:
     instructions: tuple[tuple[ScalarOp, tuple[int, ...]], ...]
     results: tuple[int | str | None, ...]
 
-    def apply(self, values: Sequence[TensorVariable], ndim: int, apply_op: Apply1) -> list[TensorVariable | str | None]:
+    def apply(self, values: Sequence[Tensor], ndim: int, apply_op: Apply1) -> list[Tensor | str | None]:
         """Run the graph on tensors with `ndim` dimensions."""
         registers = list(values)
         registers.extend(constant(np.reshape(data, (1,) * ndim)) for data in self.constants)

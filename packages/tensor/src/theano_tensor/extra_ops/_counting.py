@@ -14,7 +14,7 @@ from .._discrete import DiscreteOp
 from .._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import cast, maximum
 from ..indexing import set_subtensor, take
@@ -109,7 +109,7 @@ def _shape_count(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(None,)]
 
 
-def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False) -> TensorVariable:
+def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False) -> Tensor:
     """Count how often each number from 0 up to the largest occurs.
 
     Parameters
@@ -125,7 +125,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A vector: int64, or of the dtype of a sum of weights.
 
     Raises
@@ -139,7 +139,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: 
     array([1, 2, 0, 1])
     """
     given = [] if weights is None else [weights]
-    result: TensorVariable = BinCount(assert_nonneg)(x, 0 if minlength is None else minlength, *given)
+    result: Tensor = BinCount(assert_nonneg)(x, 0 if minlength is None else minlength, *given)
     return result
 
 
@@ -175,7 +175,7 @@ def _shape_bartlett(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(maximum(cast(node.inputs[0], "int64"), 0),)]
 
 
-def bartlett(M: Any) -> TensorVariable:
+def bartlett(M: Any) -> Tensor:
     """Return the Bartlett window, a triangle of height one whose first and last points are zero.
 
     Parameters
@@ -185,7 +185,7 @@ def bartlett(M: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A vector of float64.
 
     Raises
@@ -198,11 +198,11 @@ def bartlett(M: Any) -> TensorVariable:
     >>> bartlett(5).eval()
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
-    result: TensorVariable = Bartlett()(M)
+    result: Tensor = Bartlett()(M)
     return result
 
 
-def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Tensor:
     """Return a matrix with a row for each number: zeros, and a one in the column of that number.
 
     Parameters

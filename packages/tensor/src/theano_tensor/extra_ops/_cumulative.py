@@ -16,7 +16,7 @@ from .._dtypes import DISCRETE_DTYPES
 from .._errors import ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import and_, conj, eq, mul, neq, sub, switch
 from ..reduce import sum_dtype
 from ..shape import flatten, flip
@@ -58,15 +58,15 @@ class Cumulative(Op):
         return f"Cum{'sum' if self.mode == 'add' else 'prod'}{{{self.axis}}}"
 
 
-def _from_end(x: TensorVariable, axis: int) -> TensorVariable:
+def _from_end(x: Tensor, axis: int) -> Tensor:
     """Sum of each element and all that follow."""
-    result: TensorVariable = Cumulative(axis, "add")(flip(x, axis))
+    result: Tensor = Cumulative(axis, "add")(flip(x, axis))
     return flip(result, axis)
 
 
 @pullback.register(Cumulative)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, g, axis = cast(TensorVariable, node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
+    x, g, axis = cast(Tensor, node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
     if node.op.mode == "add":
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
@@ -75,28 +75,28 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     g = conj(g)
     # Up to the first zero, products divided by the element are right; at it, products without it; after it, zero.
     zero = eq(x, 0)
-    count: TensorVariable = Cumulative(axis, "add")(zero)
+    count: Tensor = Cumulative(axis, "add")(zero)
     first = and_(zero, eq(count, 1))
-    without: TensorVariable = Cumulative(axis, "mul")(switch(first, np.ones((), x.type.dtype), x))
+    without: Tensor = Cumulative(axis, "mul")(switch(first, np.ones((), x.type.dtype), x))
     before = _from_end(mul(g, node.outputs[0]), axis) / switch(zero, np.ones((), x.type.dtype), x)
     at = switch(first, _from_end(mul(g, without), axis), np.zeros((), x.type.dtype))
-    result: TensorVariable = switch(eq(count, 0), before, at)
+    result: Tensor = switch(eq(count, 0), before, at)
     return [conj(result).astype(x.type.dtype)]
 
 
 @pushforward.register(Cumulative)
 def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    x, axis = cast(TensorVariable, node.inputs[0]), node.op.axis
+    x, axis = cast(Tensor, node.inputs[0]), node.op.axis
     if tangents[0] is None:
         return [None]
     t = as_tensor_variable(tangents[0])
     if node.op.mode == "add":
-        result: TensorVariable = node.op(t)
+        result: Tensor = node.op(t)
         return [result]
     # The product without one element x_j, for all j at once: as in the pullback, with the first zero left out.
     one, nothing = np.ones((), x.type.dtype), np.zeros((), x.type.dtype)
     zero = eq(x, 0)
-    count: TensorVariable = Cumulative(axis, "add")(zero)
+    count: Tensor = Cumulative(axis, "add")(zero)
     first = and_(zero, eq(count, 1))
     add, product = Cumulative(axis, "add"), Cumulative(axis, "mul")
     before = mul(node.outputs[0], add(switch(zero, nothing, t / switch(zero, one, x))))
@@ -109,16 +109,16 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _accumulated(name: str, x: Any, axis: Any, mode: str) -> TensorVariable:
+def _accumulated(name: str, x: Any, axis: Any, mode: str) -> Tensor:
     variable = as_tensor_variable(x)
     if axis is None or (variable.type.ndim == 0 and axis in (0, -1)):
         variable, axis = flatten(variable), 0
-    result: TensorVariable = Cumulative(one_axis(name, axis, variable), mode)(variable)
+    result: Tensor = Cumulative(one_axis(name, axis, variable), mode)(variable)
     return result
 
 
 @operation("cumsum")
-def cumsum(x: Any, axis: int | None = None) -> TensorVariable:
+def cumsum(x: Any, axis: int | None = None) -> Tensor:
     """Cumulative sum along an axis.
 
     Parameters
@@ -129,7 +129,7 @@ def cumsum(x: Any, axis: int | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         In the shape of `x` (a vector without `axis`). Small integers and bool are summed as int64 or uint64.
 
     Raises
@@ -147,13 +147,13 @@ def cumsum(x: Any, axis: int | None = None) -> TensorVariable:
 
 
 @operation("cumprod")
-def cumprod(x: Any, axis: int | None = None) -> TensorVariable:
+def cumprod(x: Any, axis: int | None = None) -> Tensor:
     """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too."""
     return _accumulated("cumprod", x, axis, "mul")
 
 
 @operation("diff")
-def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
+def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
     """Differences of neighbours along an axis, taken `n` times.
 
     Parameters
@@ -165,7 +165,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         The axis is shorter by `n` (of length 0 at least). For bool, whether neighbours differ.
 
     Raises
@@ -199,7 +199,7 @@ _NATIVE = ("float32", "float64", "int64", "uint64")
 
 @native_kernel.register(Cumulative)
 def _native(node: Apply) -> Kernel | None:
-    dtype = cast(TensorVariable, node.inputs[0]).type.dtype
-    same = dtype == cast(TensorVariable, node.outputs[0]).type.dtype
+    dtype = cast(Tensor, node.inputs[0]).type.dtype
+    same = dtype == cast(Tensor, node.outputs[0]).type.dtype
     task = "cumsum" if node.op.mode == "add" else "cumprod"
     return ArrayRoutine(task, dtype, node.op.axis) if same and dtype in _NATIVE else None

@@ -16,7 +16,7 @@ from .._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
 from ..indexing import set_subtensor
@@ -96,7 +96,7 @@ def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("diagonal")
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return a diagonal of two dimensions, as the last dimension of the result.
 
     Parameters
@@ -127,7 +127,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     first, second = one_axis("diagonal", axis1, x), one_axis("diagonal", axis2, x)
     if first == second:
         raise ShapeError(compose("diagonal: axis1 and axis2 are the same", where=[describe(x)]))
-    result: TensorVariable = ExtractDiag(offset, first, second)(x)
+    result: Tensor = ExtractDiag(offset, first, second)(x)
     return result
 
 
@@ -186,7 +186,7 @@ def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(*shape[:-1], side, side)]
 
 
-def diag(v: Any, k: int = 0) -> TensorVariable:
+def diag(v: Any, k: int = 0) -> Tensor:
     """Return the matrix with the vector `v` on diagonal `k`, or diagonal `k` of the matrix `v`.
 
     Raises
@@ -202,7 +202,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
     """
     x = as_tensor_variable(v)
     if x.type.ndim == 1:
-        result: TensorVariable = AllocDiag(k)(x)
+        result: Tensor = AllocDiag(k)(x)
         return result
     if x.type.ndim == 2:
         return diagonal(x, k)
@@ -210,7 +210,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
 
 
 @operation("trace")
-def trace(x: Any) -> TensorVariable:
+def trace(x: Any) -> Tensor:
     """Return the sum of the main diagonal of a matrix; ShapeError if it is none."""
     matrix = as_tensor_variable(x)
     if matrix.type.ndim != 2:
@@ -277,7 +277,7 @@ class FillDiagonalOffset(Op):
         return [[True], [True], [False]]
 
 
-def _with_value(name: str, a: Any, val: Any) -> tuple[TensorVariable, TensorVariable]:
+def _with_value(name: str, a: Any, val: Any) -> tuple[Tensor, Tensor]:
     x, value = as_tensor_variable(a), as_tensor_variable(val)
     if value.type.ndim:
         raise TypeError(compose(f"{name}: the value is a scalar", where=[describe(value)]))
@@ -294,16 +294,16 @@ def _with_value(name: str, a: Any, val: Any) -> tuple[TensorVariable, TensorVari
     return x, cast(value, x.type.dtype)
 
 
-def _value_gradient(value: Any, g: TensorVariable, on: TensorVariable) -> TensorVariable:
+def _value_gradient(value: Any, g: Tensor, on: Tensor) -> Tensor:
     total = sum_over(switch(on, g, np.zeros((), g.type.dtype)))
     return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
 
 
-def _mask(x: TensorVariable, offset: Any) -> TensorVariable:
+def _mask(x: Tensor, offset: Any) -> Tensor:
     """Where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
     orders: list[list[int | str]] = [[0 if j == i else "x" for j in range(x.type.ndim)] for i in range(x.type.ndim)]
     numbers = [dimshuffle(arange(n), order) for n, order in zip(lengths_of(x), orders, strict=True)]
-    result: TensorVariable = eq(sub(numbers[1], numbers[0]), offset)
+    result: Tensor = eq(sub(numbers[1], numbers[0]), offset)
     for further in numbers[2:]:
         result = result & eq(further, numbers[0])
     return result
@@ -338,7 +338,7 @@ def _shape_fill(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def fill_diagonal(a: Any, val: Any) -> TensorVariable:
+def fill_diagonal(a: Any, val: Any) -> Tensor:
     """Return a copy of `a` with `val` on its main diagonal.
 
     Parameters
@@ -362,16 +362,16 @@ def fill_diagonal(a: Any, val: Any) -> TensorVariable:
     array([[9, 2],
            [3, 9]])
     """
-    result: TensorVariable = FillDiagonal()(a, val)
+    result: Tensor = FillDiagonal()(a, val)
     return result
 
 
-def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> TensorVariable:
+def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Tensor:
     """Return a copy of the matrix `a` with `val` on diagonal `offset`: 0 the main one, positive above, negative below.
 
     See :func:`fill_diagonal`.
     """
-    result: TensorVariable = FillDiagonalOffset()(a, val, offset)
+    result: Tensor = FillDiagonalOffset()(a, val, offset)
     return result
 
 

@@ -14,7 +14,7 @@ from .._discrete import DiscreteOp
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import broadcast_static, dimshuffle
 from ..shape import as_lengths, make_vector
 
@@ -25,7 +25,7 @@ def _check_order(name: str, order: str) -> str:
     return order
 
 
-def _integers(name: str, x: Any) -> TensorVariable:
+def _integers(name: str, x: Any) -> Tensor:
     variable = as_tensor_variable(x)
     if variable.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
@@ -140,7 +140,7 @@ def _shape_ravel(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(result)]
 
 
-def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None) -> tuple[TensorVariable, ...]:
+def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None) -> tuple[Tensor, ...]:
     """Return the numbers along each dimension of elements given by their numbers in the flattened tensor.
 
     Parameters
@@ -155,7 +155,7 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
 
     Returns
     -------
-    tuple of TensorVariable
+    tuple of Tensor
         One for each dimension, of int64 and the shape of `indices`.
 
     Raises
@@ -189,7 +189,7 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     return tuple(UnravelIndex(ndim, order)(indices, vector, return_list=True))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> TensorVariable:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Tensor:
     """Return the numbers in the flattened tensor of elements given by their numbers along each dimension.
 
     Parameters
@@ -205,7 +205,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of int64.
 
     Raises
@@ -221,7 +221,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     7
     """
     vector = as_tensor_variable(dims) if isinstance(dims, Variable) else make_vector(*as_lengths(dims))
-    result: TensorVariable = RavelMultiIndex(mode, order)(*multi_index, vector)
+    result: Tensor = RavelMultiIndex(mode, order)(*multi_index, vector)
     return result
 
 

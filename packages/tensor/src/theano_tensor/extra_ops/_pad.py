@@ -10,7 +10,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange, full
 from ..elemwise import cast, clip, minimum, mod
 from ..indexing import set_subtensor, take
@@ -19,7 +19,7 @@ from ..shape import as_length, shape_i
 _MODES = ("constant", "edge", "wrap", "reflect", "symmetric")
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> TensorVariable:
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
     """Make a tensor longer at both ends of each axis.
 
     Parameters
@@ -35,7 +35,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the dtype of `x`.
 
     Raises
@@ -66,7 +66,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     return variable
 
 
-def _widths(x: TensorVariable, given: Any) -> list[tuple[Any, Any]]:
+def _widths(x: Tensor, given: Any) -> list[tuple[Any, Any]]:
     entries = given if isinstance(given, (list, tuple, np.ndarray)) else [given]
     pairs = [list(e) if isinstance(e, (list, tuple, np.ndarray)) else [e] for e in entries]
     if pairs and all(len(p) == 1 for p in pairs) and not isinstance(entries[0], (list, tuple, np.ndarray)):
@@ -90,7 +90,7 @@ def _width(value: Any) -> Any:
     return as_length(value, "a width")
 
 
-def _sources(place: TensorVariable, n: Any, mode: str) -> TensorVariable:
+def _sources(place: Tensor, n: Any, mode: str) -> Tensor:
     """Return which element stands at each place, counted from the first element of the tensor."""
     if mode == "edge":
         return clip(place, 0, n - 1)

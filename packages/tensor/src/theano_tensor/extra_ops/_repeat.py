@@ -16,7 +16,7 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import alloc
 from ..elemwise import cast, dimshuffle
 from ..indexing import take
@@ -60,7 +60,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("repeat")
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Repeat elements along an axis.
 
     Parameters
@@ -73,7 +73,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -111,7 +111,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     return take(variable, RepeatedNumbers()(one_each), axis=where)
 
 
-def _repeat_all(x: TensorVariable, times: TensorVariable, axis: int) -> TensorVariable:
+def _repeat_all(x: Tensor, times: Tensor, axis: int) -> Tensor:
     """Repeat each element equally often: a new dimension, filled, and joined with the axis."""
     lengths: list[Any] = list(lengths_of(x))
     inserted = dimshuffle(x, [*range(axis + 1), "x", *range(axis + 1, x.type.ndim)])
@@ -119,7 +119,7 @@ def _repeat_all(x: TensorVariable, times: TensorVariable, axis: int) -> TensorVa
     return reshape(filled, [*lengths[:axis], lengths[axis] * times, *lengths[axis + 1 :]])
 
 
-def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
+def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
     """Repeat a tensor side by side.
 
     Parameters
@@ -166,4 +166,4 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
 
 
 def _length_unknown(reps: Any) -> bool:
-    return isinstance(reps, TensorVariable) and reps.type.ndim == 1 and reps.type.shape[0] is None
+    return isinstance(reps, Tensor) and reps.type.ndim == 1 and reps.type.shape[0] is None

@@ -16,7 +16,7 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import zeros
 from ..indexing import set_subtensor, take
 from ..shape import flatten, lengths_of, reshape, size
@@ -69,7 +69,7 @@ def _shape_search(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("searchsorted")
-def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> TensorVariable:
+def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
     """Find where elements would have to be inserted to keep a vector sorted.
 
     Parameters
@@ -85,7 +85,7 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of int64 and the shape of `v`; from 0 to the length of `x`.
 
     Raises
@@ -100,7 +100,7 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     >>> searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
     array([0, 5, 1, 2])
     """
-    result: TensorVariable = SearchsortedOp(side)(x, v, *([] if sorter is None else [sorter]))
+    result: Tensor = SearchsortedOp(side)(x, v, *([] if sorter is None else [sorter]))
     return result
 
 
@@ -217,7 +217,7 @@ def unique(
 
     Returns
     -------
-    TensorVariable, or list of them if further results are wanted
+    Tensor, or list of them if further results are wanted
 
     Examples
     --------

@@ -13,7 +13,7 @@ from .._axis import one_axis
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast
 from ..shape import shape_i
 from ._lazy import scipy_fft
@@ -78,15 +78,15 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool) -> TensorVariable:
+def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool) -> Tensor:
     x = as_tensor_variable(a)
     chosen = (axes,) if isinstance(axes, int) else tuple(range(x.type.ndim)) if axes is None else tuple(axes)
     places = [one_axis(name, axis, x) for axis in chosen]
-    result: TensorVariable = Fourier(places, inverse)(x)
+    result: Tensor = Fourier(places, inverse)(x)
     return scaled(result, [shape_i(result, axis) for axis in places], norm, inverse=inverse)
 
 
-def fft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
+def fft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
     """Return the Fourier transform over axes, as complex numbers.
 
     Parameters
@@ -100,7 +100,7 @@ def fft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of `a`; complex64 for float32 and complex64, else complex128.
 
     Raises
@@ -119,6 +119,6 @@ def fft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
     return _transform("fft", a, axes, norm, inverse=False)
 
 
-def ifft(a: Any, axes: Any = -1, norm: str | None = None) -> TensorVariable:
+def ifft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
     return _transform("ifft", a, axes, norm, inverse=True)

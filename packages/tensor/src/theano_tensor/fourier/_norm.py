@@ -9,19 +9,19 @@ import numpy as np
 
 from theano_graph import compose
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, sqrt
 
 _NORMS = (None, "ortho", "no_norm")
 _REAL = {"complex64": "float32", "complex128": "float64"}
 
 
-def scaled(result: TensorVariable, lengths: Sequence[Any], norm: str | None, *, inverse: bool) -> TensorVariable:
+def scaled(result: Tensor, lengths: Sequence[Any], norm: str | None, *, inverse: bool) -> Tensor:
     """Return a transform that was computed without a factor, scaled as `norm` says.
 
     Parameters
     ----------
-    result : TensorVariable
+    result : Tensor
     lengths : sequence of scalars
         Of the transformed dimensions.
     norm : {None, "ortho", "no_norm"}
@@ -38,8 +38,8 @@ def scaled(result: TensorVariable, lengths: Sequence[Any], norm: str | None, *, 
     if norm == "no_norm" or (norm is None and not inverse):
         return result
     dtype = _REAL.get(result.type.dtype, result.type.dtype)
-    count: TensorVariable = cast(lengths[0], dtype)
+    count: Tensor = cast(lengths[0], dtype)
     for n in lengths[1:]:
         count = count * cast(n, dtype)
-    whole: TensorVariable = result * (np.ones((), dtype) / (sqrt(count) if norm == "ortho" else count))
+    whole: Tensor = result * (np.ones((), dtype) / (sqrt(count) if norm == "ortho" else count))
     return whole

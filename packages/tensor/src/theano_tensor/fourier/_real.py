@@ -17,7 +17,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq, or_, switch
 from ..shape import as_length, shape_i, static_int
@@ -27,7 +27,7 @@ from ._norm import scaled
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
-def _real_tensor(name: str, x: Any, least: int, shape: str) -> TensorVariable:
+def _real_tensor(name: str, x: Any, least: int, shape: str) -> Tensor:
     """Return `x` as float32 or float64 with enough dimensions."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in COMPLEX_DTYPES:
@@ -113,13 +113,13 @@ class InverseRealFourier(Op):
         return [[True], [False]]
 
 
-def _times_kept(pairs: TensorVariable, n: TensorVariable, factor: float) -> TensorVariable:
+def _times_kept(pairs: Tensor, n: Tensor, factor: float) -> Tensor:
     """Multiply what stands for two elements of the full transform: all but the first and, for even n, the last."""
     numbers = arange(shape_i(pairs, pairs.type.ndim - 2))
     alone = or_(eq(numbers, 0), eq(numbers * 2, n))
     dtype = pairs.type.dtype
     factors = switch(alone, np.ones((), dtype), np.asarray(factor, dtype))
-    result: TensorVariable = pairs * dimshuffle(factors, [*["x"] * (pairs.type.ndim - 2), 0, "x"])
+    result: Tensor = pairs * dimshuffle(factors, [*["x"] * (pairs.type.ndim - 2), 0, "x"])
     return result
 
 
@@ -137,7 +137,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 @pullback.register(InverseRealFourier)
 def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    pairs: TensorVariable = RealFourier()(cotangents[0])
+    pairs: Tensor = RealFourier()(cotangents[0])
     return [_times_kept(pairs, as_tensor_variable(node.inputs[1]), 2.0), None]
 
 
@@ -157,7 +157,7 @@ def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(*input_shapes[0][:-2], node.inputs[1])]
 
 
-def rfft(inp: Any, norm: str | None = None) -> TensorVariable:
+def rfft(inp: Any, norm: str | None = None) -> Tensor:
     """Return the Fourier transform of real numbers over all dimensions but the first.
 
     Parameters
@@ -169,7 +169,7 @@ def rfft(inp: Any, norm: str | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable, shape (m, ..., n//2+1, 2)
+    Tensor, shape (m, ..., n//2+1, 2)
         The non-trivial elements; real and imaginary parts are pairs in the last dimension.
 
     Raises
@@ -185,12 +185,12 @@ def rfft(inp: Any, norm: str | None = None) -> TensorVariable:
     >>> rfft(constant([[1.0, 1.0]])).eval().tolist()
     [[[2.0, 0.0], [0.0, 0.0]]]
     """
-    result: TensorVariable = RealFourier()(inp)
+    result: Tensor = RealFourier()(inp)
     x = as_tensor_variable(inp)
     return scaled(result, [shape_i(x, i) for i in range(1, x.type.ndim)], norm, inverse=False)
 
 
-def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> TensorVariable:
+def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Tensor:
     """Return the inverse Fourier transform, with real results, over all dimensions but the first.
 
     Parameters
@@ -204,7 +204,7 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> TensorVari
 
     Returns
     -------
-    TensorVariable, shape (m, ..., n)
+    Tensor, shape (m, ..., n)
 
     Raises
     ------
@@ -225,6 +225,6 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> TensorVari
     static = y.type.shape[-2]
     half: Any = shape_i(y, y.type.ndim - 2) if static is None else static
     n = (half - 1) * 2 + int(is_odd)
-    result: TensorVariable = InverseRealFourier()(y, n)
+    result: Tensor = InverseRealFourier()(y, n)
     lengths = [*(shape_i(y, i) for i in range(1, y.type.ndim - 2)), as_length(n)]
     return scaled(result, lengths, norm, inverse=True)

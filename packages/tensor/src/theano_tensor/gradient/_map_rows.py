@@ -29,7 +29,7 @@ class MapRows(ComparedGraphOp):
 
     Parameters
     ----------
-    inputs, outputs : sequence of TensorVariable
+    inputs, outputs : sequence of Tensor
         The inner graph; it is copied.
     sequences : int
         How many of the inputs after the first are rows.

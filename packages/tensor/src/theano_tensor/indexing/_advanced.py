@@ -17,7 +17,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
 from .._type import StaticShape, TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
 from ._parts import index_pattern, out_of_range
@@ -120,7 +120,7 @@ def check_vector(x: Any, inputs: Sequence[Any]) -> None:
         )
 
 
-def as_index(value: Any) -> TensorVariable:
+def as_index(value: Any) -> Tensor:
     """Return part of an index as a tensor of integers or truth values."""
     variable = as_tensor_variable(value)
     if variable.type.dtype not in INTEGER_DTYPES and variable.type.dtype != "bool":
@@ -134,7 +134,7 @@ def as_index(value: Any) -> TensorVariable:
     return variable
 
 
-def static_of(x: TensorVariable, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
+def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
     """Return the static shape of the part of `x`; errors name `x` and the index."""
 
     def where() -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Constant, Variable, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable, constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import Alloc, arange
 from ..elemwise import cast, eq, zeros_like
 from ..reduce import sum as sum_over
@@ -78,7 +78,7 @@ def _without_duplicates(op: AdvancedIncSubtensor, index: Sequence[Variable]) -> 
     return bool(np.unique(array.data).size == array.data.size and (array.data >= 0).all())
 
 
-def _last_writers(node: Apply, part: TensorVariable) -> TensorVariable:
+def _last_writers(node: Apply, part: Tensor) -> Tensor:
     """Return which elements of the part are still there after all of it has been written.
 
     Each element writes its own number; whoever finds it again was last.

@@ -15,7 +15,7 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
 from ._parts import sum_to
 from ._take import check_mode
@@ -88,7 +88,7 @@ class Choose(Op):
         return f"Choose{{{self.mode}}}"
 
 
-def _padded(x: TensorVariable, ndim: int) -> TensorVariable:
+def _padded(x: Tensor, ndim: int) -> Tensor:
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim))) if x.type.ndim < ndim else x
 
 
@@ -125,7 +125,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("choose")
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> TensorVariable:
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
     """Return elements of `choices`, each from the one whose number stands in `a`.
 
     Parameters
@@ -142,7 +142,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the common shape and the common dtype of the choices.
 
     Raises
@@ -171,5 +171,5 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
                 )
             )
         choices = [whole[k] for k in range(count)]
-    result: TensorVariable = Choose(mode)(a, *choices)
+    result: Tensor = Choose(mode)(a, *choices)
     return result

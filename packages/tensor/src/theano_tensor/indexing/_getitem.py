@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
@@ -21,7 +21,7 @@ from .entries import Entries
 
 
 @operation("getitem")
-def getitem(x: Any, index: Any) -> TensorVariable:
+def getitem(x: Any, index: Any) -> Tensor:
     """Return ``x[index]`` for any index that NumPy takes; numbers, bounds, arrays and masks may be symbolic.
 
     Raises
@@ -33,7 +33,7 @@ def getitem(x: Any, index: Any) -> TensorVariable:
     """
     variable = as_tensor_variable(x)
     parsed = parse_index(variable, index)
-    result: TensorVariable
+    result: Tensor
     if parsed.advanced:
         result = advanced_op(parsed.entries, parsed.inputs)(variable, *parsed.inputs)
         return _arrays_first(result, variable, parsed) if parsed.apart else result
@@ -47,14 +47,14 @@ def getitem(x: Any, index: Any) -> TensorVariable:
     return result if parsed.new_axes is None else dimshuffle(result, parsed.new_axes)
 
 
-def _arrays_first(part: TensorVariable, x: TensorVariable, parsed: ParsedIndex) -> TensorVariable:
+def _arrays_first(part: Tensor, x: Tensor, parsed: ParsedIndex) -> Tensor:
     found = layout(parsed.entries, parsed.inputs, x.type.ndim)
     before, stop = len(found.before), len(found.before) + found.ndim
     order = [*range(before, stop), *range(before), *range(stop, part.type.ndim)]
     return dimshuffle(part, order) if before else part
 
 
-def _length(variable: TensorVariable, entries: Entries) -> TensorVariable | None:
+def _length(variable: Tensor, entries: Entries) -> Tensor | None:
     """Return the length that ``shape(x)[i]`` is."""
     owner = variable.owner
     if owner is None or not isinstance(owner.op, ShapeOf) or len(entries) != 1 or not isinstance(entries[0], int):
@@ -63,12 +63,12 @@ def _length(variable: TensorVariable, entries: Entries) -> TensorVariable | None
     return shape_i(owner.inputs[0], entries[0] % ndim) if -ndim <= entries[0] < ndim else None
 
 
-def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> TensorVariable:
+def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Tensor:
     """Return the indexed tensor with the part `x` replaced by `y`.
 
     Parameters
     ----------
-    x : TensorVariable
+    x : Tensor
         The result of indexing: ``r[10:]``, ``r[[0, 2]]``, ``r[mask]``.
     y : tensor_like
         Broadcast to the part. Where an element is indexed several times, the last value stays.
@@ -77,7 +77,7 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the type of the tensor that was indexed.
 
     Raises
@@ -102,12 +102,12 @@ def inc_subtensor(
     set_instead_of_inc: bool = False,
     tolerate_inplace_aliasing: bool = False,
     ignore_duplicates: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Return the indexed tensor with `y` added to the part `x`.
 
     Parameters
     ----------
-    x : TensorVariable
+    x : Tensor
         The result of indexing.
     y : tensor_like
         Broadcast to the part. Where an element is indexed several times, its increments add up.
@@ -120,7 +120,7 @@ def inc_subtensor(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the type of the tensor that was indexed.
 
     Raises
@@ -143,7 +143,7 @@ def inc_subtensor(
         part = _undo(owner.op.order, inner, variable, part)
         variable = inner
         owner = variable.owner
-    result: TensorVariable
+    result: Tensor
     if owner is not None and isinstance(owner.op, Subtensor):
         whole, *index = owner.inputs
         result = IncSubtensor(owner.op.entries, set_instead_of_inc)(whole, part, *index)
@@ -162,7 +162,7 @@ def inc_subtensor(
     )
 
 
-def _undo(order: Sequence[Any], inner: TensorVariable, outer: TensorVariable, part: TensorVariable) -> TensorVariable:
+def _undo(order: Sequence[Any], inner: Tensor, outer: Tensor, part: Tensor) -> Tensor:
     """Return a part for `outer` as a part for `inner`, where ``outer = inner.dimshuffle(order)``."""
     full = dimshuffle(part, ["x"] * (outer.type.ndim - part.type.ndim) + list(range(part.type.ndim)))
     new = [place for place, axis in enumerate(order) if axis == "x"]
@@ -176,17 +176,17 @@ def _undo(order: Sequence[Any], inner: TensorVariable, outer: TensorVariable, pa
     return dimshuffle(full, back)
 
 
-def sparse_grad(var: Any) -> TensorVariable:
+def sparse_grad(var: Any) -> Tensor:
     """Return ``x[ilist]`` anew, with a gradient with respect to `x` that is a sparse matrix.
 
     Parameters
     ----------
-    var : TensorVariable
+    var : Tensor
         The result of indexing by one vector of integers.
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the same values. The gradient is sparse where the layer for sparse matrices has been imported, which says
         how; else it is dense.
 
@@ -211,5 +211,5 @@ def sparse_grad(var: Any) -> TensorVariable:
                 mend="index with one vector of integers: sparse_grad(x[ilist])",
             )
         )
-    result: TensorVariable = AdvancedSubtensor1(sparse_grad=True)(*owner.inputs)
+    result: Tensor = AdvancedSubtensor1(sparse_grad=True)(*owner.inputs)
     return result

@@ -16,7 +16,7 @@ import numpy as np
 from theano_graph import Constant, Variable, compose, describe
 
 from .._type import StaticShape
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._parse import consumed
 from .entries import Entries, as_python, check_number, static_slice_length
 
@@ -43,7 +43,7 @@ class Layout:
 
 def is_mask(item: Any) -> bool:
     """Tell whether an entry is a tensor of truth values."""
-    return isinstance(item, TensorVariable) and item.type.dtype == "bool"
+    return isinstance(item, Tensor) and item.type.dtype == "bool"
 
 
 def layout(entries: Entries, inputs: Sequence[Variable], ndim: int) -> Layout:
@@ -76,7 +76,7 @@ def array_shape(item: Any) -> StaticShape:
     """Return the static shape of an entry as an index array; a mask is as long as it has true elements."""
     if is_mask(item):
         return (int(item.data.sum()) if isinstance(item, Constant) else None,)
-    shape: StaticShape = item.type.shape if isinstance(item, TensorVariable) else ()
+    shape: StaticShape = item.type.shape if isinstance(item, Tensor) else ()
     return shape
 
 

@@ -13,7 +13,7 @@ from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, neq
 from ..joining import stack
 from ..reduce import sum as sum_over
@@ -84,7 +84,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
     Returns
     -------
-    tuple of TensorVariable, or TensorVariable
+    tuple of Tensor, or Tensor
         Vectors of int64, one for each dimension, for use as an index: ``a[a.nonzero()]``.
 
     Raises
@@ -103,7 +103,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
 
 @operation("flatnonzero")
-def flatnonzero(a: Any) -> TensorVariable:
+def flatnonzero(a: Any) -> Tensor:
     """Return the numbers of the elements of the flattened tensor that are not zero.
 
     Parameters
@@ -113,7 +113,7 @@ def flatnonzero(a: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A vector of int64.
 
     Examples
@@ -123,12 +123,12 @@ def flatnonzero(a: Any) -> TensorVariable:
     TensorType(int64, vector)
     """
     variable = as_tensor_variable(a)
-    found: tuple[TensorVariable, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
+    found: tuple[Tensor, ...] = nonzero(flatten(variable) if variable.type.ndim else variable)
     return found[0]
 
 
 @operation("nonzero_values")
-def nonzero_values(a: Any) -> TensorVariable:
+def nonzero_values(a: Any) -> Tensor:
     """Return the elements that are not zero, as a vector in row-major order.
 
     Parameters

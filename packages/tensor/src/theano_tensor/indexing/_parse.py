@@ -12,7 +12,7 @@ from theano_graph import Constant, Variable, compose, describe
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
-from .._variable import TensorConstant, TensorVariable
+from .._variable import Tensor, TensorConstant
 from ..shape import as_length, static_int
 from .entries import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
 
@@ -25,7 +25,7 @@ class ParsedIndex:
     ----------
     entries : tuple of Entry
         From the left; dimensions without an entry are taken whole.
-    inputs : tuple of TensorVariable
+    inputs : tuple of Tensor
         What SYMBOL stands for, in order.
     advanced : bool
         Whether there are arrays or truth values in it. Only then the entries contain NEWAXIS.
@@ -36,13 +36,13 @@ class ParsedIndex:
     """
 
     entries: Entries
-    inputs: tuple[TensorVariable, ...]
+    inputs: tuple[Tensor, ...]
     advanced: bool
     new_axes: tuple[int | str, ...] | None
     apart: bool = False
 
 
-def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
+def parse_index(x: Tensor, index: Any) -> ParsedIndex:
     """Split a user's index into static and symbolic parts.
 
     Raises
@@ -67,7 +67,7 @@ def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
     missing = x.type.ndim - wanted
     apart = not missing and any(item is Ellipsis for item in items) and _ellipsis_between(items)
     items = _expand(items, missing)
-    inputs: list[TensorVariable] = []
+    inputs: list[Tensor] = []
     entries = [NEWAXIS if item is None else _entry(x, item, inputs) for item in items]
     if any(is_array_index(item) for item in items):
         return ParsedIndex(_trimmed(entries), tuple(inputs), True, None, apart)
@@ -78,20 +78,20 @@ def parse_index(x: TensorVariable, index: Any) -> ParsedIndex:
 
 def _ellipsis_between(items: list[Any]) -> bool:
     place = next(i for i, item in enumerate(items) if item is Ellipsis)
-    arrays = [i for i, item in enumerate(items) if isinstance(item, (int, TensorVariable))]
+    arrays = [i for i, item in enumerate(items) if isinstance(item, (int, Tensor))]
     return bool(arrays) and arrays[0] < place < arrays[-1]
 
 
 def is_array_index(item: Any) -> bool:
     """Tell whether an entry with variables in it makes an index an advanced one."""
-    return isinstance(item, TensorVariable) and (item.type.ndim > 0 or item.type.dtype == "bool")
+    return isinstance(item, Tensor) and (item.type.ndim > 0 or item.type.dtype == "bool")
 
 
 def consumed(item: Any) -> int:
     """Return how many dimensions an entry of an index stands for."""
     if item is None or item is Ellipsis:
         return 0
-    return item.type.ndim if isinstance(item, TensorVariable) and item.type.dtype == "bool" else 1
+    return item.type.ndim if isinstance(item, Tensor) and item.type.dtype == "bool" else 1
 
 
 def _trimmed(entries: list[Entry]) -> Entries:
@@ -120,7 +120,7 @@ def _expand(items: list[Any], missing: int) -> list[Any]:
     return items
 
 
-def _normal(x: TensorVariable, item: Any) -> Any:
+def _normal(x: Tensor, item: Any) -> Any:
     """Return None, Ellipsis, a slice, an int, or a tensor of integers or truth values."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
@@ -139,7 +139,7 @@ def _normal(x: TensorVariable, item: Any) -> Any:
     )
 
 
-def _array(x: TensorVariable, item: Any) -> Any:
+def _array(x: Tensor, item: Any) -> Any:
     try:
         variable = as_tensor_variable(item)
     except TypeError as error:
@@ -170,7 +170,7 @@ def _array(x: TensorVariable, item: Any) -> Any:
     return variable
 
 
-def _entry(x: TensorVariable, item: Any, inputs: list[TensorVariable]) -> Entry:
+def _entry(x: Tensor, item: Any, inputs: list[Tensor]) -> Entry:
     if isinstance(item, slice):
         bounds = [_bound(x, b, inputs) for b in (item.start, item.stop, item.step)]
         if bounds[2] == 0:
@@ -184,7 +184,7 @@ def _entry(x: TensorVariable, item: Any, inputs: list[TensorVariable]) -> Entry:
     return SYMBOL
 
 
-def _bound(x: TensorVariable, value: Any, inputs: list[TensorVariable]) -> Bound:
+def _bound(x: Tensor, value: Any, inputs: list[Tensor]) -> Bound:
     if value is None or (isinstance(value, Constant) and value.data is None):
         return None
     number = None if isinstance(value, slice) or value is Ellipsis else _normal(x, value)

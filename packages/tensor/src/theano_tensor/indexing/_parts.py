@@ -12,12 +12,12 @@ from theano_graph import Apply, compose, describe
 from .._convert import constant
 from .._errors import ShapeError
 from .._type import StaticShape
-from .._variable import TensorConstant, TensorVariable
+from .._variable import Tensor, TensorConstant
 from ..elemwise import cast
 from ..reduce import sum as sum_over
 
 
-def fitting_part(x: TensorVariable, part: TensorVariable, shape: StaticShape) -> TensorVariable:
+def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
     """Return a part in the dtype of `x`; refuse one that does not fit where `x` is indexed, into static `shape`.
 
     Raises
@@ -83,7 +83,7 @@ def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:
         )
 
 
-def sum_to(value: TensorVariable, like: TensorVariable) -> TensorVariable:
+def sum_to(value: Tensor, like: Tensor) -> Tensor:
     """Sum over the dimensions along which `like` was stretched."""
     extra = value.type.ndim - like.type.ndim
     if extra:

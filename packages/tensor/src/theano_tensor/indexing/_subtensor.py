@@ -12,7 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._convert import as_tensor_variable, constant
 from .._errors import IndexingError
 from .._type import StaticShape, TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
@@ -109,7 +109,7 @@ class IncSubtensor(Op):
         return f"IncSubtensor{{{'Set' if self.set_instead_of_inc else 'Inc'};{entries_text(self.entries)}}}"
 
 
-def static_of(x: TensorVariable, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
+def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
     """Return the static shape of the part of `x`; errors name `x`."""
     if len(entries) > x.type.ndim:
         raise IndexingError(
@@ -187,7 +187,7 @@ def slice_length(length: Any, entry: slice) -> Any:
     forward = entry.step is None or (isinstance(entry.step, int) and entry.step > 0)
     backward = isinstance(entry.step, int) and entry.step < 0
 
-    def clipped(bound: Any, low: Any, high: Any, default: Any) -> TensorVariable:
+    def clipped(bound: Any, low: Any, high: Any, default: Any) -> Tensor:
         if bound is None:
             return as_tensor_variable(default)
         value = cast(as_tensor_variable(bound), "int64")

@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
 from ._advanced import as_index
@@ -18,7 +18,7 @@ from ._nonzero import flatnonzero
 
 
 @operation("take")
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
     """Return elements, or slices along an axis, by their numbers.
 
     Parameters
@@ -34,7 +34,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
     Returns
     -------
-    TensorVariable
+    Tensor
         With the dimensions of `indices` in the place of `axis`.
 
     Raises
@@ -72,7 +72,7 @@ def check_mode(name: str, mode: Any) -> None:
         raise ValueError(compose(f"{name}: {mode!r} is no mode", mend='use "raise", "clip" or "wrap"'))
 
 
-def _checked_axis(name: str, axis: Any, x: TensorVariable) -> int:
+def _checked_axis(name: str, axis: Any, x: Tensor) -> int:
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
     number = int(axis.__index__())
@@ -88,7 +88,7 @@ def _checked_axis(name: str, axis: Any, x: TensorVariable) -> int:
 
 
 @operation("compress")
-def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
+def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
     """Return the slices of `x` along an axis where a condition is not zero.
 
     Parameters

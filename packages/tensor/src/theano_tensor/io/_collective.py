@@ -135,7 +135,7 @@ def allreduce(var: Any, operation: str = "sum", tag: int = 0) -> Any:
 
     Parameters
     ----------
-    var : TensorVariable
+    var : Tensor
         Of one shape and dtype in all processes.
     operation : {'sum', 'prod', 'max', 'min'}
         Sums are differentiated, the others are not.
@@ -145,7 +145,7 @@ def allreduce(var: Any, operation: str = "sum", tag: int = 0) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the type of `var`.
 
     Raises
@@ -183,7 +183,7 @@ def broadcast(var: Any, root: int = 0, tag: int = 0) -> Any:
 
     Parameters
     ----------
-    var : TensorVariable
+    var : Tensor
         Of one shape and dtype in all processes.
     root : int
     tag : int
@@ -191,7 +191,7 @@ def broadcast(var: Any, root: int = 0, tag: int = 0) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the type of `var`.
 
     Raises

@@ -118,7 +118,7 @@ def load(path: Any, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | N
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------

@@ -233,7 +233,7 @@ def isend(var: Any, dest: int, tag: int) -> list[Any]:
 
     Parameters
     ----------
-    var : TensorVariable
+    var : Tensor
     dest : int
         The rank of the process that receives.
     tag : int
@@ -253,7 +253,7 @@ def send(var: Any, dest: int, tag: int) -> Variable:
 
     Parameters
     ----------
-    var : TensorVariable
+    var : Tensor
     dest : int
         The rank of the process that receives.
     tag : int
@@ -314,7 +314,7 @@ def recv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> Any:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------

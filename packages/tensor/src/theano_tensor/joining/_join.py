@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable, constant
 from .._errors import ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorConstant, TensorVariable
+from .._variable import Tensor, TensorConstant
 from ..elemwise import cast
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
 
@@ -85,7 +85,7 @@ class Join(Op):
         return "Join"
 
 
-def _joined_length(parts: Sequence[TensorVariable], axis: int, joined: int) -> int | None:
+def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | None:
     lengths = [p.type.shape[axis] for p in parts]
     known = [n for n in lengths if n is not None]
     if axis == joined:
@@ -185,9 +185,7 @@ def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 @pullback.register(Split)
 def _pullback_split(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     # A part that the cost does not depend on has no cotangent.
-    parts = [
-        g if isinstance(g, TensorVariable) else y.zeros_like() for g, y in zip(cotangents, node.outputs, strict=True)
-    ]
+    parts = [g if isinstance(g, Tensor) else y.zeros_like() for g, y in zip(cotangents, node.outputs, strict=True)]
     return [Join()(node.inputs[1], *parts), None, None]
 
 
@@ -233,7 +231,7 @@ def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
     ]
 
 
-def join(axis: Any, *tensors: Any) -> TensorVariable:
+def join(axis: Any, *tensors: Any) -> Tensor:
     """Put tensors one after the other along an axis.
 
     Parameters
@@ -244,7 +242,7 @@ def join(axis: Any, *tensors: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the common dtype; a single tensor is returned as it is.
 
     Raises
@@ -260,11 +258,11 @@ def join(axis: Any, *tensors: Any) -> TensorVariable:
     """
     if len(tensors) == 1:
         return as_tensor_variable(tensors[0])
-    result: TensorVariable = Join()(axis, *tensors)
+    result: Tensor = Join()(axis, *tensors)
     return result
 
 
-def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> TensorVariable:
+def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Tensor:
     """Put a list of tensors one after the other along an axis; see :func:`join`.
 
     Raises
@@ -283,7 +281,7 @@ def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> TensorVariable:
 
 
 @operation("stack")
-def stack(tensors: Any, *more: Any, axis: int = 0) -> TensorVariable:
+def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
     """Put tensors of one shape together along a new axis.
 
     Parameters
@@ -295,7 +293,7 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -327,7 +325,7 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> TensorVariable:
     return join(axis % (ndim + 1) if -ndim - 1 <= axis <= ndim else axis, *(shape_padaxis(v, axis) for v in variables))
 
 
-def stacklists(tensor_list: Any) -> TensorVariable:
+def stacklists(tensor_list: Any) -> Tensor:
     """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions."""
     if isinstance(tensor_list, (list, tuple)):
         return stack([stacklists(item) for item in tensor_list])
@@ -348,13 +346,13 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0) -> Any:
 
     Returns
     -------
-    list of TensorVariable
+    list of Tensor
     """
     lengths = constant(np.asarray(splits_size, dtype="int64")) if not isinstance(splits_size, Variable) else splits_size
     return Split(n_splits)(x, axis, lengths, return_list=True)
 
 
-def horizontal_stack(*tensors: Any) -> TensorVariable:
+def horizontal_stack(*tensors: Any) -> Tensor:
     """Put matrices side by side.
 
     Parameters
@@ -372,7 +370,7 @@ def horizontal_stack(*tensors: Any) -> TensorVariable:
     return concatenate(parts, axis=0 if parts and parts[0].type.ndim == 1 else 1)
 
 
-def vertical_stack(*tensors: Any) -> TensorVariable:
+def vertical_stack(*tensors: Any) -> Tensor:
     """Put matrices one below the other; vectors count as rows. See :func:`horizontal_stack`."""
     parts = [as_tensor_variable(t) for t in (tensors[0] if _is_list(tensors) else tensors)]
     rows: dict[int, tuple[Any, ...]] = {0: ("x", "x"), 1: ("x", 0)}

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..linear import matmul
 from ._matrices import (
     MatrixOp,
@@ -93,7 +93,7 @@ class Cholesky(MatrixOp):
         return result
 
 
-def cholesky_gradient(factor: Any, g: Any, lower: bool = True) -> TensorVariable:
+def cholesky_gradient(factor: Any, g: Any, lower: bool = True) -> Tensor:
     """Return the gradient by the triangle that was read, given the factor and the gradient by it."""
     if not lower:
         return transposed(cholesky_gradient(transposed(factor), transposed(g)))
@@ -160,7 +160,7 @@ class CholeskyGrad(MatrixOp):
             _smith(result[place], factor[place])
         output_storage[0][0] = result if self.lower else np.ascontiguousarray(np.swapaxes(result, -1, -2))
 
-    def expression(self, x: Any, factor: Any, g: Any) -> TensorVariable:
+    def expression(self, x: Any, factor: Any, g: Any) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
         return cholesky_gradient(factor, g, self.lower)
 
@@ -191,7 +191,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 cholesky = Cholesky()
 
 
-def cholesky_solve(factor: Any, b: Any, lower: bool = True) -> TensorVariable:
+def cholesky_solve(factor: Any, b: Any, lower: bool = True) -> Tensor:
     """Return the solution x of ``a @ x == b``, given the Cholesky factor of a.
 
     Parameters

@@ -17,7 +17,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, conj, real
 from ..extra_ops import diagonal
 from ..gradient import grad_undefined
@@ -212,7 +212,7 @@ class EighGrad(MatrixOp):
         full = (np.tril if self.UPLO == "L" else np.triu)(np.where(same, full / 2, full))
         output_storage[0][0] = full.astype(node.outputs[0].type.dtype, copy=False)
 
-    def expression(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> TensorVariable:
+    def expression(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
         turned = transposed(v)
         inner = reciprocal_gaps(w) * without_diagonal(matmul(turned, gv))
@@ -312,7 +312,7 @@ def _pullback_eigvalsh(node: Apply, cotangents: list[Variable]) -> list[Variable
     return list(found) if isinstance(found, list) else [found]
 
 
-def _eigenvalues_by_eigh(node: Apply) -> tuple[TensorVariable, TensorVariable]:
+def _eigenvalues_by_eigh(node: Apply) -> tuple[Tensor, Tensor]:
     """Return eigenvalues and normalised eigenvectors of a system of symmetric matrices as an expression."""
     lower = node.op.lower
     a = mirrored(node.inputs[0], lower)
@@ -331,7 +331,7 @@ def _pullback_eigvalsh_grad(node: Apply, cotangents: list[Variable]) -> list[Var
     w, v = _eigenvalues_by_eigh(node)
     gw, turned = node.inputs[-1], transposed(v)
     factors = (gw, -(gw * w))
-    results: list[TensorVariable | None] = []
+    results: list[Tensor | None] = []
     for g, f in zip(cotangents, factors, strict=False):
         wanted = present(g)
         product = matmul(scaled_columns(v, f), turned)
@@ -369,13 +369,13 @@ def _pullback_eigh_grad(node: Apply, cotangents: list[Variable]) -> list[Variabl
 eig = Eig()
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[TensorVariable, TensorVariable]:
+def eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     """Return eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`."""
     values, vectors = Eigh(UPLO)(a)
     return values, vectors
 
 
-def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> TensorVariable:
+def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Tensor:
     """Return the eigenvalues of a symmetric matrix, or of a pair; see :class:`Eigvalsh`."""
-    result: TensorVariable = Eigvalsh(lower)(a, b)
+    result: Tensor = Eigvalsh(lower)(a, b)
     return result

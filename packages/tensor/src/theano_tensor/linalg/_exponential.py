@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
 from ._lazy import scipy_linalg
@@ -71,12 +71,12 @@ class ExpmGrad(MatrixOp):
             result[place] = scipy_linalg().expm_frechet(turned, g[place], compute_expm=False, check_finite=False)
         output_storage[0][0] = result
 
-    def expression(self, A: Any, gw: Any) -> TensorVariable:
+    def expression(self, A: Any, gw: Any) -> Tensor:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
         turned, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
         upper = concatenate([turned, gw], axis=A.type.ndim - 1)
         lower = concatenate([turned.zeros_like(), turned], axis=A.type.ndim - 1)
-        whole: TensorVariable = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
+        whole: Tensor = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
         return whole[..., :n, n:]
 
 

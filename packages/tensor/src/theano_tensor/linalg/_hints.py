@@ -9,7 +9,7 @@ from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, 
 from theano_optimize import GraphRewriter
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 
 class Hint(Op):
@@ -71,7 +71,7 @@ def hints(variable: Variable) -> dict[str, Any]:
     return dict(node.op.hints) if node is not None and is_hint_node(node) else {}
 
 
-def psd(v: Any) -> TensorVariable:
+def psd(v: Any) -> Tensor:
     """Return `v`, with the hint that it is symmetric and positive semi-definite.
 
     Equations with it, its inverse and its determinant are then computed by its Cholesky factor, so that functions
@@ -83,7 +83,7 @@ def psd(v: Any) -> TensorVariable:
     >>> psd(dmatrix("k")).type
     TensorType(float64, matrix)
     """
-    result: TensorVariable = Hint(psd=True, symmetric=True)(v)
+    result: Tensor = Hint(psd=True, symmetric=True)(v)
     return result
 
 

@@ -11,7 +11,7 @@ from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ..extra_ops import diagonal
 from ..linear import matmul
@@ -167,13 +167,13 @@ class Det(MatrixOp):
         output_storage[0][0] = np.asarray(np.linalg.det(inputs[0]), dtype=node.outputs[0].type.dtype)
 
 
-def _on_matrices(x: Any) -> TensorVariable:
+def _on_matrices(x: Any) -> Tensor:
     """Return one number for each matrix, so that it stretches over the matrix."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, [*range(variable.type.ndim), "x", "x"])
 
 
-def _trace_of_product(x: Any, y: Any) -> TensorVariable:
+def _trace_of_product(x: Any, y: Any) -> Tensor:
     """Return ``trace(x @ y)`` of each pair without the product."""
     return sum_over(as_tensor_variable(x) * transposed(y), axis=(-2, -1))
 
@@ -258,13 +258,13 @@ pinv = MatrixPinv()
 det = Det()
 
 
-def slogdet(x: Any) -> tuple[TensorVariable, TensorVariable]:
+def slogdet(x: Any) -> tuple[Tensor, Tensor]:
     """Return sign and logarithm of the size of the determinant; see :class:`SLogDet`."""
     sign, logarithm = SLogDet()(x)
     return sign, logarithm
 
 
-def trace(X: Any) -> TensorVariable:
+def trace(X: Any) -> Tensor:
     """Return the sum of the main diagonal of a matrix, or of each matrix of a stack.
 
     Raises

@@ -15,7 +15,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange, eye
 from ..elemwise import cast, conj, dimshuffle, eq, gt, lt, switch
 from ..gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined
@@ -32,9 +32,9 @@ class MatrixOp(Op):
 
         Parameters
         ----------
-        inputs, outputs : sequence of TensorVariable
+        inputs, outputs : sequence of Tensor
             Of one application of this op.
-        output_gradients : sequence of TensorVariable
+        output_gradients : sequence of Tensor
         """
         node = outputs[0].owner
         if node is None or node.op != self or list(inputs) != node.inputs:
@@ -52,7 +52,7 @@ class MatrixOp(Op):
 pushforward.register(MatrixOp)(derived_pushforward)
 
 
-def as_matrices(name: str, x: Any, *, square: bool = False, least: int = 2) -> TensorVariable:
+def as_matrices(name: str, x: Any, *, square: bool = False, least: int = 2) -> Tensor:
     """Return `x` as a tensor of floating-point numbers that linear algebra takes.
 
     Integers become float64, float16 becomes float32.
@@ -92,7 +92,7 @@ def as_matrices(name: str, x: Any, *, square: bool = False, least: int = 2) -> T
     return cast(variable, wanted)
 
 
-def must_be_real(name: str, x: TensorVariable) -> TensorVariable:
+def must_be_real(name: str, x: Tensor) -> Tensor:
     """Return `x`; DTypeError if it is complex."""
     if x.type.dtype in COMPLEX_DTYPES:
         raise DTypeError(compose(f"{name} takes real numbers", where=[describe(x)], mend="use T.real and T.imag"))
@@ -116,44 +116,44 @@ def linear_error(what: str, node: Apply, mend: str) -> np.linalg.LinAlgError:
 
 def static_square(x: Variable) -> bool:
     """Tell whether the matrices of a tensor are known to be square."""
-    rows, columns = typed(TensorVariable, x).type.shape[-2:]
+    rows, columns = typed(Tensor, x).type.shape[-2:]
     return rows is not None and rows == columns
 
 
-def transposed(x: Any) -> TensorVariable:
+def transposed(x: Any) -> Tensor:
     """Return a stack with each matrix transposed."""
     variable = as_tensor_variable(x)
     ndim = variable.type.ndim
     return dimshuffle(variable, [*range(ndim - 2), ndim - 1, ndim - 2])
 
 
-def adjoint(x: Any) -> TensorVariable:
+def adjoint(x: Any) -> Tensor:
     """Return a stack with each matrix transposed and conjugated."""
     return conj(transposed(x))
 
 
-def scaled_columns(x: Any, factors: Any) -> TensorVariable:
+def scaled_columns(x: Any, factors: Any) -> Tensor:
     """Return ``x @ diag(factors)``."""
     v = as_tensor_variable(factors)
     ndim = v.type.ndim
-    result: TensorVariable = x * dimshuffle(v, [*range(ndim - 1), "x", ndim - 1])
+    result: Tensor = x * dimshuffle(v, [*range(ndim - 1), "x", ndim - 1])
     return result
 
 
-def scaled_rows(factors: Any, x: Any) -> TensorVariable:
+def scaled_rows(factors: Any, x: Any) -> Tensor:
     """Return ``diag(factors) @ x``."""
     v = as_tensor_variable(factors)
-    result: TensorVariable = dimshuffle(v, [*range(v.type.ndim), "x"]) * x
+    result: Tensor = dimshuffle(v, [*range(v.type.ndim), "x"]) * x
     return result
 
 
-def unit_like(x: Any, axis: int = -2) -> TensorVariable:
+def unit_like(x: Any, axis: int = -2) -> Tensor:
     """Return the identity matrix as large as one length of `x`, in its dtype."""
     variable = as_tensor_variable(x)
     return eye(shape_i(variable, axis % variable.type.ndim), dtype=variable.type.dtype)
 
 
-def _places(x: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+def _places(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return row and column numbers, so that they stretch over the matrices of `x`."""
     ndim = x.type.ndim
     rows, columns = arange(shape_i(x, ndim - 2)), arange(shape_i(x, ndim - 1))
@@ -161,35 +161,35 @@ def _places(x: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     return dimshuffle(rows, [*front, 0, "x"]), dimshuffle(columns, [*front, "x", 0])
 
 
-def half_triangle(x: Any, lower: bool = True) -> TensorVariable:
+def half_triangle(x: Any, lower: bool = True) -> Tensor:
     """Return one triangle of each matrix with half of the diagonal, and zeros elsewhere."""
     variable = as_tensor_variable(x)
     rows, columns = _places(variable)
     inside = (gt if lower else lt)(rows, columns)
     zero, half = np.zeros((), variable.type.dtype), np.asarray(0.5, variable.type.dtype)
-    result: TensorVariable = switch(inside, variable, switch(eq(rows, columns), variable * half, zero))
+    result: Tensor = switch(inside, variable, switch(eq(rows, columns), variable * half, zero))
     return result
 
 
-def folded(x: Any, lower: bool = True) -> TensorVariable:
+def folded(x: Any, lower: bool = True) -> Tensor:
     """Return the gradient by the triangle that is read, given the one by all elements of a symmetric matrix."""
     return half_triangle(x + transposed(x), lower)
 
 
-def mirrored(x: Any, lower: bool = True) -> TensorVariable:
+def mirrored(x: Any, lower: bool = True) -> Tensor:
     """Return the symmetric matrices of which one triangle is given."""
     half = half_triangle(x, lower)
     return half + transposed(half)
 
 
-def without_diagonal(x: Any) -> TensorVariable:
+def without_diagonal(x: Any) -> Tensor:
     """Return each matrix with zeros on its diagonal, whatever stands there."""
     variable = as_tensor_variable(x)
-    result: TensorVariable = switch(eq(*_places(variable)), np.zeros((), variable.type.dtype), variable)
+    result: Tensor = switch(eq(*_places(variable)), np.zeros((), variable.type.dtype), variable)
     return result
 
 
-def reciprocal_gaps(values: Any) -> TensorVariable:
+def reciprocal_gaps(values: Any) -> Tensor:
     """Return F with ``F[i, j] = 1 / (values[j] - values[i])`` off the diagonal and 0 on it."""
     v = as_tensor_variable(values)
     ndim = v.type.ndim
@@ -198,18 +198,18 @@ def reciprocal_gaps(values: Any) -> TensorVariable:
     rows, columns = _places(gaps)
     same = eq(rows, columns)
     one, zero = np.ones((), v.type.dtype), np.zeros((), v.type.dtype)
-    result: TensorVariable = switch(same, zero, one / switch(same, one, gaps))
+    result: Tensor = switch(same, zero, one / switch(same, one, gaps))
     return result
 
 
-def present(cotangent: Variable) -> TensorVariable | None:
+def present(cotangent: Variable) -> Tensor | None:
     """Return a cotangent, or None where nothing depends on the output."""
     return None if isinstance(cotangent.type, DisconnectedType) else as_tensor_variable(cotangent)
 
 
-def total_of(terms: Sequence[TensorVariable | None]) -> TensorVariable | None:
+def total_of(terms: Sequence[Tensor | None]) -> Tensor | None:
     """Return the sum of the terms that there are, None if there is none."""
-    total: TensorVariable | None = None
+    total: Tensor | None = None
     for term in terms:
         total = term if total is None else total if term is None else total + term
     return total
@@ -224,7 +224,7 @@ def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> 
 
 def no_complex_gradient(node: Apply) -> list[Variable | None] | None:
     """Return gradients that say they do not exist where the first input is complex: the op is not holomorphic."""
-    if typed(TensorVariable, node.inputs[0]).type.dtype not in COMPLEX_DTYPES:
+    if typed(Tensor, node.inputs[0]).type.dtype not in COMPLEX_DTYPES:
         return None
     why = "it is not holomorphic; differentiate by real and imaginary parts"
     return [grad_undefined(node.op, i, x, why) for i, x in enumerate(node.inputs)]

@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, MatrixRoutine, native_kernel
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._cholesky import Cholesky, CholeskyGrad
 from ._eigen import Eigh
 from ._inverse import Det, MatrixInverse, SLogDet
@@ -19,7 +19,7 @@ _NATIVE_DTYPES = frozenset({"float32", "float64"})
 
 def _dtype_of(node: Apply) -> str | None:
     """Return the dtype of the matrices, or None where the runtime does not take them."""
-    x = cast(TensorVariable, node.inputs[0])
+    x = cast(Tensor, node.inputs[0])
     return x.type.dtype if x.type.ndim == 2 and x.type.dtype in _NATIVE_DTYPES else None
 
 
@@ -32,7 +32,7 @@ def _cholesky(node: Apply) -> Kernel | None:
 @native_kernel.register(CholeskyGrad)
 def _cholesky_gradient(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    same = all(v.type.dtype == dtype for v in cast("list[TensorVariable]", node.inputs))
+    same = all(v.type.dtype == dtype for v in cast("list[Tensor]", node.inputs))
     return MatrixRoutine("factor_back", dtype) if dtype is not None and same and node.op.lower else None
 
 

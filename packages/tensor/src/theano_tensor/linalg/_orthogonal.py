@@ -11,7 +11,7 @@ from theano_graph import Apply, Variable, compose, pullback, shape_rule
 
 from .._convert import as_tensor_variable
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import tril
 from ..elemwise import minimum
 from ..gradient import grad_undefined
@@ -106,7 +106,7 @@ class QRIncomplete(_QR):
         super().__init__(mode)
 
 
-def _qr_gradient(x: Any, q: Any, r: Any, gq: TensorVariable | None, gr: TensorVariable | None) -> TensorVariable:
+def _qr_gradient(x: Any, q: Any, r: Any, gq: Tensor | None, gr: Tensor | None) -> Tensor:
     """Return the gradient by `x` of a reduced decomposition, of any shape."""
     k = shape_i(r, r.type.ndim - 2)
     gr = r.zeros_like() if gr is None else gr
@@ -118,7 +118,7 @@ def _qr_gradient(x: Any, q: Any, r: Any, gq: TensorVariable | None, gr: TensorVa
     symmetric = tril(inner) + transposed(tril(inner, -1))
     left = by_q + matmul(q, symmetric)
     by_first = transposed(solve_upper_triangular(square, transposed(left)))
-    joined: TensorVariable = concatenate([by_first, matmul(q, by_beyond)], axis=by_first.type.ndim - 1)
+    joined: Tensor = concatenate([by_first, matmul(q, by_beyond)], axis=by_first.type.ndim - 1)
     return joined
 
 
@@ -205,13 +205,13 @@ def _pullback_svd(node: Apply, cotangents: list[Variable]) -> list[Variable | No
 
 
 def _svd_gradient(
-    u: TensorVariable,
-    s: TensorVariable,
-    vt: TensorVariable,
-    gu: TensorVariable | None,
-    gs: TensorVariable | None,
-    gvt: TensorVariable | None,
-) -> TensorVariable:
+    u: Tensor,
+    s: Tensor,
+    vt: Tensor,
+    gu: Tensor | None,
+    gs: Tensor | None,
+    gvt: Tensor | None,
+) -> Tensor:
     ut, v, gaps, terms = transposed(u), transposed(vt), reciprocal_gaps(s * s), []
     if gu is not None:
         turned = matmul(ut, gu)
@@ -263,7 +263,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
     Returns
     -------
-    list of TensorVariable, or TensorVariable
+    list of Tensor, or Tensor
         The latter with mode "r".
 
     Raises

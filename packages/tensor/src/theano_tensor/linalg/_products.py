@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import abs_, dimshuffle
 from ..linear import matmul
 from ..reduce import max as max_over, min as min_over, norm as vector_norm, sum as sum_over
@@ -19,7 +19,7 @@ from ._matrices import as_matrices, unit_like
 from ._orthogonal import SVD
 
 
-def matrix_dot(*args: Any) -> TensorVariable:
+def matrix_dot(*args: Any) -> Tensor:
     """Return the product of matrices in the given order.
 
     Raises
@@ -38,7 +38,7 @@ def matrix_dot(*args: Any) -> TensorVariable:
     return reduce(matmul, (as_tensor_variable(x) for x in args))
 
 
-def matrix_power(M: Any, n: int) -> TensorVariable:
+def matrix_power(M: Any, n: int) -> Tensor:
     """Return a square matrix multiplied `n` times, by repeated squaring; a negative `n` means its inverse.
 
     Raises
@@ -62,7 +62,7 @@ def matrix_power(M: Any, n: int) -> TensorVariable:
         base, n = matrix_inverse(base), -n
     if n == 0:
         return base.zeros_like() + unit_like(base)
-    result: TensorVariable | None = None
+    result: Tensor | None = None
     while n:
         if n & 1:
             result = base if result is None else matmul(result, base)
@@ -76,7 +76,7 @@ def matrix_power(M: Any, n: int) -> TensorVariable:
 _INFINITE = {float("inf"): max_over, "inf": max_over, float("-inf"): min_over, "-inf": min_over}
 
 
-def norm(x: Any, ord: Any = None) -> TensorVariable:
+def norm(x: Any, ord: Any = None) -> Tensor:
     """Return a norm of a vector or of a matrix, as ``numpy.linalg.norm``.
 
     Parameters
@@ -121,11 +121,11 @@ def norm(x: Any, ord: Any = None) -> TensorVariable:
     )
 
 
-def _matrix_norm(x: TensorVariable, ord: Any) -> TensorVariable | None:
+def _matrix_norm(x: Tensor, ord: Any) -> Tensor | None:
     if ord == "fro":
         return vector_norm(flatten(x), 2)
     if ord in ("nuc", 2, -2):
-        s: TensorVariable = SVD(full_matrices=False, compute_uv=False)(x)
+        s: Tensor = SVD(full_matrices=False, compute_uv=False)(x)
         return sum_over(s) if ord == "nuc" else max_over(s) if ord == 2 else min_over(s)
     if ord in (1, -1):
         return (max_over if ord == 1 else min_over)(sum_over(abs_(x), axis=0))
@@ -133,7 +133,7 @@ def _matrix_norm(x: TensorVariable, ord: Any) -> TensorVariable | None:
     return None if pick is None else pick(sum_over(abs_(x), axis=1))
 
 
-def kron(a: Any, b: Any) -> TensorVariable:
+def kron(a: Any, b: Any) -> Tensor:
     """Return the Kronecker product of two tensors, with ``a.ndim + b.ndim - 2`` dimensions.
 
     For two matrices it has the blocks ``a[i, j] * b``. It is the product of SciPy, not of NumPy, which gives other
@@ -170,7 +170,7 @@ def kron(a: Any, b: Any) -> TensorVariable:
     return reshape(dimshuffle(pairs, order), [lengths[0] * lengths[2], lengths[1] * lengths[3], *lengths[4:]])
 
 
-def spectral_radius_bound(X: Any, log2_exponent: int) -> TensorVariable:
+def spectral_radius_bound(X: Any, log2_exponent: int) -> Tensor:
     """Return an upper bound of the largest eigenvalue of a symmetric matrix.
 
     The trace of the power ``2 ** log2_exponent`` of the matrix, and the root of it: Pan (1990), "Estimating the
@@ -199,5 +199,5 @@ def spectral_radius_bound(X: Any, log2_exponent: int) -> TensorVariable:
     power = as_matrices("spectral_radius_bound", matrix, square=True)
     for _ in range(log2_exponent):
         power = matmul(power, power)
-    result: TensorVariable = trace(power) ** (2.0**-log2_exponent)
+    result: Tensor = trace(power) ** (2.0**-log2_exponent)
     return result

@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
@@ -33,27 +33,27 @@ def _as_replacement(node: Apply, new: Variable) -> Found:
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
-def _turned(variable: Variable) -> TensorVariable | None:
+def _turned(variable: Variable) -> Tensor | None:
     """Return x if the variable is the matrix ``x.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or list(node.op.order) != [1, 0]:
         return None
-    return cast(TensorVariable, node.inputs[0])
+    return cast(Tensor, node.inputs[0])
 
 
-def _inverted(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
+def _inverted(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
     """Return a if the variable is the inverse of the matrix a, and nothing else needs this inverse."""
     node = variable.owner
     if node is None or not isinstance(node.op, MatrixInverse) or sole_client(fgraph, variable) is None:
         return None
-    a = cast(TensorVariable, node.inputs[0])
+    a = cast(Tensor, node.inputs[0])
     return a if a.type.ndim == 2 else None
 
 
-def _factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
+def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
     """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
     if hints_of(fgraph, variable).get("psd"):
-        return cast(TensorVariable, cholesky(variable))
+        return cast(Tensor, cholesky(variable))
     node = variable.owner
     if node is None or not isinstance(node.op, Dot):
         return None
@@ -61,15 +61,15 @@ def _factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | No
     # A product of a triangular factor with its own transpose.
     own = _turned(right) is left or _turned(left) is right
     if own and _triangle(fgraph, left) == "lower_triangular":
-        return cast(TensorVariable, left)
+        return cast(Tensor, left)
     return None
 
 
-def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | None:
+def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
     """Return a triangular factor, lower or upper: also one that the graph computes anyway, and raises where none is."""
     for client, _ in fgraph.clients(variable) if variable in fgraph.variables else []:
         if isinstance(client, Apply) and isinstance(client.op, Cholesky) and client.op.on_error == "raise":
-            return cast(TensorVariable, client.outputs[0])
+            return cast(Tensor, client.outputs[0])
     return _factor_of(fgraph, variable)
 
 
@@ -114,7 +114,7 @@ def inverse_of_inverse(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(Dot, phases=(Phase.STABILIZE,), tags=_RUN)
 def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(a) @ b -> solve(a, b)`` and ``b @ inv(a) -> solve(a.T, b.T).T``."""
-    left, right = cast("list[TensorVariable]", node.inputs)
+    left, right = cast("list[Tensor]", node.inputs)
     for variable, other, first in ((left, right, True), (right, left, False)):
         turned = _turned(variable)
         a = _inverted(fgraph, variable if turned is None else turned)
@@ -134,7 +134,7 @@ def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def tag_solve_triangular(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a matrix that is known to be triangular is solved as such."""
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     structure = _triangle(fgraph, a)
     if structure is None or node.op.A_structure != "general" or node.op.destroy_map:
         return None
@@ -144,7 +144,7 @@ def tag_solve_triangular(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def psd_solve_with_chol(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a positive definite matrix is solved by its factor, which serves everything else about it, too."""
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
         return None
     factor = _factor_of(fgraph, a)
@@ -156,7 +156,7 @@ def psd_solve_with_chol(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
 def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     """A system with a matrix that is hinted to be symmetric is solved as such."""
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     known = hints_of(fgraph, a)
     if node.op.A_structure != "general" or node.op.destroy_map or not known.get("symmetric") or known.get("psd"):
         return None
@@ -166,7 +166,7 @@ def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
 def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
     """The determinant of a triangular matrix is the product of its diagonal; that of a factor's matrix, its square."""
-    x = cast(TensorVariable, node.inputs[0])
+    x = cast(Tensor, node.inputs[0])
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return _as_replacement(node, prod(diagonal(x, 0, ndim - 2, ndim - 1), axis=-1))
@@ -176,7 +176,7 @@ def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_replacement(node, prod(diagonal(factor, 0, ndim - 2, ndim - 1), axis=-1) ** 2)
 
 
-def _logarithm_of_size(fgraph: FunctionGraph, x: TensorVariable) -> TensorVariable | None:
+def _logarithm_of_size(fgraph: FunctionGraph, x: Tensor) -> Tensor | None:
     """Return ``log(abs(det(x)))`` where a triangular factor of x is known."""
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
@@ -190,7 +190,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(det(x))`` without the determinant, which overflows for large matrices; NaN for a negative one."""
     inner = node.inputs[0].owner
     if inner is not None and isinstance(inner.op, Det):
-        x = cast(TensorVariable, inner.inputs[0])
+        x = cast(Tensor, inner.inputs[0])
         if _triangle(fgraph, x) is None:
             known = _logarithm_of_size(fgraph, x)
             if known is not None:
@@ -201,7 +201,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
         return _as_replacement(node, size + log(sign))
     within = operands(node.inputs[0], scalar.abs)
     if within is not None and within[0].owner is not None and isinstance(within[0].owner.op, Det):
-        x = cast(TensorVariable, within[0].owner.inputs[0])
+        x = cast(Tensor, within[0].owner.inputs[0])
         size = _logarithm_of_size(fgraph, x)
         return _as_replacement(node, SLogDet()(x)[1] if size is None else size)
     return None
@@ -216,7 +216,7 @@ def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     product = inner.inputs[0].owner
     if product is None or not isinstance(product.op, Dot) or sole_client(fgraph, inner.inputs[0]) is None:
         return None
-    a, b = cast("list[TensorVariable]", product.inputs)
+    a, b = cast("list[Tensor]", product.inputs)
     if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, node.inputs[0]) is None:
         return None
     rows, columns = a.type.shape[0], b.type.shape[1]

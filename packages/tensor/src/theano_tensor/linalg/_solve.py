@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import alloc, tril, triu
 from ..elemwise import broadcast_static, cast, conj, dimshuffle
 from ..linear import matmul, outer
@@ -136,7 +136,7 @@ class Solve(MatrixOp):
         return x.reshape(b.shape)
 
 
-def _part_that_is_read(op: Solve, x: TensorVariable, *, gradient: bool) -> TensorVariable:
+def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
     """Return what of a gradient by A (or of a change of A) matters."""
     match op.A_structure:
         case "lower_triangular":
@@ -154,7 +154,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op, (a, _), (x,) = node.op, node.inputs, node.outputs
     turned = Solve(_TURNED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False)
     if op.A_structure == "symmetric":
-        by_b: TensorVariable = turned(conj(a), cotangents[0])
+        by_b: Tensor = turned(conj(a), cotangents[0])
     else:
         by_b = turned(adjoint(a), cotangents[0])
     by_a = outer(by_b, conj(x)) if by_b.type.ndim == 1 else matmul(by_b, adjoint(x))
@@ -176,7 +176,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 
-def _same_stacks(a: TensorVariable, b: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+def _same_stacks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Bring two stacks of matrices to the same dimensions before the last two."""
     ndim = max(a.type.ndim, b.type.ndim)
     both = [dimshuffle(v, ["x"] * (ndim - v.type.ndim) + list(range(v.type.ndim))) for v in (a, b)]
@@ -192,20 +192,20 @@ def _same_stacks(a: TensorVariable, b: TensorVariable) -> tuple[TensorVariable, 
     return full[0], full[1]
 
 
-def _solved(op: Solve, a: Any, b: Any) -> TensorVariable:
+def _solved(op: Solve, a: Any, b: Any) -> Tensor:
     matrix, right = as_matrices("solve", a, square=True), as_matrices("solve", b, least=1)
     if matrix.type.ndim == 2 and right.type.ndim <= 2:
-        plain: TensorVariable = op(matrix, right)
+        plain: Tensor = op(matrix, right)
         return plain
     if right.type.ndim == 1:
         columns = dimshuffle(right, [*["x"] * (matrix.type.ndim - 2), 0, "x"])
-        solutions: TensorVariable = op(*_same_stacks(matrix, columns))
+        solutions: Tensor = op(*_same_stacks(matrix, columns))
         return dimshuffle(solutions, list(range(matrix.type.ndim - 1)))
-    result: TensorVariable = op(*_same_stacks(matrix, right))
+    result: Tensor = op(*_same_stacks(matrix, right))
     return result
 
 
-def solve(a: Any, b: Any) -> TensorVariable:
+def solve(a: Any, b: Any) -> Tensor:
     """Return the solution x of ``a @ x == b``.
 
     Parameters
@@ -216,7 +216,7 @@ def solve(a: Any, b: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of `b`.
 
     Raises
@@ -235,12 +235,12 @@ def solve(a: Any, b: Any) -> TensorVariable:
     return _solved(Solve(), a, b)
 
 
-def solve_lower_triangular(a: Any, b: Any) -> TensorVariable:
+def solve_lower_triangular(a: Any, b: Any) -> Tensor:
     """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read."""
     return _solved(Solve("lower_triangular", lower=True), a, b)
 
 
-def solve_upper_triangular(a: Any, b: Any) -> TensorVariable:
+def solve_upper_triangular(a: Any, b: Any) -> Tensor:
     """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read."""
     return _solved(Solve("upper_triangular", lower=False), a, b)
 

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
 from ..linear import matmul
@@ -59,7 +59,7 @@ class TensorInv(MatrixOp):
         except np.linalg.LinAlgError as error:
             raise linear_error(f"tensorinv: {error}", node, "rows and columns must be as many") from None
 
-    def expression(self, a: TensorVariable) -> TensorVariable:
+    def expression(self, a: Tensor) -> Tensor:
         """Return the same as the inverse of a matrix, of which derivatives are known."""
         lengths = lengths_of(a)
         rows, columns = _flat_lengths(lengths, self.ind)
@@ -116,7 +116,7 @@ class TensorSolve(MatrixOp):
         except np.linalg.LinAlgError as error:
             raise linear_error(f"tensorsolve: {error}", node, "as many unknowns as equations are needed") from None
 
-    def expression(self, a: TensorVariable, b: TensorVariable) -> TensorVariable:
+    def expression(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the same as a system with one matrix, of which derivatives are known."""
         moved = dimshuffle(a, self.order(a.type.ndim))
         lengths = lengths_of(moved)[b.type.ndim :]
@@ -210,7 +210,7 @@ def _shape_lstsq(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(columns, *b[1:]), (residuals,), (), (cast(minimum(rows, columns), "int64"),)]
 
 
-def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
+def tensorinv(a: Any, ind: int = 2) -> Tensor:
     """Return the inverse of a tensor with respect to ``tensordot(a, b, ind)``.
 
     Parameters
@@ -222,7 +222,7 @@ def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape ``a.shape[ind:] + a.shape[:ind]``.
 
     Raises
@@ -230,11 +230,11 @@ def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
     numpy.linalg.LinAlgError
         When it runs, for a tensor that is singular or not square in this sense.
     """
-    result: TensorVariable = TensorInv(ind)(a)
+    result: Tensor = TensorInv(ind)(a)
     return result
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> TensorVariable:
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
     """Return the solution x of ``tensordot(a, x, x.ndim) == b``.
 
     Parameters
@@ -247,7 +247,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> TensorVari
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape Q.
 
     Raises
@@ -255,11 +255,11 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> TensorVari
     numpy.linalg.LinAlgError
         When it runs, for a tensor that is singular or not square in this sense.
     """
-    result: TensorVariable = TensorSolve(axes)(a, b)
+    result: Tensor = TensorSolve(axes)(a, b)
     return result
 
 
-def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[TensorVariable]:
+def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[Tensor]:
     """Return the least-squares solution of ``a @ x == b``, residuals, rank and singular values of `a`.
 
     Parameters
@@ -275,5 +275,5 @@ def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[TensorVariable]:
     >>> lstsq(constant([[1.0], [1.0]]), constant([1.0, 3.0]))[0].eval()
     array([2.])
     """
-    found: list[TensorVariable] = Lstsq()(a, b, rcond)
+    found: list[Tensor] = Lstsq()(a, b, rcond)
     return found

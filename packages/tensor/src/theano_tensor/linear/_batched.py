@@ -14,7 +14,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 
@@ -64,7 +64,7 @@ def _native(node: Apply) -> Kernel | None:
     return MatrixProduct("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
 
 
-def _transposed(x: Any) -> TensorVariable:
+def _transposed(x: Any) -> Tensor:
     return dimshuffle(x, (0, 2, 1))
 
 
@@ -88,13 +88,13 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(x[0], x[1], y[2])]
 
 
-def stack_product(x: Any, y: Any) -> TensorVariable:
+def stack_product(x: Any, y: Any) -> Tensor:
     """Return the :class:`BatchedDot` of two stacks of matrices."""
-    result: TensorVariable = BatchedDot()(x, y)
+    result: Tensor = BatchedDot()(x, y)
     return result
 
 
-def batched_dot(a: Any, b: Any) -> TensorVariable:
+def batched_dot(a: Any, b: Any) -> Tensor:
     """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
 
     Parameters
@@ -104,7 +104,7 @@ def batched_dot(a: Any, b: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         ``result[i] == dot(a[i], b[i])``.
 
     Raises

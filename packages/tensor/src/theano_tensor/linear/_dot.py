@@ -14,7 +14,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 
 #: Dtypes whose products run natively.
@@ -71,7 +71,7 @@ class Dot(Op):
         return "dot"
 
 
-def check_inner(name: str, a: TensorVariable, b: TensorVariable, axis_a: int, axis_b: int) -> None:
+def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> None:
     """Raise ShapeError if the lengths of two axes that are summed together are known and differ."""
     n, m = a.type.shape[axis_a], b.type.shape[axis_b]
     if n is None or m is None or n == m:
@@ -132,13 +132,13 @@ def _native(node: Apply) -> Kernel | None:
             return MatrixProduct("gemm", dtype)
 
 
-def matrix_product(x: Any, y: Any) -> TensorVariable:
+def matrix_product(x: Any, y: Any) -> Tensor:
     """Return the :class:`Dot` of two vectors or matrices."""
-    result: TensorVariable = Dot()(x, y)
+    result: Tensor = Dot()(x, y)
     return result
 
 
-def outer(x: Any, y: Any) -> TensorVariable:
+def outer(x: Any, y: Any) -> Tensor:
     """Outer product of two vectors (tensors with more dimensions are flattened).
 
     Examples

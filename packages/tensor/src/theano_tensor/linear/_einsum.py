@@ -10,7 +10,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle, mul
 from ..extra_ops import diagonal
 from ..reduce import sum as sum_over
@@ -26,7 +26,7 @@ _GUESS = 32
 class _Term:
     """A tensor with one letter for each of its axes."""
 
-    def __init__(self, value: TensorVariable, letters: str) -> None:
+    def __init__(self, value: Tensor, letters: str) -> None:
         self.value, self.letters = value, letters
 
     def length(self, letter: str) -> Any:
@@ -36,7 +36,7 @@ class _Term:
         return self.value.type.shape[self.letters.index(letter)]
 
 
-def einsum(subscripts: str, *operands: Any) -> TensorVariable:
+def einsum(subscripts: str, *operands: Any) -> Tensor:
     """Sum products of elements, as ``numpy.einsum``.
 
     Parameters
@@ -50,7 +50,7 @@ def einsum(subscripts: str, *operands: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Operands are contracted two at a time, by matrix products; the pair whose result is smallest comes first.
 
     Raises
@@ -88,7 +88,7 @@ def _malformed(subscripts: str, reason: str) -> ValueError:
     return ValueError(compose(f"einsum: {subscripts!r}: {reason}", mend='write for instance "ij,jk->ik"'))
 
 
-def _parsed(subscripts: str, values: Sequence[TensorVariable]) -> tuple[list[str], str]:
+def _parsed(subscripts: str, values: Sequence[Tensor]) -> tuple[list[str], str]:
     """Return the letters of each operand and of the result; axes under an ellipsis get letters of their own."""
     left, arrow, right = subscripts.partition("->")
     groups = left.split(",")
@@ -119,8 +119,8 @@ def _parsed(subscripts: str, values: Sequence[TensorVariable]) -> tuple[list[str
     return named, result
 
 
-def _check_lengths(groups: Sequence[str], values: Sequence[TensorVariable]) -> None:
-    found: dict[str, tuple[int, TensorVariable]] = {}
+def _check_lengths(groups: Sequence[str], values: Sequence[Tensor]) -> None:
+    found: dict[str, tuple[int, Tensor]] = {}
     for letters, value in zip(groups, values, strict=True):
         for letter, n in zip(letters, value.type.shape, strict=True):
             if n in (None, 1):
@@ -135,7 +135,7 @@ def _check_lengths(groups: Sequence[str], values: Sequence[TensorVariable]) -> N
                 )
 
 
-def _diagonals(value: TensorVariable, letters: str) -> _Term:
+def _diagonals(value: Tensor, letters: str) -> _Term:
     """Take the diagonal for each letter that stands twice; the axis of a diagonal comes last."""
     while True:
         twice = next((letter for letter in letters if letters.count(letter) > 1), None)
@@ -211,11 +211,11 @@ def _contracted(first: _Term, second: _Term, needed: set[str]) -> _Term:
     return _Term(product if one_each else reshape(product, lengths), letters)
 
 
-def _spread(term: _Term, letters: str) -> TensorVariable:
+def _spread(term: _Term, letters: str) -> Tensor:
     return dimshuffle(term.value, [term.letters.index(x) if x in term.letters else "x" for x in letters])
 
 
-def _as_matrices(term: _Term, batch: list[str], rows: list[str], columns: list[str]) -> TensorVariable:
+def _as_matrices(term: _Term, batch: list[str], rows: list[str], columns: list[str]) -> Tensor:
     """Return a term as a matrix, or as a stack of matrices if there are letters for it."""
     value = dimshuffle(term.value, [term.letters.index(x) for x in batch + rows + columns])
     groups = [group for group in (batch, rows, columns) if group is not batch or batch]

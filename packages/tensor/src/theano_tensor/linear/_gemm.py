@@ -16,14 +16,14 @@ from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over
 from ._dot import BLAS_DTYPES, check_inner, matrix_product
 
 
-def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[TensorVariable]:
+def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Tensor]:
     """Return the operands of an op as tensors of one dtype, float32 or float64.
 
     Raises
@@ -56,7 +56,7 @@ def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Ten
     return tensors
 
 
-def _result(name: str, z: TensorVariable, product: Sequence[int | None]) -> TensorVariable:
+def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
     """Return a variable for what z becomes when a product of the given static shape is added.
 
     Raises
@@ -75,7 +75,7 @@ def _result(name: str, z: TensorVariable, product: Sequence[int | None]) -> Tens
                 )
             )
         shape.append(other if own is None else own)
-    made: TensorVariable = TensorType(z.type.dtype, shape).make_variable()
+    made: Tensor = TensorType(z.type.dtype, shape).make_variable()
     return made
 
 
@@ -281,7 +281,7 @@ class Ger(_Accumulation):
         output_storage[0][0] = _accumulate("Ger", node, matrix, 1, product, self.inplace)
 
 
-def _dot(a: Variable, b: Variable) -> TensorVariable:
+def _dot(a: Variable, b: Variable) -> Tensor:
     return matrix_product(a, b)
 
 

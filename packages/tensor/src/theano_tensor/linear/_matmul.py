@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle
 from ..shape import flatten, reshape, shape_i, specify_shape
@@ -18,7 +18,7 @@ from ._dot import check_inner, matrix_product
 
 
 @operation("matmul")
-def matmul(x: Any, y: Any) -> TensorVariable:
+def matmul(x: Any, y: Any) -> Tensor:
     """Matrix product ``x @ y``, with the rules of ``numpy.matmul``.
 
     Parameters
@@ -29,7 +29,7 @@ def matmul(x: Any, y: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -59,7 +59,7 @@ def matmul(x: Any, y: Any) -> TensorVariable:
     return _stacks(a, b)
 
 
-def _rows_joined(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+def _rows_joined(a: Tensor, b: Tensor) -> Tensor:
     """One product for the whole stack: all its rows, with one matrix or vector."""
     lengths = [shape_i(a, i) for i in range(a.type.ndim)]
     rows = reshape(a, [_product(lengths[:-1]), lengths[-1]])
@@ -67,7 +67,7 @@ def _rows_joined(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     return reshape(matrix_product(rows, b), [*lengths[:-1], *columns])
 
 
-def _stacks(a: TensorVariable, b: TensorVariable) -> TensorVariable:
+def _stacks(a: Tensor, b: Tensor) -> Tensor:
     """Products of two stacks; the dimensions before the last two broadcast."""
     ndim = max(a.type.ndim, b.type.ndim) - 2
     if ndim == 1 and a.type.ndim == b.type.ndim and a.type.broadcastable[0] == b.type.broadcastable[0]:
@@ -90,7 +90,7 @@ def _stacks(a: TensorVariable, b: TensorVariable) -> TensorVariable:
     return reshape(result, [*lengths, shape_i(left, ndim), shape_i(right, ndim + 1)])
 
 
-def _stack_of(x: TensorVariable) -> TensorVariable:
+def _stack_of(x: Tensor) -> Tensor:
     """Return a variable with the static shape of the dimensions before the last two."""
     return x.type.clone(shape=x.type.shape[:-2]).make_variable()
 
@@ -102,7 +102,7 @@ def _product(lengths: Any) -> Any:
     return total
 
 
-def inner(x: Any, y: Any) -> TensorVariable:
+def inner(x: Any, y: Any) -> Tensor:
     """Sum of products over the last dimensions of both, as ``numpy.inner``; a product if one is a scalar.
 
     Raises
@@ -123,7 +123,7 @@ def inner(x: Any, y: Any) -> TensorVariable:
     return product if b.type.ndim <= 2 else reshape(product, lengths)
 
 
-def vdot(x: Any, y: Any) -> TensorVariable:
+def vdot(x: Any, y: Any) -> Tensor:
     """Sum of products of all elements, those of `x` conjugated, as ``numpy.vdot``."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     a, b = (v if v.type.ndim == 1 else flatten(v) for v in (a, b))

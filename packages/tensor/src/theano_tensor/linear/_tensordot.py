@@ -12,7 +12,7 @@ from theano_graph import compose, describe
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle, mul
 from ..shape import lengths_of, reshape, specify_shape
 from ._batched import stack_product
@@ -20,7 +20,7 @@ from ._dot import check_inner, matrix_product
 
 
 @operation("dot")
-def dot(x: Any, y: Any) -> TensorVariable:
+def dot(x: Any, y: Any) -> Tensor:
     """Dot product, with the rules of ``numpy.dot``.
 
     Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `x` and the
@@ -34,7 +34,7 @@ def dot(x: Any, y: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -50,7 +50,7 @@ def dot(x: Any, y: Any) -> TensorVariable:
     for own, name, other in ((x, "__dot__", y), (y, "__rdot__", x)):
         if getattr(own, "__array_ufunc__", name) is None and hasattr(own, name):
             # A type of matrices with products of its own, such as sparse ones.
-            result: TensorVariable = getattr(own, name)(other)
+            result: Tensor = getattr(own, name)(other)
             return result
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if a.type.ndim == 0 or b.type.ndim == 0:
@@ -60,7 +60,7 @@ def dot(x: Any, y: Any) -> TensorVariable:
     return matrix_product(a, b)
 
 
-def _pairs(a: TensorVariable, b: TensorVariable, axes: Any) -> tuple[list[int], list[int]]:
+def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, np.ndarray | np.integer):
         axes = axes.tolist()
     if isinstance(axes, int):
@@ -94,9 +94,7 @@ def _product(lengths: Sequence[Any]) -> Any:
     return total
 
 
-def _checked_lengths(
-    name: str, x: TensorVariable, y: TensorVariable, left: Sequence[int], right: Sequence[int]
-) -> TensorVariable:
+def _checked_lengths(name: str, x: Tensor, y: Tensor, left: Sequence[int], right: Sequence[int]) -> Tensor:
     """Return `y` with a check of the lengths that are summed: joined lengths could agree where these do not."""
     if len(set(left)) != len(left) or len(set(right)) != len(right):
         raise ShapeError(compose(f"{name}: an axis is given twice", where=[describe(x), describe(y)]))
@@ -109,7 +107,7 @@ def _checked_lengths(
     return specify_shape(y, [sizes[unknown[j]] if j in unknown else None for j in range(y.type.ndim)])
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     """Sum of products over chosen axes.
 
     Parameters
@@ -120,7 +118,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Its dimensions are those of `a` that are left, then those of `b`.
 
     Raises
@@ -146,7 +144,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> TensorVariable:
     return reshape(matrix_product(matrix_x, matrix_y), [*rows, *columns])
 
 
-def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
     """:func:`tensordot` of each pair along the first dimension of `x` and `y`.
 
     Parameters
@@ -158,7 +156,7 @@ def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Its dimensions are the first, those of `x` that are left, then those of `y`.
 
     Raises

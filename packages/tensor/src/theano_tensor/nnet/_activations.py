@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._convert import as_tensor_variable, constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import abs_, clip, expm1, maximum, minimum, sigmoid as sigmoid, softplus as softplus, switch
 
 
-def relu(x: Any, alpha: Any = 0) -> TensorVariable:
+def relu(x: Any, alpha: Any = 0) -> Tensor:
     """Rectified linear activation: ``x`` above zero, ``alpha * x`` below.
 
     Parameters
@@ -30,7 +30,7 @@ def relu(x: Any, alpha: Any = 0) -> TensorVariable:
     return switch(variable > 0, variable, variable * alpha)
 
 
-def elu(x: Any, alpha: Any = 1) -> TensorVariable:
+def elu(x: Any, alpha: Any = 1) -> Tensor:
     """Exponential linear activation: ``x`` above zero, ``alpha * (exp(x) - 1)`` below.
 
     References
@@ -42,7 +42,7 @@ def elu(x: Any, alpha: Any = 1) -> TensorVariable:
     return switch(variable > 0, variable, alpha * expm1(minimum(variable, 0)))
 
 
-def selu(x: Any) -> TensorVariable:
+def selu(x: Any) -> Tensor:
     """Scaled exponential linear activation.
 
     References
@@ -52,13 +52,13 @@ def selu(x: Any) -> TensorVariable:
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
-def softsign(x: Any) -> TensorVariable:
+def softsign(x: Any) -> Tensor:
     """``x / (1 + abs(x))``."""
     variable = as_tensor_variable(x)
     return variable / (1.0 + abs_(variable))
 
 
-def hard_sigmoid(x: Any) -> TensorVariable:
+def hard_sigmoid(x: Any) -> Tensor:
     """Piecewise linear approximation of the sigmoid: ``0.2 * x + 0.5`` between 0 and 1, which it reaches exactly."""
     variable = as_tensor_variable(x)
     slope, shift = (as_tensor_variable(v).astype((variable * 0.5).dtype) for v in (0.2, 0.5))
@@ -71,7 +71,7 @@ _LINE = (0.935409070603099, 0.0458812946797165)
 _TOP = 0.99505475368673
 
 
-def ultra_fast_sigmoid(x: Any) -> TensorVariable:
+def ultra_fast_sigmoid(x: Any) -> Tensor:
     """Approximate the sigmoid by three pieces: a fraction, a line, and a constant for large arguments.
 
     Values lie between 0.00247262315663 and 0.997527376843, and differ from the sigmoid by less than 0.025; there are

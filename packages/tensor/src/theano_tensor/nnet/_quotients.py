@@ -10,28 +10,28 @@ from theano_graph import Apply, Variable
 from theano_linker_c import scalar
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import Alloc
 from ..elemwise import Elemwise, add, fill
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 
 
-def share_divided(g: TensorVariable, p: TensorVariable) -> tuple[list[TensorVariable], TensorVariable | None]:
+def share_divided(g: Tensor, p: Tensor) -> tuple[list[Tensor], Tensor | None]:
     """Write a cotangent as ``h1 / p + h2 / p + ... + rest``.
 
     Parameters
     ----------
-    g : TensorVariable
+    g : Tensor
         A cotangent of `p`.
-    p : TensorVariable
+    p : Tensor
 
     Returns
     -------
-    list of TensorVariable, and TensorVariable or None
+    list of Tensor, and Tensor or None
         h1, h2, ... in the shape of `p`, and the rest; None where nothing is left.
     """
-    divided: list[TensorVariable] = []
-    rest: list[TensorVariable] = []
+    divided: list[Tensor] = []
+    rest: list[Tensor] = []
     pending = [g]
     while pending:
         term = pending.pop()
@@ -53,7 +53,7 @@ def _applies(node: Apply, op: scalar.ScalarOp) -> bool:
     return type(node.op) is Elemwise and node.op.scalar_op == op
 
 
-def _dividend(term: TensorVariable, p: TensorVariable) -> TensorVariable | None:
+def _dividend(term: Tensor, p: Tensor) -> Tensor | None:
     """Return h if a variable is ``h / p``, also if it is zero but for a part where it is ``h / p[index]``."""
     node = term.owner
     if node is None:
@@ -72,7 +72,7 @@ def _dividend(term: TensorVariable, p: TensorVariable) -> TensorVariable | None:
     same = len(read.inputs) == 1 + len(index) and all(a is b for a, b in zip(read.inputs, [p, *index], strict=True))
     if not same or read.op.entries != node.op.entries:
         return None
-    changed: TensorVariable = node.op(base, quotient.inputs[0], *index)
+    changed: Tensor = node.op(base, quotient.inputs[0], *index)
     return changed
 
 

@@ -16,7 +16,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import add, cast, exp, log
 from ..reduce import Supremum, sum as sum_over
 from ..shape import shape_padaxis, shape_padleft
@@ -69,7 +69,7 @@ class AlongAxis(Op):
             variable = cast(variable, config.floatX)
         return Apply(self, [variable], [variable.type.make_variable()])
 
-    def written_out(self, x: TensorVariable) -> TensorVariable:
+    def written_out(self, x: Tensor) -> Tensor:
         """Return what the op computes, as an expression of elementwise ops and reductions."""
         raise TypeError(f"{type(self).__name__} does not say how it is written out")
 
@@ -100,7 +100,7 @@ class Softmax(AlongAxis):
             result = exponentials / np.sum(exponentials, axis=self.axis, keepdims=True, dtype=exponentials.dtype)
         output_storage[0][0] = np.asarray(result, dtype=node.outputs[0].type.dtype)
 
-    def written_out(self, x: TensorVariable) -> TensorVariable:
+    def written_out(self, x: Tensor) -> Tensor:
         """Return exponentials divided by their sum."""
         exponentials = exp(x - _largest(x, self.axis))
         return exponentials / sum_over(exponentials, axis=self.axis, keepdims=True)
@@ -125,18 +125,18 @@ class LogSoftmax(AlongAxis):
             result = shifted - np.log(np.sum(np.exp(shifted), axis=self.axis, keepdims=True, dtype=shifted.dtype))
         output_storage[0][0] = np.asarray(result, dtype=node.outputs[0].type.dtype)
 
-    def written_out(self, x: TensorVariable) -> TensorVariable:
+    def written_out(self, x: Tensor) -> Tensor:
         """Return the scores less the logarithm of the sum of their exponentials."""
         return x - log_of_sum(x, self.axis)
 
 
-def _largest(x: TensorVariable, axis: int) -> TensorVariable:
+def _largest(x: Tensor, axis: int) -> Tensor:
     """Return the largest elements along an axis, of length 1 then; minus infinity where there are none."""
     place = axis % x.type.ndim
     return shape_padaxis(Supremum((place,))(x), place)
 
 
-def log_of_sum(x: TensorVariable, axis: int) -> TensorVariable:
+def log_of_sum(x: Tensor, axis: int) -> Tensor:
     """Return the logarithm of the sum of exponentials along an axis, of length 1 then.
 
     It has the exponentials in common with the softmax, and no regard for infinite scores, of which a softmax makes NaN.
@@ -150,7 +150,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _softmax_gradient(p: TensorVariable, g: TensorVariable, axis: int) -> TensorVariable:
+def _softmax_gradient(p: Tensor, g: Tensor, axis: int) -> Tensor:
     """Return what the derivative of a softmax with the values p makes of a direction; the derivative is symmetric."""
     return p * (g - sum_over(p * g, axis=axis, keepdims=True))
 
@@ -189,7 +189,7 @@ def _pushforward_log(node: Apply, tangents: list[Variable | None]) -> list[Varia
     return [t - sum_over(Softmax(axis)(node.inputs[0]) * t, axis=axis, keepdims=True)]
 
 
-def _as_rows(name: str, x: Any, axis: int | None) -> tuple[TensorVariable, int]:
+def _as_rows(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     variable = as_tensor_variable(x)
     if axis is not None:
         return variable, axis
@@ -204,7 +204,7 @@ def _as_rows(name: str, x: Any, axis: int | None) -> tuple[TensorVariable, int]:
     return (variable if variable.type.ndim == 2 else shape_padleft(variable)), -1
 
 
-def softmax(x: Any, axis: int | None = None) -> TensorVariable:
+def softmax(x: Any, axis: int | None = None) -> Tensor:
     """Exponentials divided by their sum, for each row.
 
     The largest element of a row is taken out before, so nothing overflows. The gradient is right also behind a
@@ -219,7 +219,7 @@ def softmax(x: Any, axis: int | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of `x`; a matrix of one row for a vector without `axis`.
 
     Raises
@@ -236,11 +236,11 @@ def softmax(x: Any, axis: int | None = None) -> TensorVariable:
     TensorType(float64, matrix)
     """
     rows, along = _as_rows("softmax", x, axis)
-    result: TensorVariable = Softmax(along)(rows)
+    result: Tensor = Softmax(along)(rows)
     return result
 
 
-def logsoftmax(x: Any, axis: int | None = None) -> TensorVariable:
+def logsoftmax(x: Any, axis: int | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, right also where a result is too small for its exponential.
 
     Parameters, results and errors are those of :func:`softmax`.
@@ -251,11 +251,11 @@ def logsoftmax(x: Any, axis: int | None = None) -> TensorVariable:
     array([[    0., -1000.]])
     """
     rows, along = _as_rows("logsoftmax", x, axis)
-    result: TensorVariable = LogSoftmax(along)(rows)
+    result: Tensor = LogSoftmax(along)(rows)
     return result
 
 
-def softmax_with_bias(x: Any, b: Any) -> TensorVariable:
+def softmax_with_bias(x: Any, b: Any) -> Tensor:
     """Softmax of the rows of a matrix to each of which a vector has been added.
 
     Parameters
@@ -278,7 +278,7 @@ def softmax_with_bias(x: Any, b: Any) -> TensorVariable:
     return softmax(with_bias("softmax_with_bias", x, b))
 
 
-def with_bias(name: str, x: Any, b: Any) -> TensorVariable:
+def with_bias(name: str, x: Any, b: Any) -> Tensor:
     """Return the sum of a matrix and a vector for each row; ShapeError for other numbers of dimensions."""
     scores, bias = as_tensor_variable(x), as_tensor_variable(b)
     if scores.type.ndim != 2 or bias.type.ndim != 1:

@@ -16,7 +16,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, zeros_like
 from ..gradient import derived_pushforward
 from ..indexing import take
@@ -41,7 +41,7 @@ class _BlockOp(Op):
         if self.inplace:
             self.destroy_map = {0: [0]}
 
-    def _operands(self, ndims: dict[str, int], given: Sequence[Any]) -> list[TensorVariable]:
+    def _operands(self, ndims: dict[str, int], given: Sequence[Any]) -> list[Tensor]:
         """Return tensors; errors name the one with a wrong number of dimensions, or an index of floats."""
         found = [as_tensor_variable(v) for v in given]
         for (name, ndim), value in zip(ndims.items(), found, strict=True):
@@ -71,7 +71,7 @@ class _BlockOp(Op):
         return type(error)(compose(f"{type(self).__name__}: {error}", where=shapes, mend="make sizes and numbers fit"))
 
 
-def _typed(op: Op, operands: list[TensorVariable], floats: Sequence[int]) -> Apply:
+def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
     """Return a node whose operands at some places have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
     if dtype in COMPLEX_DTYPES:
@@ -229,7 +229,7 @@ sparse_block_inplace = InplaceRewriter(_in_place, [SparseBlockGemv, SparseBlockO
 optdb.register("sparse_block_inplace", sparse_block_inplace, "fast_run", "inplace", "o4", position=Phase.INPLACE)
 
 
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> TensorVariable:
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Tensor:
     """Some blocks of a product of a matrix, given in blocks, with a vector of which only some blocks are not zero.
 
     Parameters
@@ -247,7 +247,7 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> T
 
     Returns
     -------
-    TensorVariable
+    Tensor
         ``b[outputIdx[k, j]] + sum over i of dot(h[k, i], W[inputIdx[k, i], outputIdx[k, j]])``, of shape (batch,
         blocks, output size).
 
@@ -275,5 +275,5 @@ def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> T
     if vectors.type.ndim == 2:
         vectors = dimshuffle(vectors, ["x", 0, 1])
         first, second = (dimshuffle(v, ["x", 0]) for v in (first, second))
-    result: TensorVariable = SparseBlockGemv()(take(b, second, axis=0), W, vectors, first, second)
+    result: Tensor = SparseBlockGemv()(take(b, second, axis=0), W, vectors, first, second)
     return result

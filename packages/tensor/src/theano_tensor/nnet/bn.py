@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, sqrt
 from ..reduce import mean as mean_over
 from ..shape import addbroadcast, shape_i
@@ -21,9 +21,7 @@ MIN_EPSILON = 1e-5
 _CHANNELS = 2
 
 
-def batch_normalization(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem"
-) -> TensorVariable:
+def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Tensor:
     """Normalize activations with a given mean and standard deviation: ``(inputs - mean) * (gamma / std) + beta``.
 
     Parameters
@@ -51,7 +49,7 @@ def batch_normalization(
     return (x - center) * (scale / spread) + shift
 
 
-def _axes_of(name: str, axes: Any, x: TensorVariable) -> tuple[int, ...]:
+def _axes_of(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
     """Return the axes that are normalized over, ascending."""
     ndim = x.type.ndim
     if isinstance(axes, str):
@@ -83,9 +81,7 @@ def _check_epsilon(name: str, epsilon: Any) -> None:
         )
 
 
-def _parameters(
-    name: str, x: TensorVariable, axes: Sequence[int], given: dict[str, Any]
-) -> tuple[list[TensorVariable], bool]:
+def _parameters(name: str, x: Tensor, axes: Sequence[int], given: dict[str, Any]) -> tuple[list[Tensor], bool]:
     """Return parameters with all dimensions of `x`, and whether they were given without the normalized ones."""
     ndim = x.type.ndim
     values = {key: as_tensor_variable(value) for key, value in given.items()}
@@ -107,7 +103,7 @@ def _parameters(
     return [addbroadcast(value, *axes) for value in values.values()], False
 
 
-def _in_layout(value: TensorVariable, axes: Sequence[int], skipped: bool) -> TensorVariable:
+def _in_layout(value: Tensor, axes: Sequence[int], skipped: bool) -> Tensor:
     """Return a parameter in the layout in which the user's were."""
     if not skipped:
         return value
@@ -123,7 +119,7 @@ def batch_normalization_train(
     running_average_factor: Any = 0.1,
     running_mean: Any = None,
     running_var: Any = None,
-) -> tuple[TensorVariable, ...]:
+) -> tuple[Tensor, ...]:
     """Normalize a mini-batch with its own mean and variance.
 
     Parameters
@@ -142,7 +138,7 @@ def batch_normalization_train(
 
     Returns
     -------
-    tuple of TensorVariable
+    tuple of Tensor
         The normalized inputs, the mean, and the inverse of the standard deviation, these in the layout of `gamma`, so
         that programs may average them with variables of its shape; with running averages also their new values,
         ``running_mean * (1 - f) + mean * f`` and ``running_var * (1 - f) + m / (m - 1) * var * f`` for m averaged
@@ -185,13 +181,13 @@ def batch_normalization_train(
 
 
 def _moved(
-    x: TensorVariable,
+    x: Tensor,
     axes: Sequence[int],
-    running: Sequence[TensorVariable],
-    batch: tuple[TensorVariable, TensorVariable],
+    running: Sequence[Tensor],
+    batch: tuple[Tensor, Tensor],
     factor: Any,
     skipped: bool,
-) -> list[TensorVariable]:
+) -> list[Tensor]:
     """Return the new running averages, in the layout of the old ones."""
     mean, var = batch
     dtype = var.type.dtype
@@ -206,7 +202,7 @@ def _moved(
 
 def batch_normalization_test(
     inputs: Any, gamma: Any, beta: Any, mean: Any, var: Any, axes: Any = "per-activation", epsilon: Any = 1e-4
-) -> TensorVariable:
+) -> Tensor:
     """Normalize with a given mean and variance: ``(inputs - mean) * gamma / sqrt(var + epsilon) + beta``.
 
     Parameters

@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..gradient import grad_not_implemented
 from ..reduce import sum as sum_over
@@ -120,13 +120,13 @@ def _check(node: Apply, scores: Any, labels: Any, lengths: Any) -> None:
 @pullback.register(ConnectionistTemporalClassification)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     x = node.inputs[0]
-    if len(cotangents) == 2 and isinstance(cotangents[1], TensorVariable):
+    if len(cotangents) == 2 and isinstance(cotangents[1], Tensor):
         return [grad_not_implemented(node.op, 0, x, _TWICE), None, None]
     by_scores = _gradient(node)
     return [by_scores * dimshuffle(as_tensor_variable(cotangents[0]), ["x", 0, "x"]), None, None]
 
 
-def _gradient(node: Apply) -> TensorVariable:
+def _gradient(node: Apply) -> Tensor:
     if node.op.compute_grad:
         return as_tensor_variable(node.outputs[1])
     return as_tensor_variable(ConnectionistTemporalClassification(True)(*node.inputs)[1])
@@ -162,7 +162,7 @@ _databases["canonicalize"].register(
 )
 
 
-def ctc(activations: Any, labels: Any, input_lengths: Any) -> TensorVariable:
+def ctc(activations: Any, labels: Any, input_lengths: Any) -> Tensor:
     """Loss of sequences of scores for labels whose places are not known: minus the logarithm of their probability.
 
     At each time step one symbol is emitted, with the probabilities of a softmax of the scores. Symbols that repeat
@@ -179,7 +179,7 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A vector with the loss of each example; infinite where its labels need more time, and without gradient then.
 
     Raises
@@ -195,5 +195,5 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> TensorVariable:
     >>> ctc(np.zeros((2, 1, 2)), [[1]], [2]).eval().round(4)
     array([0.2877])
     """
-    result: TensorVariable = ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]
+    result: Tensor = ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]
     return result

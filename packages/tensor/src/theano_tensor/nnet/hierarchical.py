@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import dimshuffle
 from ..linear import batched_dot, dot, tensordot
@@ -33,7 +33,7 @@ def h_softmax(
     W2: Any,
     b2: Any,
     target: Any = None,
-) -> TensorVariable:
+) -> Tensor:
     """Softmax over many outputs in two levels.
 
     Outputs are numbered class by class. With `target` the cost of an example is proportional to ``n_classes +
@@ -54,7 +54,7 @@ def h_softmax(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Probabilities, of shape (batch_size, n_outputs), or (batch_size, 1) with `target`.
 
     Raises
@@ -100,19 +100,19 @@ def h_softmax(
         return _of_targets(features, classes, w2, c2, target, batch_size, n_outputs_per_class)
     inside = softmax(tensordot(features, w2, [[1], [1]]) + c2, axis=-1)
     joint = dimshuffle(classes, [0, 1, "x"]) * inside
-    result: TensorVariable = reshape(joint, (batch_size, n_classes * n_outputs_per_class))[:, :n_outputs]
+    result: Tensor = reshape(joint, (batch_size, n_classes * n_outputs_per_class))[:, :n_outputs]
     return result
 
 
 def _of_targets(
-    x: TensorVariable,
-    classes: TensorVariable,
-    w2: TensorVariable,
-    b2: TensorVariable,
+    x: Tensor,
+    classes: Tensor,
+    w2: Tensor,
+    b2: Tensor,
     target: Any,
     batch_size: Any,
     per_class: Any,
-) -> TensorVariable:
+) -> Tensor:
     wanted = flatten(as_tensor_variable(target))
     if wanted.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(

@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 from .._assert import Assert
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq
 from ..extra_ops import pad
@@ -20,7 +20,7 @@ __all__ = ["images2neibs", "neibs2images"]
 _MODES = ("valid", "full", "half", "ignore_borders", "wrap_centered")
 
 
-def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> TensorVariable:
+def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Tensor:
     """Slide a window over images, and make each neighbourhood a row of a matrix.
 
     Parameters
@@ -39,7 +39,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (number of windows, height * width): window by window along the rows of an image, image by image.
 
     Raises
@@ -81,7 +81,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     return reshape(patches, (a * b * rows * columns, height * width))
 
 
-def _pair(name: str, value: Any) -> list[TensorVariable]:
+def _pair(name: str, value: Any) -> list[Tensor]:
     """Return two lengths."""
     lengths = as_lengths(value, 2) if not isinstance(value, int) else [value]
     if len(lengths) != 2:
@@ -94,7 +94,7 @@ def _pair(name: str, value: Any) -> list[TensorVariable]:
     return found
 
 
-def _tiles(images: TensorVariable, window: list[TensorVariable]) -> TensorVariable:
+def _tiles(images: Tensor, window: list[Tensor]) -> Tensor:
     """Return windows that do not overlap: the same numbers in another order."""
     a, b, rows, columns = lengths_of(images)
     (height, width), (down, right) = window, _counts(rows, columns, window)
@@ -102,7 +102,7 @@ def _tiles(images: TensorVariable, window: list[TensorVariable]) -> TensorVariab
     return reshape(dimshuffle(blocks, [0, 1, 2, 4, 3, 5]), (a * b * down * right, height * width))
 
 
-def _counts(rows: Any, columns: Any, window: list[TensorVariable]) -> list[TensorVariable]:
+def _counts(rows: Any, columns: Any, window: list[Tensor]) -> list[Tensor]:
     """Return how many windows there are along the rows and columns that they cover."""
     return [
         _checked(
@@ -114,13 +114,13 @@ def _counts(rows: Any, columns: Any, window: list[TensorVariable]) -> list[Tenso
     ]
 
 
-def _surrounded(images: TensorVariable, window: list[TensorVariable], mode: str) -> TensorVariable:
+def _surrounded(images: Tensor, window: list[Tensor], mode: str) -> Tensor:
     """Return images with zeros around them."""
     widths = [n - 1 if mode == "full" else n // 2 for n in window]
     return pad(images, [(0, 0), (0, 0), *((w, w) for w in widths)])
 
 
-def _places(images: TensorVariable, axis: int, size: TensorVariable, step: TensorVariable, mode: str) -> TensorVariable:
+def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) -> Tensor:
     """Return the numbers of rows (or columns) of each window, one window a row."""
     length = shape_i(images, axis)
     offsets = arange(size)
@@ -141,13 +141,13 @@ def _places(images: TensorVariable, axis: int, size: TensorVariable, step: Tenso
     return dimshuffle(starts, [0, "x"]) + offsets
 
 
-def _checked(value: TensorVariable, condition: TensorVariable, message: str) -> TensorVariable:
+def _checked(value: Tensor, condition: Tensor, message: str) -> Tensor:
     """Return a value that is used only if a condition holds."""
-    result: TensorVariable = Assert(message)(value, condition)
+    result: Tensor = Assert(message)(value, condition)
     return result
 
 
-def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> TensorVariable:
+def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Tensor:
     """Put images together again of what :func:`images2neibs` has made of them with its default step.
 
     Parameters
@@ -163,7 +163,7 @@ def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "
 
     Returns
     -------
-    TensorVariable
+    Tensor
         With four dimensions.
 
     Raises

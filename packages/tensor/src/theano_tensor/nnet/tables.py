@@ -8,7 +8,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import full
 from ..elemwise import cast, dimshuffle, eq
 from ..extra_ops import Unique
@@ -19,7 +19,7 @@ from ..shape import shape_i
 __all__ = ["confusion_matrix", "prepend_0_to_each_row", "prepend_1_to_each_row", "prepend_scalar_to_each_row"]
 
 
-def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
+def confusion_matrix(actual: Any, pred: Any) -> list[Tensor]:
     """Count how often each class was predicted as each other one.
 
     Parameters
@@ -29,7 +29,7 @@ def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
 
     Returns
     -------
-    list of TensorVariable
+    list of Tensor
         A matrix of int64, element (i, j) for examples of class i that were predicted as class j; and the classes,
         ascending, in the order of its rows and columns.
 
@@ -60,7 +60,7 @@ def confusion_matrix(actual: Any, pred: Any) -> list[TensorVariable]:
     return [dot(hits[0].T, hits[1]), classes]
 
 
-def prepend_scalar_to_each_row(val: Any, m: Any) -> TensorVariable:
+def prepend_scalar_to_each_row(val: Any, m: Any) -> Tensor:
     """Return a matrix with a number in front of each row.
 
     Parameters
@@ -91,15 +91,15 @@ def prepend_scalar_to_each_row(val: Any, m: Any) -> TensorVariable:
             )
         )
     column = full((shape_i(matrix, 0), 1), number, dtype=matrix.type.dtype)
-    result: TensorVariable = concatenate([column, matrix], axis=1)
+    result: Tensor = concatenate([column, matrix], axis=1)
     return result
 
 
-def prepend_1_to_each_row(m: Any) -> TensorVariable:
+def prepend_1_to_each_row(m: Any) -> Tensor:
     """Return a matrix with a 1 in front of each row: the input of a layer whose weights include biases."""
     return prepend_scalar_to_each_row(1, m)
 
 
-def prepend_0_to_each_row(m: Any) -> TensorVariable:
+def prepend_0_to_each_row(m: Any) -> Tensor:
     """Return a matrix with a 0 in front of each row."""
     return prepend_scalar_to_each_row(0, m)

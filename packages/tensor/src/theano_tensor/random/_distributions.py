@@ -13,22 +13,22 @@ from .._convert import as_tensor_variable
 from .._dtypes import DISCRETE_DTYPES, canonical_dtype
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
 from ._function import RandomFunction
 from ._size import size_vector
 
-Drawn = tuple[TensorVariable, Variable]
+Drawn = tuple[Tensor, Variable]
 
 
-def _float_dtype(dtype: Any, *params: TensorVariable) -> str:
+def _float_dtype(dtype: Any, *params: Tensor) -> str:
     """Return the dtype of a draw: the one that is asked for, or that of the parameters, at least floatX."""
     if dtype is None:
         return upcast(config.floatX, *(p.type.dtype for p in params))
     return canonical_dtype(dtype, config.floatX)
 
 
-def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: TensorVariable) -> Drawn:
+def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: Tensor) -> Drawn:
     vector, shape = size_vector(name, size, ndim, params)
     return _apply(RandomFunction(fn, TensorType(dtype, shape)), state, vector, *params)
 
@@ -38,7 +38,7 @@ def _apply(op: RandomFunction, state: Any, size: Any, *params: Any) -> Drawn:
     return draw, new_state
 
 
-def _integers(name: str, what: str, value: Any) -> TensorVariable:
+def _integers(name: str, what: str, value: Any) -> Tensor:
     variable = as_tensor_variable(value)
     if variable.type.dtype not in DISCRETE_DTYPES:
         raise DTypeError(

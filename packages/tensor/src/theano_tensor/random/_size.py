@@ -12,14 +12,14 @@ from theano_graph import Constant, Variable, compose, describe
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast
 from ..shape import as_length, make_vector, static_int, static_lengths
 
 StaticShape = tuple[int | None, ...]
 
 
-def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorVariable]) -> tuple[Any, StaticShape]:
+def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]) -> tuple[Any, StaticShape]:
     """Return the size of a draw as a vector of int64, and the static shape of the result.
 
     Parameters
@@ -30,12 +30,12 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorV
         None and ``()`` stand for the common shape of the parameters.
     ndim : int, optional
         Number of dimensions, for a vector whose length is not known while the expression is built.
-    params : sequence of TensorVariable
+    params : sequence of Tensor
         Parameters of the distribution that broadcast against each other.
 
     Returns
     -------
-    tuple of TensorVariable and tuple
+    tuple of Tensor and tuple
         The vector is empty where the parameters decide.
 
     Raises
@@ -63,7 +63,7 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[TensorV
     return vector, _fitting(name, shape, params)
 
 
-def _fitting(name: str, shape: StaticShape, params: Sequence[TensorVariable]) -> StaticShape:
+def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor]) -> StaticShape:
     """Return the static shape that is left when parameters of the given shapes must not stretch it."""
     lengths = list(shape)
     for param in params:
@@ -105,7 +105,7 @@ def _entries(name: str, size: Any) -> Sequence[Any]:
     )
 
 
-def _given_vector(name: str, vector: TensorVariable, ndim: int | None) -> tuple[TensorVariable, StaticShape]:
+def _given_vector(name: str, vector: Tensor, ndim: int | None) -> tuple[Tensor, StaticShape]:
     if vector.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
             compose(f"{name}: `size` holds no integers", where=[describe(vector)], mend="T.cast(size, 'int64')")
@@ -130,7 +130,7 @@ def _given_vector(name: str, vector: TensorVariable, ndim: int | None) -> tuple[
     return cast(vector, "int64"), shape
 
 
-def _check_lengths(name: str, lengths: Sequence[TensorVariable]) -> None:
+def _check_lengths(name: str, lengths: Sequence[Tensor]) -> None:
     for length in lengths:
         value = static_int(length)
         if value is not None and value < 0:
@@ -149,7 +149,7 @@ def _check_ndim(name: str, ndim: int | None, found: int, whose: str) -> None:
         )
 
 
-def _common_shape(name: str, params: Sequence[TensorVariable]) -> StaticShape:
+def _common_shape(name: str, params: Sequence[Tensor]) -> StaticShape:
     """Return the static shape that parameters broadcast to."""
     ndim = max((p.type.ndim for p in params), default=0)
     common: list[int | None] = [1] * ndim

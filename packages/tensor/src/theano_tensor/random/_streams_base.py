@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..shape import lengths_of
 from ..sorting._sort import along_axis
 from . import _distributions as draws
@@ -118,7 +118,7 @@ class RandomStreamsBase(ABC):
         return variable
 
 
-def permute_row_elements(x: Any, permutation: Any) -> TensorVariable:
+def permute_row_elements(x: Any, permutation: Any) -> Tensor:
     """Return `x` with the elements of each row (along the last dimension) in the order that a permutation gives.
 
     Parameters
@@ -129,12 +129,12 @@ def permute_row_elements(x: Any, permutation: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Gradients go to the places that the elements came from.
     """
     variable, order = as_tensor_variable(x), as_tensor_variable(permutation)
     missing = variable.type.ndim - order.type.ndim
     if missing > 0:
         order = order.dimshuffle(["x"] * missing + list(range(order.type.ndim)))
-    result: TensorVariable = variable[along_axis(variable, order, variable.type.ndim - 1)]
+    result: Tensor = variable[along_axis(variable, order, variable.type.ndim - 1)]
     return result

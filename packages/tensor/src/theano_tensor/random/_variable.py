@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 
-class RandomVariable(TensorVariable):
+class RandomVariable(Tensor):
     """A tensor of numbers that are drawn anew in each call of a function.
 
     Attributes
@@ -18,7 +18,7 @@ class RandomVariable(TensorVariable):
         The state that the numbers are drawn from, where a stream made the variable.
     update : tuple
         `rng`, and the expression for what it is after the draw.
-    permutation : TensorVariable
+    permutation : Tensor
         How rows were shuffled, where they were.
     """
 
@@ -26,10 +26,10 @@ class RandomVariable(TensorVariable):
     rng: Any
     rstate: Any
     update: tuple[Any, Variable]
-    permutation: TensorVariable
+    permutation: Tensor
 
 
-def as_random_variable(variable: TensorVariable) -> RandomVariable:
+def as_random_variable(variable: Tensor) -> RandomVariable:
     """Return the result of a node that nothing uses yet as a random variable, in place of what it was.
 
     Raises

@@ -15,7 +15,7 @@ from .._dtypes import COMPLEX_DTYPES
 from .._errors import DTypeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest
 from ._reduce import keep_dims
@@ -112,14 +112,14 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]
 
 
-def _apply(op: ArgExtremum, x: Any, axis: Any, keepdims: bool) -> TensorVariable:
+def _apply(op: ArgExtremum, x: Any, axis: Any, keepdims: bool) -> Tensor:
     variable = as_tensor_variable(x)
-    result: TensorVariable = op(variable)
+    result: Tensor = op(variable)
     return keep_dims(variable, result, axis) if keepdims else result
 
 
 @operation("argmax")
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest element over an axis, int64; over the flattened tensor if `axis` is None.
 
     Parameters
@@ -139,11 +139,11 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
 
 
 @operation("argmin")
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Index of the first smallest element over an axis; see :func:`argmax`."""
     return _apply(ArgMin(axis), x, axis, keepdims)
 
 
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[TensorVariable, TensorVariable]:
+def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the largest element over an axis and its index; see :func:`max` and :func:`argmax`."""
     return largest(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)

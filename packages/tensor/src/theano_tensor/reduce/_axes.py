@@ -11,7 +11,7 @@ from theano_graph import Constant, compose, describe
 from theano_linker_c.scalar import upcast
 
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 Axes = tuple[int, ...]
 
@@ -41,7 +41,7 @@ def _as_int(axis: Any) -> int:
     )
 
 
-def normal_axes(name: str, axes: Axes | None, x: TensorVariable) -> Axes | None:
+def normal_axes(name: str, axes: Axes | None, x: Tensor) -> Axes | None:
     """Return `axes` without negative numbers, sorted; None if they are all axes of `x`.
 
     Raises

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 from .._convert import as_tensor_variable
 from .._dtypes import canonical_dtype
 from .._operators import call
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
@@ -151,7 +151,7 @@ class CAReduceDtype(CAReduce):
         """Return the same fold over other axes."""
         return CAReduceDtype(self.combine, axis, self.dtype, self.acc_dtype)
 
-    def resolved(self, x: TensorVariable) -> Reduce:
+    def resolved(self, x: Tensor) -> Reduce:
         """Return the op with axes and dtypes settled for `x`."""
         axis = normal_axes(self.label, self.axis, x)
         dtype = self.dtype or sum_dtype(x.type.dtype)

@@ -10,7 +10,7 @@ from theano_linker_c.scalar import part_dtype
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import (
     abs_,
     cast,
@@ -33,13 +33,13 @@ from ._axes import as_axes, normal_axes
 from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
 
 
-def _reduce(op: Reduce, x: TensorVariable, axis: Any, keepdims: bool) -> TensorVariable:
-    result: TensorVariable = op(x)
+def _reduce(op: Reduce, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    result: Tensor = op(x)
     return keep_dims(x, result, axis) if keepdims else result
 
 
 @operation("sum")
-def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
     """Sum of the elements over axes.
 
     Parameters
@@ -56,7 +56,7 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -81,7 +81,7 @@ def prod(
     keepdims: bool = False,
     acc_dtype: Any = None,
     no_zeros_in_input: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Product of the elements over axes.
 
     Parameters
@@ -103,7 +103,7 @@ def prod(
 
 
 @operation("max")
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Largest element over axes; NaN if there is one.
 
     Parameters
@@ -129,27 +129,27 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
 
 
 @operation("min")
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Smallest element over axes; NaN if there is one. See :func:`max`."""
     variable = as_tensor_variable(x)
     return _reduce(Min(axis), variable, axis, keepdims)
 
 
 @operation("all")
-def all(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Whether all elements over axes are true (nonzero); true where there is none."""
     variable = as_tensor_variable(x)
     return _reduce(All(axis), variable, axis, keepdims)
 
 
 @operation("any")
-def any(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Whether any element over axes is true (nonzero); false where there is none."""
     variable = as_tensor_variable(x)
     return _reduce(Any_(axis), variable, axis, keepdims)
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> TensorVariable:
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Whether all elements of two tensors are equal within a tolerance, as ``numpy.allclose``.
 
     Parameters
@@ -169,15 +169,15 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
     return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
-def _count(x: TensorVariable, axis: Any, dtype: str) -> TensorVariable:
+def _count(x: Tensor, axis: Any, dtype: str) -> Tensor:
     axes = normal_axes("mean", as_axes(axis), x)
     lengths = [shape_i(x, i) for i in (range(x.type.ndim) if axes is None else axes)]
-    total: TensorVariable = mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else as_tensor_variable(1)
+    total: Tensor = mul(*lengths) if len(lengths) > 1 else lengths[0] if lengths else as_tensor_variable(1)
     return cast(total, dtype)
 
 
 @operation("mean")
-def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> TensorVariable:
+def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
     """Mean of the elements over axes.
 
     Parameters
@@ -194,7 +194,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Floating-point, or complex where `x` is.
 
     Examples
@@ -213,7 +213,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
 
 
 @operation("var")
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
     """Variance over axes, from the squared distances to the mean; real for complex numbers too.
 
     Parameters
@@ -244,25 +244,25 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     return squares / (count if ddof == 0 else maximum(count - cast(ddof, squares.dtype), cast(0, squares.dtype)))
 
 
-def _size_squared(x: TensorVariable) -> TensorVariable:
-    squared: TensorVariable = sqr(real(x)) + sqr(imag(x)) if x.dtype in COMPLEX_DTYPES else sqr(x)
+def _size_squared(x: Tensor) -> Tensor:
+    squared: Tensor = sqr(real(x)) + sqr(imag(x)) if x.dtype in COMPLEX_DTYPES else sqr(x)
     return squared
 
 
 @operation("std")
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> TensorVariable:
+def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`."""
     return sqrt(var(x, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
 
 
 @operation("ptp")
-def ptp(x: Any, axis: Any = None) -> TensorVariable:
+def ptp(x: Any, axis: Any = None) -> Tensor:
     """Range of the elements over an axis: largest minus smallest."""
     return max(x, axis=axis) - min(x, axis=axis)
 
 
 @operation("norm")
-def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """L-norm over axes: ``sum(abs(x) ** L) ** (1 / L)``.
 
     The number of nonzero elements for 0, the largest size for inf.
@@ -283,7 +283,7 @@ def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> TensorVari
     return total ** (cast(1, total.dtype) / order)
 
 
-def _order_of(L: Any, dtype: str) -> TensorVariable:
+def _order_of(L: Any, dtype: str) -> Tensor:
     """Return the order of a norm in the dtype of the elements, so that it does not change that of the result."""
     order = as_tensor_variable(L)
     if order.type.ndim or order.type.dtype in COMPLEX_DTYPES:
@@ -291,7 +291,7 @@ def _order_of(L: Any, dtype: str) -> TensorVariable:
     return cast(order, "float64" if dtype in DISCRETE_DTYPES else dtype)
 
 
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials over axes, right for elements of any size.
 
     The largest element is taken out first; where it is infinite, it is the result.

@@ -16,7 +16,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
 from .._errors import DTypeError
 from .._type import tensor_type
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
@@ -54,9 +54,9 @@ class Reduce(Op):
 
         Parameters
         ----------
-        inp, out : sequence of TensorVariable
+        inp, out : sequence of Tensor
             Input and output of one application of this op.
-        grads : sequence of TensorVariable
+        grads : sequence of Tensor
             Gradient by the output.
         """
         node = out[0].owner
@@ -74,7 +74,7 @@ class Reduce(Op):
         """Return the same reduction over other axes."""
         return type(self)(axis)
 
-    def resolved(self, x: TensorVariable) -> Reduce:
+    def resolved(self, x: Tensor) -> Reduce:
         """Return the op with its axes (and dtypes) settled for `x`."""
         axis = normal_axes(self.label, self.axis, x)
         return self if axis == self.axis else self.with_axes(axis)
@@ -91,7 +91,7 @@ class Reduce(Op):
         """Return the dtype in which compiled code folds: for float16, of which it has no accumulators, float32."""
         return "float32" if self.accumulator(dtype) == "float16" else self.accumulator(dtype)
 
-    def prepare(self, x: TensorVariable) -> TensorVariable:
+    def prepare(self, x: Tensor) -> Tensor:
         """Convert the input where the fold needs another dtype."""
         return x
 
@@ -142,7 +142,7 @@ class AccumulatingReduce(Reduce):
         self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
         self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
 
-    def resolved(self, x: TensorVariable) -> Reduce:
+    def resolved(self, x: Tensor) -> Reduce:
         """Return the op with axes and dtypes settled for `x`; DTypeError if complex numbers would become real."""
         axis = normal_axes(self.label, self.axis, x)
         dtype = self.dtype or sum_dtype(x.type.dtype)
@@ -214,7 +214,7 @@ class Prod(AccumulatingReduce):
 
 
 class _Extremum(Reduce):
-    def prepare(self, x: TensorVariable) -> TensorVariable:
+    def prepare(self, x: Tensor) -> Tensor:
         """Refuse complex numbers."""
         if x.type.dtype in COMPLEX_DTYPES:
             raise DTypeError(
@@ -255,7 +255,7 @@ class Min(_Extremum):
 class LogicalReduce(Reduce):
     """Base of `all` and `any`: works on truth values, gives bool."""
 
-    def prepare(self, x: TensorVariable) -> TensorVariable:
+    def prepare(self, x: Tensor) -> Tensor:
         """Compare numbers with zero."""
         return x if x.type.dtype == "bool" else neq(x, 0)
 
@@ -281,7 +281,7 @@ class Any_(LogicalReduce):
         return f"Any{self._details()}"
 
 
-def restore(value: TensorVariable, node: Apply) -> TensorVariable:
+def restore(value: Tensor, node: Apply) -> Tensor:
     """Give `value`, of the form of the node's output, the reduced axes back as dimensions of length 1."""
     ndim = node.inputs[0].type.ndim
     gone = set(node.op.axes(ndim))
@@ -289,7 +289,7 @@ def restore(value: TensorVariable, node: Apply) -> TensorVariable:
     return dimshuffle(value, ["x" if i in gone else next(kept) for i in range(ndim)])
 
 
-def scaled(x: TensorVariable, part: TensorVariable) -> TensorVariable:
+def scaled(x: Tensor, part: Tensor) -> Tensor:
     """Return a cotangent in the dtype of the input `x` where that is no integer: results may have another."""
     wanted = x.type.dtype
     if wanted in DISCRETE_DTYPES or part.type.dtype == wanted:
@@ -309,11 +309,11 @@ def _pullback_prod(node: Apply, cotangents: list[Variable]) -> list[Variable | N
     return [scaled(x, restore(as_tensor_variable(cotangents[0]), node) * conj(_others(node)))]
 
 
-def _others(node: Apply) -> TensorVariable:
+def _others(node: Apply) -> Tensor:
     """D prod / d x_i is the product of the others; it differs from prod / x_i where there are zeros."""
     (x,) = node.inputs
     if node.op.no_zeros_in_input:
-        quotient: TensorVariable = restore(node.outputs[0], node) / x
+        quotient: Tensor = restore(node.outputs[0], node) / x
         return quotient
     is_zero = eq(x, 0)
     safe = switch(is_zero, 1, x)
@@ -391,7 +391,7 @@ def _native(node: Apply) -> Kernel | None:
     )
 
 
-def keep_dims(x: TensorVariable, y: TensorVariable, axis: Any) -> TensorVariable:
+def keep_dims(x: Tensor, y: Tensor, axis: Any) -> Tensor:
     """Return the reduction `y` of `x` with its reduced axes back, of length 1."""
     axes = normal_axes("keepdims", as_axes(axis), x)
     gone = set(range(x.type.ndim) if axes is None else axes)

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._convert import constant
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 
 FLOATS = frozenset({"float16", "float32", "float64"})
@@ -30,12 +30,12 @@ def lift(op: ScalarOp) -> Elemwise:
 _LIFTED: dict[ScalarOp, Elemwise] = {}
 
 
-def call(op: ScalarOp, *inputs: TensorVariable) -> TensorVariable:
+def call(op: ScalarOp, *inputs: Tensor) -> Tensor:
     """Apply a scalar op with one result to tensors."""
-    return cast(TensorVariable, lift(op).make_node(*inputs).outputs[0])
+    return cast(Tensor, lift(op).make_node(*inputs).outputs[0])
 
 
-def operands(variable: Variable, *ops: ScalarOp) -> list[TensorVariable] | None:
+def operands(variable: Variable, *ops: ScalarOp) -> list[Tensor] | None:
     """Return what one of the scalar `ops` is applied to to make `variable`, or None if it is made otherwise."""
     node = variable.owner
     if node is None or not isinstance(node.op, Elemwise):
@@ -45,7 +45,7 @@ def operands(variable: Variable, *ops: ScalarOp) -> list[TensorVariable] | None:
     for op in ops:
         # Equality of ops is a call; that of classes is not, and settles nearly all questions.
         if own is op or (kind is type(op) and own == op):
-            inputs: list[TensorVariable] = node.inputs
+            inputs: list[Tensor] = node.inputs
             return inputs
     return None
 
@@ -68,12 +68,12 @@ def number(variable: Variable) -> Any:
         variable = node.inputs[0]
 
 
-def scalar_constant(value: Any, dtype: str, ndim: int) -> TensorVariable:
+def scalar_constant(value: Any, dtype: str, ndim: int) -> Tensor:
     """Return a constant with `ndim` dimensions of length 1."""
     return constant(np.full((1,) * ndim, value, dtype=dtype))
 
 
-def cast_to(variable: TensorVariable, dtype: str) -> TensorVariable:
+def cast_to(variable: Tensor, dtype: str) -> Tensor:
     """Return `variable` with another dtype."""
     return variable if variable.type.dtype == dtype else call(scalar.cast(dtype), variable)
 
@@ -84,13 +84,13 @@ def can_replace(old: Variable, new: Variable) -> bool:
     return old.type.is_super(new.type) and pattern == getattr(new.type, "broadcastable", None)
 
 
-def fitted(node: Apply, new: TensorVariable, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
+def fitted(node: Apply, new: Tensor, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
     """Return `new` as the replacement for the only output of an elementwise node, or None if it cannot be made to fit.
 
     Parameters
     ----------
     node : Apply
-    new : TensorVariable
+    new : Tensor
         With as many dimensions as the output. It is converted to the dtype of the output, and filled into its shape.
     donors : sequence of Variable, optional
         Where a shape may be taken from; the inputs of the node by default.
@@ -103,7 +103,7 @@ def fitted(node: Apply, new: TensorVariable, donors: Sequence[Variable] | None =
         return None
     for donor in node.inputs if donors is None else donors:
         if getattr(donor.type, "ndim", None) == old.ndim:
-            filled = call(scalar.second, cast(TensorVariable, donor), new)
+            filled = call(scalar.second, cast(Tensor, donor), new)
             if can_replace(node.outputs[0], filled):
                 return [filled]
     return None
@@ -114,12 +114,12 @@ def is_float(variable: Variable) -> bool:
     return getattr(variable.type, "dtype", None) in FLOATS
 
 
-def is_stretched(variable: TensorVariable) -> bool:
+def is_stretched(variable: Tensor) -> bool:
     """Tell whether all dimensions of a tensor have static length 1: it holds one number."""
     return all(variable.type.broadcastable)
 
 
-def negated(variable: Variable) -> TensorVariable | None:
+def negated(variable: Variable) -> Tensor | None:
     """Return x if `variable` is ``-x`` for real floating-point x; the negative of an unsigned integer wraps around."""
     inner = operands(variable, scalar.neg)
     return inner[0] if inner is not None and is_float(inner[0]) else None
@@ -134,7 +134,7 @@ def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
 MAX_CLIENTS = 64
 
 
-def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> TensorVariable:
+def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> Tensor:
     """Return the result of an op on some inputs: the one that the graph has, or a new one.
 
     Two places that are rewritten one after the other then have the same variables, and what they have in common can
@@ -144,8 +144,8 @@ def remade(fgraph: FunctionGraph, op: Op, *inputs: Variable) -> TensorVariable:
     for node, _ in clients[:MAX_CLIENTS]:
         if isinstance(node, Apply) and node.op == op and len(node.inputs) == len(inputs):
             if all(map(_is_same, node.inputs, inputs)):
-                return cast(TensorVariable, node.outputs[0])
-    return cast(TensorVariable, op.make_node(*inputs).outputs[0])
+                return cast(Tensor, node.outputs[0])
+    return cast(Tensor, op.make_node(*inputs).outputs[0])
 
 
 def _is_same(a: Variable, b: Variable) -> bool:

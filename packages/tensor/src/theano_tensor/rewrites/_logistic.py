@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from theano_graph import Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, is_float, kind_of, number, operands
 from ._products import Product
 
@@ -29,11 +29,11 @@ class Signed:
     sign: int
 
 
-def signed_sum(variable: TensorVariable) -> Signed:
+def signed_sum(variable: Tensor) -> Signed:
     """Return a key that is the same for `variable` and its negative, and the sign that tells them apart."""
     terms: dict[Hashable, float] = {}
     order: dict[Hashable, int] = {}
-    stack: list[tuple[TensorVariable, float]] = [(variable, 1.0)]
+    stack: list[tuple[Tensor, float]] = [(variable, 1.0)]
     steps = 0
     while stack:
         term, weight = stack.pop()
@@ -54,7 +54,7 @@ def signed_sum(variable: TensorVariable) -> Signed:
     return Signed(frozenset((leaf, weight * sign) for leaf, weight in kept.items()), sign)
 
 
-def _terms(variable: TensorVariable, weight: float) -> list[tuple[TensorVariable, float]] | None:
+def _terms(variable: Tensor, weight: float) -> list[tuple[Tensor, float]] | None:
     if not is_float(variable):
         return None
     inputs = operands(variable, scalar.add)
@@ -75,7 +75,7 @@ def _terms(variable: TensorVariable, weight: float) -> list[tuple[TensorVariable
     return None
 
 
-def one_plus(variable: Variable) -> TensorVariable | None:
+def one_plus(variable: Variable) -> Tensor | None:
     """Return x if `variable` is ``1 + x``."""
     inputs = operands(variable, scalar.add)
     if inputs is None or len(inputs) != 2:
@@ -86,7 +86,7 @@ def one_plus(variable: Variable) -> TensorVariable | None:
     return None
 
 
-def one_minus(variable: Variable) -> TensorVariable | None:
+def one_minus(variable: Variable) -> Tensor | None:
     """Return x if `variable` is ``1 - x``, also written ``1 + -x``."""
     inputs = operands(variable, scalar.sub)
     if inputs is not None and number(inputs[0]) == 1:
@@ -97,7 +97,7 @@ def one_minus(variable: Variable) -> TensorVariable | None:
 
 
 #: Powers of sigmoid(u) and sigmoid(-u), u, and how badly we want to be rid of the form.
-Atom = tuple[TensorVariable, int, int, float]
+Atom = tuple[Tensor, int, int, float]
 _ATOMS = frozenset(type(op) for op in (scalar.sigmoid, scalar.exp, scalar.add, scalar.sub))
 
 
@@ -133,7 +133,7 @@ class Powers:
 
     plus: int = 0
     minus: int = 0
-    arguments: dict[int, TensorVariable] = field(default_factory=dict)
+    arguments: dict[int, Tensor] = field(default_factory=dict)
 
     def weight(self) -> float:
         """Return how costly and how dangerous the shortest form is: divisions by sigmoids are to be avoided."""
@@ -141,7 +141,7 @@ class Powers:
             return float(abs(self.plus))
         return sum(p if p > 0 else -3.0 * p for p in (self.plus, self.minus))
 
-    def argument(self, sign: int) -> TensorVariable:
+    def argument(self, sign: int) -> Tensor:
         """Return z (sign 1) or -z (sign -1)."""
         known = self.arguments.get(sign)
         return call(scalar.neg, self.arguments[-sign]) if known is None else known
@@ -176,7 +176,7 @@ class LogisticProduct:
             mine.arguments = {**p.arguments, **mine.arguments}
         return LogisticProduct(rest, powers, self.weight_before + other.weight_before)
 
-    def build(self, dtype: str, ndim: int) -> TensorVariable:
+    def build(self, dtype: str, ndim: int) -> Tensor:
         """Return the expression."""
         whole = Product(self.rest.coefficient, dict(self.rest.factors))
         for p in self.powers.values():

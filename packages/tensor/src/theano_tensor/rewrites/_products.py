@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import FLOATS, call, cast_to, kind_of, number, scalar_constant, sole_client
 
@@ -62,12 +62,12 @@ class Product:
     """
 
     coefficient: float = 1.0
-    factors: dict[TensorVariable, int] = field(default_factory=dict)
+    factors: dict[Tensor, int] = field(default_factory=dict)
     nodes: int = 0
     complete: bool = True
     cancelled: bool = False
 
-    def multiply(self, variable: TensorVariable, power: int) -> None:
+    def multiply(self, variable: Tensor, power: int) -> None:
         """Multiply by a power of a variable."""
         known = self.factors.get(variable, 0)
         total = known + power
@@ -95,7 +95,7 @@ class Product:
             cost += 1
         return cost
 
-    def build(self, dtype: str, ndim: int) -> TensorVariable:
+    def build(self, dtype: str, ndim: int) -> Tensor:
         """Return the expression of the product."""
         # Powers and products of narrower factors would overflow in their own dtype, and bool has no sign.
         factors = [(cast_to(v, dtype), p) for v, p in self.factors.items()]
@@ -110,14 +110,14 @@ class Product:
         return call(scalar.neg, result) if negate else result
 
 
-def _chain(factors: list[TensorVariable]) -> TensorVariable:
+def _chain(factors: list[Tensor]) -> Tensor:
     result = factors[0]
     for factor in factors[1:]:
         result = call(scalar.mul, result, factor)
     return result
 
 
-def _power(variable: TensorVariable, power: int) -> TensorVariable:
+def _power(variable: Tensor, power: int) -> Tensor:
     result = variable
     if power > 1:
         result = call(scalar.sqr, variable)
@@ -126,12 +126,12 @@ def _power(variable: TensorVariable, power: int) -> TensorVariable:
     return result
 
 
-def flatten_product(root: TensorVariable, *, squares: bool = False, fgraph: FunctionGraph | None = None) -> Product:
+def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGraph | None = None) -> Product:
     """Return the normal form of the product that makes `root`.
 
     Parameters
     ----------
-    root : TensorVariable
+    root : Tensor
         Taken apart itself in any case, if it holds real floating-point numbers.
     squares : bool
         Whether squares inside are taken apart as well.
@@ -141,7 +141,7 @@ def flatten_product(root: TensorVariable, *, squares: bool = False, fgraph: Func
     product = Product()
     dtype = root.type.dtype
     entered = _ENTERED[squares] if dtype in FLOATS else frozenset[Any]()
-    stack: list[tuple[TensorVariable, int]] = [(root, 1)]
+    stack: list[tuple[Tensor, int]] = [(root, 1)]
     steps = 0
     while stack:
         variable, power = stack.pop()
@@ -165,7 +165,7 @@ def flatten_product(root: TensorVariable, *, squares: bool = False, fgraph: Func
     return product
 
 
-def shared_product(fgraph: FunctionGraph, root: TensorVariable) -> Product:
+def shared_product(fgraph: FunctionGraph, root: Tensor) -> Product:
     """Return the normal form of a product, which rules that ask before the graph changes have in common.
 
     It is not to be changed: :meth:`Product.copy` is.
@@ -192,9 +192,9 @@ def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
     return True
 
 
-def _parts(product: Product, node: Apply, kind: type[ScalarOp] | None, power: int) -> list[tuple[TensorVariable, int]]:
+def _parts(product: Product, node: Apply, kind: type[ScalarOp] | None, power: int) -> list[tuple[Tensor, int]]:
     """Return what the product that a node makes consists of, the last factor first, with powers."""
-    inputs = cast("list[TensorVariable]", node.inputs)
+    inputs = cast("list[Tensor]", node.inputs)
     if kind is _MUL:
         product.nodes += (len(inputs) - 1) * abs(power)
         return [(v, power) for v in reversed(inputs)]

@@ -12,7 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
 from ._products import flatten_product, is_inside_product, is_product
@@ -25,8 +25,8 @@ _ABS, _POW = scalar.Abs(), scalar.Pow()
 BOTH = (Phase.CANONICALIZE, Phase.STABILIZE)
 
 
-def _inputs(node: Apply) -> list[TensorVariable]:
-    return cast("list[TensorVariable]", node.inputs)
+def _inputs(node: Apply) -> list[Tensor]:
+    return cast("list[Tensor]", node.inputs)
 
 
 @rule(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)

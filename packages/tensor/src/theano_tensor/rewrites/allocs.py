@@ -11,7 +11,7 @@ from theano_optimize import Phase
 
 # Declares the flag that is read here.
 from .. import _flags as _flags
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import Alloc, AllocEmpty, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
@@ -42,7 +42,7 @@ def _alloc(variable: Variable) -> Apply | None:
     return node if node is not None and isinstance(node.op, Alloc) else None
 
 
-def _is_length(length: Variable, x: TensorVariable, axis: int) -> bool:
+def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     owner = length.owner
     if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
         return True
@@ -50,15 +50,15 @@ def _is_length(length: Variable, x: TensorVariable, axis: int) -> bool:
     return known is not None and known_number(length) == known
 
 
-def _padded(value: Variable, ndim: int) -> TensorVariable:
-    x = cast(TensorVariable, value)
+def _padded(value: Variable, ndim: int) -> Tensor:
+    x = cast(Tensor, value)
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
 @rule(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",))
 def alloc_of_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
     """``alloc(x, shape of x) -> x``."""
-    x = cast(TensorVariable, node.inputs[0])
+    x = cast(Tensor, node.inputs[0])
     lengths = node.inputs[1:]
     if x.type.ndim != len(lengths) or not can_replace(node.outputs[0], x):
         return None
@@ -72,7 +72,7 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(alloc(value, shape), y) -> f(value, y)`` where y is known to have that shape."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.inputs) < 2:
         return None
-    inputs = cast("list[TensorVariable]", list(node.inputs))
+    inputs = cast("list[Tensor]", list(node.inputs))
     changed = False
     for i, x in enumerate(inputs):
         made = _alloc(x)
@@ -84,7 +84,7 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     return cast("list[Variable]", node.op.make_node(*inputs).outputs) if changed else None
 
 
-def _has_shape(made: Apply, x: TensorVariable, y: TensorVariable) -> bool:
+def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
     """Tell whether y is known, or by the user's leave assumed, to have the shape of the alloc `made`, giving x."""
     if y.type.broadcastable != x.type.broadcastable:
         return False
@@ -98,7 +98,7 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(alloc(value, shape)) -> alloc(f(value), shape)``: f is computed once for each element of the value."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
         return None
-    large = [v for v in node.inputs if not is_stretched(cast(TensorVariable, v))]
+    large = [v for v in node.inputs if not is_stretched(cast(Tensor, v))]
     made = _alloc(large[0]) if len(large) == 1 else None
     if made is None or sole_client(fgraph, large[0]) is None:
         return None
@@ -114,7 +114,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     made = _alloc(node.inputs[0])
     if made is None:
         return None
-    value = cast(TensorVariable, made.inputs[0])
+    value = cast(Tensor, made.inputs[0])
     output = node.outputs[0]
     if not is_stretched(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
@@ -123,7 +123,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype = output.type.dtype
     count = scalar_constant(1, "int64", 0)
     for axis in sorted(gone):
-        count = call(scalar.mul, count, cast(TensorVariable, lengths[axis]))
+        count = call(scalar.mul, count, cast(Tensor, lengths[axis]))
     op = scalar.mul if isinstance(node.op, Sum) else scalar.pow
     total = call(op, cast_to(dimshuffle(value, []), dtype), cast_to(count, dtype))
     kept = [n for axis, n in enumerate(lengths) if axis not in gone]
@@ -134,7 +134,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc")
 def fill_as_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``fill(f(x), value) -> alloc(value, shape of f(x))`` where nothing else uses ``f(x)``, which then goes."""
-    like, value = cast("list[TensorVariable]", node.inputs)
+    like, value = cast("list[Tensor]", node.inputs)
     if like.owner is None or sole_client(fgraph, like) is None or like.type.ndim == 0:
         return None
     if like.type.broadcastable != node.outputs[0].type.broadcastable:
@@ -147,7 +147,7 @@ def fill_as_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
     made = _alloc(node.inputs[0])
-    if made is None or not is_stretched(cast(TensorVariable, made.inputs[0])):
+    if made is None or not is_stretched(cast(Tensor, made.inputs[0])):
         return None
     lengths = made.inputs[1:]
     one = scalar_constant(1, "int64", 0)

@@ -20,7 +20,7 @@ from theano_optimize import (
     node_rewriter,
 )
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import (
     Dot,
@@ -44,11 +44,11 @@ Found = list[Variable] | None
 _TAGS = ("fast_run", "o3", "o4", "unsafe")
 
 
-def _inputs(node: Apply) -> list[TensorVariable]:
-    return cast("list[TensorVariable]", node.inputs)
+def _inputs(node: Apply) -> list[Tensor]:
+    return cast("list[Tensor]", node.inputs)
 
 
-def _fitting(node: Apply, new: TensorVariable) -> Found:
+def _fitting(node: Apply, new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -58,7 +58,7 @@ def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
     x, y = _inputs(node)
     if x.type.ndim != 2 or y.type.ndim != 2 or x.type.dtype != y.type.dtype or x.type.dtype not in DTYPES:
         return None
-    return _fitting(node, cast(TensorVariable, dot22(x, y)))
+    return _fitting(node, cast(Tensor, dot22(x, y)))
 
 
 @node_rewriter([lift(scalar.mul)], name="local_dot22_to_dot22scalar", phase=Phase.BLAS)
@@ -71,26 +71,26 @@ def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if sole_client(fgraph, products[0]) is None or is_read_elementwise(fgraph, node.outputs[0]):
         return None
-    alpha: TensorVariable | None = None
+    alpha: Tensor | None = None
     for v in numbers:
         own = cast_to(without_dimensions(v), products[0].type.dtype)
         alpha = own if alpha is None else call(scalar.mul, alpha, own)
     x, y = cast(Apply, products[0].owner).inputs
-    return _fitting(node, cast(TensorVariable, dot22_scalar(x, y, alpha)))
+    return _fitting(node, cast(Tensor, dot22_scalar(x, y, alpha)))
 
 
-def _has_length_one(v: TensorVariable, axis: int) -> bool:
+def _has_length_one(v: Tensor, axis: int) -> bool:
     return bool(v.type.shape[axis] == 1)
 
 
-def _without(v: TensorVariable, axis: int) -> TensorVariable:
+def _without(v: Tensor, axis: int) -> Tensor:
     """Return a matrix without an axis of length 1; of a vector that got one, the vector."""
     node = v.owner
     kept = 1 - axis
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 1:
         order = list(node.op.order)
         if order[axis] == "x" and order[kept] == 0:
-            return cast(TensorVariable, node.inputs[0])
+            return cast(Tensor, node.inputs[0])
     return dimshuffle(v, (kept,))
 
 
@@ -100,7 +100,7 @@ def gemm_to_ger(fgraph: FunctionGraph, node: Apply) -> Found:
     z, a, x, y, b = _inputs(node)
     if number(b) != 1 or not (_has_length_one(x, 1) and _has_length_one(y, 0)):
         return None
-    return _fitting(node, cast(TensorVariable, ger(z, a, _without(x, 1), _without(y, 0))))
+    return _fitting(node, cast(Tensor, ger(z, a, _without(x, 1), _without(y, 0))))
 
 
 @node_rewriter([Gemm], name="local_gemm_to_gemv", phase=Phase.BLAS)

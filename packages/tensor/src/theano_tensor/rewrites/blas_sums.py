@@ -23,7 +23,7 @@ from theano_linker_c import scalar
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
 from .._convert import constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot, Dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace
 from ..reduce import Reduce
@@ -39,11 +39,11 @@ DTYPES = ("float32", "float64")
 class Term:
     """``coefficient * prod(scalars) * array``."""
 
-    array: TensorVariable
+    array: Tensor
     coefficient: float = 1.0
-    scalars: tuple[TensorVariable, ...] = ()
+    scalars: tuple[Tensor, ...] = ()
 
-    def factor(self) -> TensorVariable:
+    def factor(self) -> Tensor:
         """Return what the array is multiplied by, as a 0-d tensor of its dtype."""
         dtype = self.array.type.dtype
         factors = [cast_to(without_dimensions(v), dtype) for v in self.scalars]
@@ -64,7 +64,7 @@ class Sum:
     complete: bool = True
 
 
-def without_dimensions(v: TensorVariable) -> TensorVariable:
+def without_dimensions(v: Tensor) -> Tensor:
     """Return a tensor that holds one number without its dimensions."""
     if v.type.ndim == 0:
         return v
@@ -73,15 +73,15 @@ def without_dimensions(v: TensorVariable) -> TensorVariable:
         return constant(np.asarray(value, dtype=v.type.dtype))
     node = v.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 0:
-        return cast(TensorVariable, node.inputs[0])
+        return cast(Tensor, node.inputs[0])
     return dimshuffle(v, ())
 
 
-def _same_kind(v: TensorVariable, root: TensorVariable) -> bool:
+def _same_kind(v: Tensor, root: Tensor) -> bool:
     return bool(v.type.dtype == root.type.dtype and v.type.broadcastable == root.type.broadcastable)
 
 
-def _split(term: Term, root: TensorVariable) -> list[Term] | None:
+def _split(term: Term, root: Tensor) -> list[Term] | None:
     """Return the terms that a term is the sum of, one if it is a multiple; None if it is neither."""
     v = term.array
     parts = operands(v, scalar.add)
@@ -105,7 +105,7 @@ def _split(term: Term, root: TensorVariable) -> list[Term] | None:
     return None
 
 
-def _multiple(term: Term, factors: Sequence[TensorVariable], root: TensorVariable) -> list[Term] | None:
+def _multiple(term: Term, factors: Sequence[Tensor], root: Tensor) -> list[Term] | None:
     arrays = [x for x in factors if _same_kind(x, root) and not all(x.type.broadcastable)]
     others = [x for x in factors if all(x.type.broadcastable)]
     if len(arrays) != 1 or len(others) != len(factors) - 1:
@@ -120,12 +120,12 @@ def _multiple(term: Term, factors: Sequence[TensorVariable], root: TensorVariabl
     return [Term(arrays[0], coefficient, tuple(scalars))]
 
 
-def _is_normal(value: float, root: TensorVariable) -> bool:
+def _is_normal(value: float, root: Tensor) -> bool:
     limits = np.finfo(root.type.dtype)
     return float(limits.tiny) <= abs(value) <= float(limits.max)
 
 
-def terms_of(fgraph: FunctionGraph, root: TensorVariable) -> Sum:
+def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
     """Return the terms of the sum that makes `root`; what is used elsewhere, too, is not taken apart."""
     found = Sum()
     stack = [Term(root)]
@@ -145,7 +145,7 @@ def terms_of(fgraph: FunctionGraph, root: TensorVariable) -> Sum:
     return found
 
 
-def _product_of(fgraph: FunctionGraph, term: Term, root: TensorVariable) -> Apply | None:
+def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply | None:
     """Return the node of a product that BLAS can add to something and that nothing else uses."""
     v = term.array
     node = v.owner
@@ -159,7 +159,7 @@ def _product_of(fgraph: FunctionGraph, term: Term, root: TensorVariable) -> Appl
 
 def _gathered(terms: Sequence[Term]) -> list[Term]:
     """Return terms with the constant multiples of one array put together."""
-    plain: dict[TensorVariable, Term] = {}
+    plain: dict[Tensor, Term] = {}
     result = []
     for term in terms:
         if term.scalars:
@@ -172,9 +172,9 @@ def _gathered(terms: Sequence[Term]) -> list[Term]:
     return result
 
 
-def _add_up(terms: Sequence[Term]) -> TensorVariable:
+def _add_up(terms: Sequence[Term]) -> Tensor:
     """Return the sum of terms by elementwise operations."""
-    total: TensorVariable | None = None
+    total: Tensor | None = None
     for term in terms:
         part, minus = term.array, False
         if not term.scalars and term.coefficient == -1.0:
@@ -188,38 +188,38 @@ def _add_up(terms: Sequence[Term]) -> TensorVariable:
             total = call(scalar.neg, part) if minus else part
         else:
             total = call(scalar.sub if minus else scalar.add, total, part)
-    return cast(TensorVariable, total)
+    return cast(Tensor, total)
 
 
-def _one(dtype: str) -> TensorVariable:
+def _one(dtype: str) -> Tensor:
     return constant(np.ones((), dtype=dtype))
 
 
-def _accumulated(z: TensorVariable, term: Term, beta: TensorVariable) -> TensorVariable:
+def _accumulated(z: Tensor, term: Term, beta: Tensor) -> Tensor:
     """Return ``beta z + term`` for a term that is a product."""
-    a, b = cast("list[TensorVariable]", cast(Apply, term.array.owner).inputs)
+    a, b = cast("list[Tensor]", cast(Apply, term.array.owner).inputs)
     if term.array.type.ndim == 2:
-        return cast(TensorVariable, gemm_no_inplace(z, term.factor(), a, b, beta))
+        return cast(Tensor, gemm_no_inplace(z, term.factor(), a, b, beta))
     if a.type.ndim == 1:
         a, b = transposed(b), a
-    return cast(TensorVariable, gemv_no_inplace(z, term.factor(), a, b, beta))
+    return cast(Tensor, gemv_no_inplace(z, term.factor(), a, b, beta))
 
 
-def transposed(matrix: TensorVariable) -> TensorVariable:
+def transposed(matrix: Tensor) -> Tensor:
     """Return the transpose; of a transpose, what it was made of."""
     node = matrix.owner
     if node is not None and isinstance(node.op, DimShuffle) and list(node.op.order) == [1, 0]:
-        return cast(TensorVariable, node.inputs[0])
+        return cast(Tensor, node.inputs[0])
     return dimshuffle(matrix, (1, 0))
 
 
-def _multiplied(term: Term) -> TensorVariable:
+def _multiplied(term: Term) -> Tensor:
     """Return a term that is a product, alone."""
     if term.coefficient == 1.0 and not term.scalars:
         return term.array
     if term.array.type.ndim == 2:
         a, b = cast(Apply, term.array.owner).inputs
-        return cast(TensorVariable, dot22_scalar(a, b, term.factor()))
+        return cast(Tensor, dot22_scalar(a, b, term.factor()))
     return _add_up([term])
 
 
@@ -284,7 +284,7 @@ class GemmOptimizer(GraphRewriter):
         return type_.dtype in DTYPES and type_.ndim in (1, 2) and not all(type_.broadcastable)
 
     def _rewrite(self, fgraph: FunctionGraph, node: Apply, found: Sum) -> bool:
-        root = cast(TensorVariable, node.outputs[0])
+        root = cast(Tensor, node.outputs[0])
         products = [term for term in found.terms if _product_of(fgraph, term, root) is not None]
         goes_on = is_read_elementwise(fgraph, root)
         if not products or (goes_on and len(products) == 1):
@@ -303,9 +303,7 @@ class GemmOptimizer(GraphRewriter):
         fgraph.replace(root, new, reason=self.name)
         return True
 
-    def _compute(
-        self, root: TensorVariable, products: list[Term], rest: list[Term], goes_on: bool
-    ) -> TensorVariable | None:
+    def _compute(self, root: Tensor, products: list[Term], rest: list[Term], goes_on: bool) -> Tensor | None:
         dtype = root.type.dtype
         beta = _one(dtype)
         whole = [term for term in rest if _same_kind(term.array, root)]

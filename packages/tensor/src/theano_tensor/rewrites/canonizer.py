@@ -13,9 +13,9 @@ from theano_optimize import Exactness, NodeRewriter
 
 from .._convert import as_tensor_variable, constant
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import call, fitted, kind_of, lift, number, sole_client
+from ._language import call, cast_to, fitted, kind_of, lift, number, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -106,13 +106,13 @@ class AlgebraicCanonizer(NodeRewriter):
 
         Parameters
         ----------
-        input : TensorVariable
+        input : Tensor
         enter : callable, optional
             Whether something inside may be taken apart; everything by default.
 
         Returns
         -------
-        num, denum : list of TensorVariable
+        num, denum : list of Tensor
             ``a / (b / c)`` is ``([a, c], [b])``, for instance.
         """
         num: list[Any] = []
@@ -135,6 +135,21 @@ class AlgebraicCanonizer(NodeRewriter):
             return v
         found = number(v)
         return v.data if found is None and isinstance(v, Constant) else found
+
+    def widened(self, terms: Iterable[Any], out_type: Any) -> list[Any]:
+        """Return terms with constants of other dtypes converted, as operations on them and the others do it.
+
+        What is done to a narrow constant alone, as with ``-1`` of dtype uint8, would go round otherwise.
+        """
+        dtype = getattr(out_type, "dtype", None)
+        return [
+            v
+            if dtype is None or not isinstance(v, Tensor) or v.type.dtype == dtype
+            else _constant(v.data, out_type)
+            if isinstance(v, Constant)
+            else cast_to(v, dtype)
+            for v in terms
+        ]
 
     def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
         """Return an expression of ``inverse(main(*num), main(*denum))`` with as few operations as possible."""
@@ -213,6 +228,7 @@ class AlgebraicCanonizer(NodeRewriter):
             return None
         num, denum = self.get_num_denum(output, lambda v: sole_client(fgraph, v) is not None)
         before = len(num) + len(denum)
+        num, denum = self.widened(num, output.type), self.widened(denum, output.type)
         leaves = [*num, *denum]
         num, denum = self.simplify(num, denum, output.type)
         if len(num) + len(denum) >= before:
@@ -251,11 +267,11 @@ def _is_sound(value: Any, parts: Sequence[Any], dtype: str | None) -> bool:
     return bool(finite and np.isfinite(array).all() and (array.all() or not nonzero))
 
 
-def _constant(value: Any, type_: Any) -> TensorVariable:
+def _constant(value: Any, type_: Any) -> Tensor:
     return constant(np.asarray(value, dtype=type_.dtype)) if isinstance(type_, TensorType) else constant(value)
 
 
-def _padded(variable: TensorVariable, ndim: int) -> TensorVariable:
+def _padded(variable: Tensor, ndim: int) -> Tensor:
     from_left = ndim - variable.type.ndim
     return variable.dimshuffle(*["x"] * from_left, *range(variable.type.ndim)) if from_left else variable
 
@@ -313,6 +329,7 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     num, denum = add_canonizer.get_num_denum(output, lambda v: sole_client(fgraph, v) is not None)
     if not add_canonizer.may_simplify(num, denum):
         return None
+    num, denum = add_canonizer.widened(num, output.type), add_canonizer.widened(denum, output.type)
     leaves = cast("list[Variable]", [*num, *denum])
     before = len(leaves)
     num, denum = add_canonizer.simplify(num, denum, output.type)
@@ -323,7 +340,7 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, _padded(_signed_sum(num, denum), output.type.ndim), leaves)
 
 
-def _signed_sum(num: Sequence[TensorVariable], denum: Sequence[TensorVariable]) -> TensorVariable:
+def _signed_sum(num: Sequence[Tensor], denum: Sequence[Tensor]) -> Tensor:
     """Return a sum with differences, two terms at a time; a constant comes last, as other rules expect it nowhere."""
     terms = [*((v, scalar.add) for v in num), *((v, scalar.sub) for v in denum)]
     result, op = terms[0]
@@ -343,6 +360,8 @@ def _signed_sum(num: Sequence[TensorVariable], denum: Sequence[TensorVariable]) 
     tags=ONLY_RUN,
 )
 def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x / abs(x) -> sgn(x)``, which is 0 at 0."""
+    """``x / abs(x) -> sgn(x)``, which is 0 at 0; truth values have no sign."""
+    if cast(Tensor, node.inputs[0]).type.dtype == "bool":
+        return None
     num, denum = quotients_by_own_size([node.inputs[0]], [node.inputs[1]])
-    return None if denum else fitted(node, cast(TensorVariable, num[0]))
+    return None if denum else fitted(node, cast(Tensor, num[0]))

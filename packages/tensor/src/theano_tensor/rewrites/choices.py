@@ -8,7 +8,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..control import IfElse, ifelse
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
@@ -148,7 +148,7 @@ def _constant_of(variable: Variable) -> Any:
 def _filling(variable: Variable) -> Any:
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
-    fill = operands(cast(TensorVariable, variable), scalar.second)
+    fill = operands(cast(Tensor, variable), scalar.second)
     if fill is not None:
         return number(fill[1])
     owner = variable.owner

@@ -10,7 +10,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import cast_to, fitted, number
 from ._registry import rule
@@ -31,13 +31,13 @@ def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
     """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
     if not is_cast(node.op):
         return None
-    x = cast(TensorVariable, node.inputs[0])
+    x = cast(Tensor, node.inputs[0])
     dtype = node.outputs[0].type.dtype
     if x.type.dtype == dtype:
         return [x]
     inner = x.owner
     if inner is not None and is_cast(inner.op):
-        source = cast(TensorVariable, inner.inputs[0])
+        source = cast(Tensor, inner.inputs[0])
         if np.can_cast(source.type.dtype, x.type.dtype, "safe"):
             return [cast_to(source, dtype)]
     return None
@@ -46,13 +46,13 @@ def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
 def useless_identity(fgraph: FunctionGraph, node: Apply) -> Found:
     """``identity(x) -> x``."""
-    return fitted(node, cast(TensorVariable, node.inputs[0]))
+    return fitted(node, cast(Tensor, node.inputs[0]))
 
 
 @rule(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
 def switch_on_constant(fgraph: FunctionGraph, node: Apply) -> Found:
     """``switch(constant, a, b)`` is one of the two; so is ``switch(c, a, a)``."""
-    condition, a, b = cast("list[TensorVariable]", node.inputs)
+    condition, a, b = cast("list[Tensor]", node.inputs)
     if a is b:
         return fitted(node, a)
     value = number(condition)

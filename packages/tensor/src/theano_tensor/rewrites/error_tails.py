@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
 from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
@@ -34,7 +34,7 @@ def complement_of_error_function(fgraph: FunctionGraph, node: Apply) -> Found:
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
         return None
     dtype = node.outputs[0].type.dtype
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     sign = 1 if node.op.scalar_op == scalar.add else -1
     for one, other, one_sign, other_sign in ((a, b, 1, sign), (b, a, sign, 1)):
         value = number(one)
@@ -47,7 +47,7 @@ def complement_of_error_function(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _complement(f: TensorVariable, one: float, sign: int, dtype: str) -> TensorVariable | None:
+def _complement(f: Tensor, one: float, sign: int, dtype: str) -> Tensor | None:
     """Return ``one + sign * f`` for an error function f, if there is a function for that."""
     if one not in (1, -1):
         return None
@@ -107,11 +107,11 @@ def bell_over_complement(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _factors(variable: TensorVariable) -> Product:
+def _factors(variable: Tensor) -> Product:
     return flatten_product(variable, squares=True)
 
 
-def _is_minus_square(u: TensorVariable, x: TensorVariable) -> bool:
+def _is_minus_square(u: Tensor, x: Tensor) -> bool:
     """Tell whether u is ``-x**2``, however it is written."""
     square, base = _factors(u), _factors(x)
     if not square.complete or not base.complete or u.type.dtype != x.type.dtype:

@@ -11,7 +11,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
@@ -24,7 +24,7 @@ _EXP = type(scalar.exp)
 MAX_TERMS = 8
 
 
-def sum_of_exp(variable: Variable) -> tuple[TensorVariable, Sum] | None:
+def sum_of_exp(variable: Variable) -> tuple[Tensor, Sum] | None:
     """Return x and the op if `variable` is a sum of ``exp(x)``."""
     node = variable.owner
     if node is None or not isinstance(node.op, Sum):
@@ -43,7 +43,7 @@ def behind_view(variable: Variable) -> tuple[Variable, DimShuffle | None]:
     return node.inputs[0], node.op
 
 
-def shifted(fgraph: FunctionGraph, x: TensorVariable, op: Sum) -> tuple[TensorVariable, TensorVariable]:
+def shifted(fgraph: FunctionGraph, x: Tensor, op: Sum) -> tuple[Tensor, Tensor]:
     """Return the maximum of x along the summed axes (0 where it is infinite), and ``exp(x - maximum)``."""
     ndim = x.type.ndim
     gone = op.axes(ndim)
@@ -71,10 +71,10 @@ def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     x, op = found
     largest, exponentials = shifted(fgraph, x, op)
     result = call(scalar.add, largest, call(scalar.log, remade(fgraph, op, exponentials)))
-    return fitted(node, result if view is None else cast(TensorVariable, view(result)))
+    return fitted(node, result if view is None else cast(Tensor, view(result)))
 
 
-def is_shifted(x: TensorVariable) -> bool:
+def is_shifted(x: Tensor) -> bool:
     """Tell whether x is a difference from its own maximum already, also where signs have moved since."""
     terms = _terms(x)
     for number, (variable, sign) in enumerate(terms):
@@ -148,10 +148,10 @@ def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
     return order == list(range(ndim - len(gone)) if view is None else view.order)
 
 
-def _without_sum(fgraph: FunctionGraph, factor: TensorVariable, power: int, x: TensorVariable) -> Product | None:
+def _without_sum(fgraph: FunctionGraph, factor: Tensor, power: int, x: Tensor) -> Product | None:
     """Return ``factor ** power * exp(x)`` in shifted exponentials, if the sum of ``exp(x)`` is a divisor in it once."""
     below, view = behind_view(factor)
-    inside = flatten_product(cast(TensorVariable, below))
+    inside = flatten_product(cast(Tensor, below))
     for candidate, p in inside.factors.items():
         found = sum_of_exp(candidate)
         if found is None or found[0] is not x or p * power != -1:
@@ -166,6 +166,6 @@ def _without_sum(fgraph: FunctionGraph, factor: TensorVariable, power: int, x: T
         whole.multiply(total if view is None else remade(fgraph, view, total), -1)
         if inside.factors or inside.coefficient != 1.0:
             rest = inside.build(factor.type.dtype, candidate.type.ndim)
-            whole.multiply(rest if view is None else cast(TensorVariable, view(rest)), power)
+            whole.multiply(rest if view is None else cast(Tensor, view(rest)), power)
         return whole
     return None

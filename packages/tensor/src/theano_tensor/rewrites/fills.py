@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, can_replace, lift, number, operands, scalar_constant
 from ._registry import rule
@@ -27,7 +27,7 @@ def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(scalar.second)
 def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     """``second(second(like, a), b) -> second(like, b)``, where that has the same shape."""
-    like, value = cast("list[TensorVariable]", node.inputs)
+    like, value = cast("list[Tensor]", node.inputs)
     inner = operands(like, scalar.second)
     if inner is None:
         return None
@@ -44,7 +44,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[TensorVariable]", list(node.inputs))
+    inputs = cast("list[Tensor]", list(node.inputs))
     changed = False
     for i, fill in enumerate(fills):
         if fill is None:
@@ -65,8 +65,8 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[TensorVariable]", node.inputs)
-    new: TensorVariable = op.make_node(
+    inputs = cast("list[Tensor]", node.inputs)
+    new: Tensor = op.make_node(
         *(v if fill is None else fill[1] for v, fill in zip(inputs, fills, strict=True))
     ).outputs[0]
     if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
@@ -90,7 +90,7 @@ def is_filled_with(variable: Variable, value: float) -> bool:
     return bool(number(variable if inner is None else inner[1]) == value)
 
 
-def filled_like(like: TensorVariable, value: float) -> TensorVariable:
+def filled_like(like: Tensor, value: float) -> Tensor:
     """Return a tensor of the shape and dtype of `like` that is filled with a number."""
     number_ = scalar_constant(value, like.type.dtype, like.type.ndim)
-    return cast(TensorVariable, lift(scalar.second).make_node(like, number_).outputs[0])
+    return cast(Tensor, lift(scalar.second).make_node(like, number_).outputs[0])

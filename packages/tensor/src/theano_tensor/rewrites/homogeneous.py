@@ -16,7 +16,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..reduce import Sum
 from ..shape import ShapeI, ShapeOf
@@ -41,7 +41,7 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     """``exp(x) -> exp(x - m)`` with m the maximum along summed axes, where it cancels in all that is made of it."""
     e = node.inputs[0]
     inner = operands(e, scalar.exp)
-    if inner is None or not is_float(e) or inner[0].type.dtype != cast(TensorVariable, e).type.dtype:
+    if inner is None or not is_float(e) or inner[0].type.dtype != cast(Tensor, e).type.dtype:
         return None
     (x,) = inner
     if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:
@@ -65,9 +65,9 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     return changes
 
 
-def _corrected(log: Apply, scaled: Scaled, largest: TensorVariable, varying: list[int]) -> TensorVariable:
+def _corrected(log: Apply, scaled: Scaled, largest: Tensor, varying: list[int]) -> Tensor:
     """Return the logarithm of something with a degree, made right; `varying` are the dimensions of `largest` to use."""
-    argument = cast(TensorVariable, log.inputs[0])
+    argument = cast(Tensor, log.inputs[0])
     order: list[int | str] = ["x"] * argument.type.ndim
     for axis, place in zip(varying, scaled.places, strict=True):
         order[place] = axis
@@ -142,7 +142,7 @@ def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
 
 
 def _summed(node: Apply, given: Scaled) -> Scaled | None:
-    ndim = cast(TensorVariable, node.inputs[0]).type.ndim
+    ndim = cast(Tensor, node.inputs[0]).type.ndim
     gone = node.op.axes(ndim)
     if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
         return None

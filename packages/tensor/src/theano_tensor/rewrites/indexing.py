@@ -16,7 +16,7 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import Alloc
 from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor, slice_length
@@ -50,15 +50,15 @@ def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
     return as_python(node.op.entries, node.inputs[first:])
 
 
-def part_of(x: Variable, index: Sequence[Any]) -> TensorVariable:
+def part_of(x: Variable, index: Sequence[Any]) -> Tensor:
     """Return ``x[index]`` for a basic index with variables in it."""
     items = list(index)
     while items and items[-1] == FULL:
         items.pop()
     if not items:
-        return cast(TensorVariable, x)
+        return cast(Tensor, x)
     entries, inputs = from_python(items)
-    return cast(TensorVariable, Subtensor(entries)(x, *inputs))
+    return cast(Tensor, Subtensor(entries)(x, *inputs))
 
 
 def is_static(item: Any) -> bool:
@@ -78,7 +78,7 @@ def _is_whole(item: Any, x: Variable, axis: int) -> bool:
     start, stop, step = _numbers(item)
     if step not in (None, 1):
         return False
-    length = cast(TensorVariable, x).type.shape[axis]
+    length = cast(Tensor, x).type.shape[axis]
     if length is not None and is_static(item):
         return range(length)[slice(start, stop, step)] == range(length)
     return start in (None, 0) and (stop is None or _is_length(item.stop, x, axis))
@@ -122,7 +122,7 @@ def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     merged: list[Any] = []
     for axis, item in enumerate(index_of(inner)):
         if isinstance(item, slice) and outer:
-            found = _merged(item, outer.pop(0), cast(TensorVariable, x).type.shape[axis])
+            found = _merged(item, outer.pop(0), cast(Tensor, x).type.shape[axis])
             if found is None:
                 return None
             merged.append(found)
@@ -204,7 +204,7 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     index = index_of(node)
     one = [0 if not isinstance(item, slice) else FULL for item in index]
-    inputs = cast("list[TensorVariable]", inner.inputs)
+    inputs = cast("list[Tensor]", inner.inputs)
     new = inner.op.make_node(*(part_of(v, index if v is large else one) for v in inputs))
     return _if_it_fits(node, new.outputs[0])
 
@@ -213,8 +213,8 @@ def _large_input(node: Apply) -> Variable | None:
     """Return the one input of an elementwise node that is no single number, where it has the shape of the output."""
     if type(node.op) is not Elemwise or len(node.outputs) != 1:
         return None
-    large = [v for v in cast("list[TensorVariable]", node.inputs) if not all(v.type.broadcastable)]
-    whole = cast(TensorVariable, node.outputs[0])
+    large = [v for v in cast("list[Tensor]", node.inputs) if not all(v.type.broadcastable)]
+    whole = cast(Tensor, node.outputs[0])
     return large[0] if len(large) == 1 and large[0].type.broadcastable == whole.type.broadcastable else None
 
 
@@ -240,8 +240,8 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Alloc):
         return None
-    value, *lengths = cast("list[TensorVariable]", inner.inputs)
-    whole = cast(TensorVariable, node.inputs[0]).type.shape
+    value, *lengths = cast("list[Tensor]", inner.inputs)
+    whole = cast(Tensor, node.inputs[0]).type.shape
     extra = len(lengths) - value.type.ndim
     kept: list[Any] = []
     taken: list[Any] = []
@@ -272,7 +272,7 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype = inner.op.dtype
     if isinstance(item, slice):
         return _if_it_fits(node, MakeVector(dtype)(*inner.inputs[slice(*_numbers(item))]))
-    chosen = cast(TensorVariable, inner.inputs[known_number(item)])
+    chosen = cast(Tensor, inner.inputs[known_number(item)])
     return _if_it_fits(node, chosen.astype(dtype))
 
 
@@ -284,7 +284,7 @@ def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = whole.owner
     if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, whole) is not node:
         return None
-    a, b = cast("list[TensorVariable]", inner.inputs)
+    a, b = cast("list[Tensor]", inner.inputs)
     if a.type.ndim not in (1, 2) or b.type.ndim not in (1, 2):
         return None
     index = [*index_of(node), FULL, FULL]
@@ -313,7 +313,7 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
     if write is None or not isinstance(write.op, IncSubtensor) or not _same_index(node, write):
         return None
     x, y = write.inputs[:2]
-    part, y = node.op(x, *node.inputs[1:]), cast(TensorVariable, y)
+    part, y = node.op(x, *node.inputs[1:]), cast(Tensor, y)
     if y.type.ndim < part.type.ndim:
         y = y.dimshuffle(["x"] * (part.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
     if not write.op.set_instead_of_inc:
@@ -324,8 +324,8 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def _known_to_fit(node: Apply, y: Variable) -> bool:
-    shape = cast(TensorVariable, node.outputs[0]).type.shape
-    return None not in shape and shape == cast(TensorVariable, y).type.shape
+    shape = cast(Tensor, node.outputs[0]).type.shape
+    return None not in shape and shape == cast(Tensor, y).type.shape
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
@@ -352,7 +352,7 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 @unless_out_of_range
 def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
     """A tensor that is replaced or incremented as a whole needs no index."""
-    x, y = cast("list[TensorVariable]", node.inputs[:2])
+    x, y = cast("list[Tensor]", node.inputs[:2])
     if not all(_is_whole(item, x, axis) for axis, item in enumerate(index_of(node, 2))):
         return None
     if y.type.ndim < x.type.ndim:
@@ -369,7 +369,7 @@ def filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
     if owner is None or not isinstance(owner.op, Alloc):
         return None
     part = Subtensor(node.op.entries)(x, *inputs)
-    if None in part.type.shape or part.type.shape != cast(TensorVariable, y).type.shape:
+    if None in part.type.shape or part.type.shape != cast(Tensor, y).type.shape:
         return None
     return _if_it_fits(node, node.op(x, owner.inputs[0], *inputs))
 
@@ -468,7 +468,7 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if not can_replace(node.outputs[0], x) or not same_shape(x, term):
         return None
-    negative = call(scalar.neg, cast(TensorVariable, inner.inputs[1]))
+    negative = call(scalar.neg, cast(Tensor, inner.inputs[1]))
     return _if_it_fits(node, inner.op(x, negative, *inner.inputs[2:]))
 
 
@@ -483,8 +483,8 @@ def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
     others = [v for i, v in enumerate(node.inputs) if i != place]
     if not is_zeros(zeros) or not all(_is_finite_number(v) for v in others):
         return None
-    ndim = cast(TensorVariable, y).type.ndim
-    factors = [cast(TensorVariable, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
+    ndim = cast(Tensor, y).type.ndim
+    factors = [cast(Tensor, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
     scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
     return _if_it_fits(node, inner.op(zeros, scaled, *index))
 
@@ -495,7 +495,7 @@ def _bare(variable: Variable) -> Variable:
 
 
 def _needs(variable: Variable, ndim: int) -> bool:
-    return cast(TensorVariable, variable).type.ndim != ndim
+    return cast(Tensor, variable).type.ndim != ndim
 
 
 def _is_finite_number(variable: Variable) -> bool:
@@ -510,7 +510,7 @@ def all_rows_in_order(fgraph: FunctionGraph, node: Apply) -> Found:
     if len(inputs) != 1 or node.op.entries[-1] == Slice() or not _takes_one_axis(node.op.entries):
         return None
     axis = len(node.op.entries) - 1
-    data, length = getattr(inputs[0], "data", None), cast(TensorVariable, x).type.shape[axis]
+    data, length = getattr(inputs[0], "data", None), cast(Tensor, x).type.shape[axis]
     if not isinstance(data, np.ndarray) or data.dtype == np.bool_ or data.ndim != 1 or length is None:
         return None
     return [x] if np.array_equal(data, np.arange(length)) and can_replace(node.outputs[0], x) else None

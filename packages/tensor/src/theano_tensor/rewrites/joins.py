@@ -7,7 +7,7 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum
@@ -36,7 +36,7 @@ def empty_parts_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
     axis = static_int(node.inputs[0])
     if axis is None:
         return None
-    parts = cast("list[TensorVariable]", node.inputs[1:])
+    parts = cast("list[Tensor]", node.inputs[1:])
     kept = [p for p in parts if p.type.shape[axis] != 0]
     # The other lengths of an empty part are checked when it runs, unless they are known.
     gone = [p for p in parts if p.type.shape[axis] == 0]
@@ -81,13 +81,13 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if isinstance(inner.op, MakeVector):
         axis: int | None = 0
-        parts = cast("list[TensorVariable]", inner.inputs)
+        parts = cast("list[Tensor]", inner.inputs)
     elif isinstance(inner.op, Join):
         axis = static_int(inner.inputs[0])
-        parts = cast("list[TensorVariable]", inner.inputs[1:])
+        parts = cast("list[Tensor]", inner.inputs[1:])
     else:
         return None
-    if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(cast(TensorVariable, x).type.ndim) != (axis,):
+    if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(cast(Tensor, x).type.ndim) != (axis,):
         return None
     if isinstance(inner.op, Join):
         if any(p.type.shape[axis] != 1 or p.type.broadcastable != parts[0].type.broadcastable for p in parts):

@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..reduce import Sum
@@ -47,7 +47,7 @@ def _has_steep_factor(product: Product) -> bool:
 @stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
 def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
-    (argument,) = cast("list[TensorVariable]", node.inputs)
+    (argument,) = cast("list[Tensor]", node.inputs)
     if not is_float(argument) or not is_product(argument) or logistic_atom(argument) is not None:
         return None
     product = flatten_product(argument)
@@ -60,11 +60,11 @@ def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return None if total is None else fitted(node, total)
 
 
-def _sum_of_logs(product: Product, argument: TensorVariable) -> TensorVariable | None:
+def _sum_of_logs(product: Product, argument: Tensor) -> Tensor | None:
     """Return the logarithm of a product with steep factors, None where the others are a negative number."""
     dtype, ndim = argument.type.dtype, argument.type.ndim
     rest = Product(product.coefficient)
-    terms: list[tuple[TensorVariable, int]] = []
+    terms: list[tuple[Tensor, int]] = []
     for factor, power in product.factors.items():
         if not is_positive_and_steep(factor):
             rest.multiply(factor, power)
@@ -82,7 +82,7 @@ def _sum_of_logs(product: Product, argument: TensorVariable) -> TensorVariable |
     return _signed_sum(terms)
 
 
-def _signed_sum(terms: list[tuple[TensorVariable, int]]) -> TensorVariable:
+def _signed_sum(terms: list[tuple[Tensor, int]]) -> Tensor:
     first, sign = terms[0]
     result = first if sign > 0 else call(scalar.neg, first)
     for term, sign in terms[1:]:
@@ -90,12 +90,12 @@ def _signed_sum(terms: list[tuple[TensorVariable, int]]) -> TensorVariable:
     return result
 
 
-def _log_of_factor(factor: TensorVariable) -> TensorVariable:
+def _log_of_factor(factor: Tensor) -> Tensor:
     inner = operands(factor, scalar.exp)
     return cast_to(inner[0], factor.type.dtype) if inner is not None else call(scalar.log, factor)
 
 
-def _log_of_half_complement(product: Product) -> TensorVariable | None:
+def _log_of_half_complement(product: Product) -> Tensor | None:
     """``log(erfc(x) / 2)``, of the normal distribution: ``log1p(-erfc(-x) / 2)`` where it is near 0."""
     (factor, power), *others = product.factors.items()
     inner = operands(factor, scalar.erfc)
@@ -121,7 +121,7 @@ def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
     p = inner.inputs[0]
     if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p)):
         return None
-    new: Variable = inner.op.make_node(call(scalar.log, cast(TensorVariable, p)), *inner.inputs[1:]).outputs[0]
+    new: Variable = inner.op.make_node(call(scalar.log, cast(Tensor, p)), *inner.inputs[1:]).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -168,11 +168,11 @@ def exposed(product: Product) -> Product | None:
     return None
 
 
-def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product] | None:
+def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
     node = variable.owner
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)) or node.op.set_instead_of_inc:
         return None
-    zeros, y, *index = cast("list[TensorVariable]", node.inputs)
+    zeros, y, *index = cast("list[Tensor]", node.inputs)
     if not is_zeros(zeros) or not is_float(y) or not is_product(y):
         return None
     product = flatten_product(y)
@@ -180,7 +180,7 @@ def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product]
         part = factor.owner
         if power != -1 or part is None or not isinstance(part.op, (Subtensor, AdvancedSubtensor)):
             continue
-        p, *same = cast("list[TensorVariable]", part.inputs)
+        p, *same = cast("list[Tensor]", part.inputs)
         if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
             continue
         divisor = flatten_product(p)
@@ -188,18 +188,18 @@ def _without_divisor(variable: TensorVariable) -> tuple[TensorVariable, Product]
             continue
         product.multiply(factor, 1)
         built = product.build(y.type.dtype, y.type.ndim)
-        return cast(TensorVariable, node.op(zeros, built, *index)), divisor
+        return cast(Tensor, node.op(zeros, built, *index)), divisor
     return None
 
 
-def _leaves(root: Variable) -> list[tuple[TensorVariable, int]]:
+def _leaves(root: Variable) -> list[tuple[Tensor, int]]:
     """Return what a product is made of in the end, with the sign of its power, before anything cancels."""
-    found: list[tuple[TensorVariable, int]] = []
-    stack = [(cast(TensorVariable, root), 1)]
+    found: list[tuple[Tensor, int]] = []
+    stack = [(cast(Tensor, root), 1)]
     dtype = stack[0][0].type.dtype
     while stack:
         variable, sign = stack.pop()
-        inputs = cast("list[TensorVariable]", [] if variable.owner is None else variable.owner.inputs)
+        inputs = cast("list[Tensor]", [] if variable.owner is None else variable.owner.inputs)
         if variable.type.dtype != dtype or not is_product(variable):
             found.append((variable, sign))
         elif operands(variable, scalar.true_div) is not None:
@@ -238,8 +238,8 @@ def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _signed_terms(variable: TensorVariable) -> list[tuple[TensorVariable, int]] | None:
-    found: list[tuple[TensorVariable, int]] = []
+def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:
+    found: list[tuple[Tensor, int]] = []
     stack = [(variable, 1)]
     while stack:
         term, sign = stack.pop()
@@ -255,10 +255,8 @@ def _signed_terms(variable: TensorVariable) -> list[tuple[TensorVariable, int]] 
     return found if len(found) > 1 else None
 
 
-def _distributed(
-    rest: Product, parts: list[Product], terms: list[tuple[TensorVariable, int]], root: Variable
-) -> TensorVariable | None:
-    tensor = cast(TensorVariable, root)
+def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Variable) -> Tensor | None:
+    tensor = cast(Tensor, root)
     found = []
     for part, (_, sign) in zip(parts, terms, strict=True):
         whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
@@ -283,7 +281,7 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 
     Not where an exponential is in a itself: it belongs to the divisor.
     """
-    (x,) = cast("list[TensorVariable]", node.inputs)
+    (x,) = cast("list[Tensor]", node.inputs)
     axes = node.op.axes(x.type.ndim)
     if not axes or not is_float(x) or not is_float(node.outputs[0]) or not is_product(x):
         return None
@@ -300,6 +298,6 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
         if inner.type.broadcastable != x.type.broadcastable:
             return None
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-        new = call(scalar.true_div, cast(TensorVariable, node.op(inner)), dimshuffle(factor, kept))
+        new = call(scalar.true_div, cast(Tensor, node.op(inner)), dimshuffle(factor, kept))
         return [new] if can_replace(node.outputs[0], new) else None
     return None

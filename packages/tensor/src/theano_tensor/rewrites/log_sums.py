@@ -9,7 +9,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import is_inside_product, shared_product
@@ -21,12 +21,12 @@ MAX_SUMMANDS = 16
 _EXP = type(scalar.exp)
 
 
-def exponents(variable: Variable) -> list[TensorVariable] | None:
+def exponents(variable: Variable) -> list[Tensor] | None:
     """Return a, b, ... if `variable` is ``exp(a) + exp(b) + ...``; a positive number counts as an exponential."""
     if not is_float(variable) or operands(variable, scalar.add) is None or logistic_atom(variable) is not None:
         return None
-    found: list[TensorVariable] = []
-    stack = [cast(TensorVariable, variable)]
+    found: list[Tensor] = []
+    stack = [cast(Tensor, variable)]
     dtype = stack[0].type.dtype
     numbers = 0
     while stack:
@@ -48,7 +48,7 @@ def exponents(variable: Variable) -> list[TensorVariable] | None:
     return found if len(found) - numbers >= 1 and len(found) >= 2 else None
 
 
-def log_of_sum(terms: list[TensorVariable]) -> TensorVariable:
+def log_of_sum(terms: list[Tensor]) -> Tensor:
     """Return ``log(exp(a) + exp(b) + ...)``."""
     return reduce(lambda a, b: call(scalar.logaddexp, a, b), terms)
 
@@ -97,7 +97,7 @@ def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _share(x: TensorVariable, terms: list[TensorVariable]) -> TensorVariable:
+def _share(x: Tensor, terms: list[Tensor]) -> Tensor:
     if len(terms) == 2 and terms[0] is not terms[1]:
         (y,) = [t for t in terms if t is not x]
         return call(scalar.sigmoid, call(scalar.sub, x, y))

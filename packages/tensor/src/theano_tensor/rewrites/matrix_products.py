@@ -6,7 +6,7 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import alloc
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import Dot
@@ -25,7 +25,7 @@ def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
     """``dot(zeros, x) -> zeros``, whatever x is."""
     if not any(is_filled_with_zeros(v) for v in node.inputs):
         return None
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     lengths = [shape_i(a, axis) for axis in range(a.type.ndim - 1)]
     if b.type.ndim > 1:
         lengths += [shape_i(b, axis) for axis in range(b.type.ndim) if axis != b.type.ndim - 2]
@@ -41,7 +41,7 @@ def transposed_product(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = x.owner
     if inner is None or not isinstance(inner.op, Dot) or list(node.op.order) != [1, 0]:
         return None
-    a, b = cast("list[TensorVariable]", inner.inputs)
+    a, b = cast("list[Tensor]", inner.inputs)
     if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, x) is None:
         return None
     new: Variable = inner.op(dimshuffle(b, [1, 0]), dimshuffle(a, [1, 0]))

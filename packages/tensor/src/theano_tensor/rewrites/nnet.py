@@ -14,7 +14,7 @@ from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import EquilibriumDatabase, Exactness, NodeRewriter, Phase, node_rewriter
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import ARange, zeros
 from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor, inc_subtensor
@@ -67,13 +67,13 @@ def log_of_chosen_share(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, chosen.op(logarithms, *chosen.inputs[1:]))
 
 
-def _scores_of_logarithms(variable: Variable) -> TensorVariable | None:
+def _scores_of_logarithms(variable: Variable) -> Tensor | None:
     """Return x if a variable is the log-softmax of the rows of a matrix x."""
     inside = operands(variable, scalar.log)
     node, kind = (variable.owner, LogSoftmax) if inside is None else (inside[0].owner, Softmax)
     if node is None or not isinstance(node.op, kind) or node.op.axis not in (-1, 1):
         return None
-    scores = cast(TensorVariable, node.inputs[0])
+    scores = cast(Tensor, node.inputs[0])
     return scores if scores.type.ndim == 2 else None
 
 
@@ -83,7 +83,7 @@ def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply) -> Found:
     if node.op.entries != _PAIRS:
         return None
     scores = _scores_of_logarithms(node.inputs[0])
-    _, rows, classes = cast("list[TensorVariable]", node.inputs)
+    _, rows, classes = cast("list[Tensor]", node.inputs)
     if scores is None or any(v.type.ndim != 1 or v.type.dtype == "bool" for v in (rows, classes)):
         return None
     total = log_of_sum(scores, 1)[:, 0]
@@ -92,12 +92,12 @@ def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, result)
 
 
-def _counted(index: TensorVariable) -> TensorVariable | None:
+def _counted(index: Tensor) -> Tensor | None:
     """Return n if an index is ``arange(n)``."""
     node = index.owner
     if node is None or not isinstance(node.op, ARange):
         return None
-    start, stop, step = cast("list[TensorVariable]", node.inputs)
+    start, stop, step = cast("list[Tensor]", node.inputs)
     return stop if number(start) == 0 and number(step) == 1 else None
 
 
@@ -117,7 +117,7 @@ def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     op, (base, part, *index) = placed.op, placed.inputs
     if op.entries != _PAIRS or op.set_instead_of_inc or op.ignore_duplicates or not is_zeros(base):
         return None
-    rows, columns = cast("list[TensorVariable]", index)
+    rows, columns = cast("list[Tensor]", index)
     if any(v.type.ndim != 1 or v.type.dtype == "bool" for v in (rows, columns)) or base.type.ndim != 2:
         return None
     vector = zeros((shape_i(base, 0),), dtype=base.type.dtype)
@@ -144,7 +144,7 @@ def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
         if placed.op.__class__ is AdvancedIncSubtensor and placed.op.ignore_duplicates:
             continue
         others = [v for i, v in enumerate(node.inputs) if i != k]
-        part = cast(TensorVariable, placed.inputs[1])
+        part = cast(Tensor, placed.inputs[1])
         base = others[0] if len(others) == 1 else lift(scalar.add)(*others)
         if node.op.scalar_op == scalar.sub:
             base, part = (lift(scalar.neg)(base), part) if k == 0 else (base, lift(scalar.neg)(part))

@@ -10,7 +10,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Reduce, Sum
 from ..shape import size
@@ -35,12 +35,12 @@ Found = list[Variable] | None
 ONLY_RUN = ("fast_run",)
 
 
-def _reduced(node: Apply, x: TensorVariable) -> TensorVariable:
+def _reduced(node: Apply, x: Tensor) -> Tensor:
     """Apply the op of a reduction to another tensor."""
-    return cast(TensorVariable, node.op(x))
+    return cast(Tensor, node.op(x))
 
 
-def _as_type(node: Apply, new: TensorVariable) -> Found:
+def _as_type(node: Apply, new: Tensor) -> Found:
     new = cast_to(new, node.outputs[0].type.dtype)
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -74,7 +74,7 @@ def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def is_regular(c: TensorVariable) -> bool:
+def is_regular(c: Tensor) -> bool:
     """Tell whether a tensor is no constant that is infinite or no number: the sum of no elements is 0.
 
     What will be folded to a constant is not regular yet.
@@ -96,7 +96,7 @@ def _will_be_folded(c: Variable) -> bool:
     return not pending
 
 
-def _number(c: TensorVariable, ndim: int) -> TensorVariable:
+def _number(c: Tensor, ndim: int) -> Tensor:
     """Return a tensor with one element as one with `ndim` dimensions."""
     bare = dimshuffle(c, [])
     return dimshuffle(bare, ["x"] * ndim)
@@ -196,7 +196,7 @@ def extremum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
     if type(node.op) not in (Max, Min) or inner is None or not is_float(x) or sole_client(fgraph, x) is None:
         return None
     opposite = Min if type(node.op) is Max else Max
-    return _as_type(node, call(scalar.neg, cast(TensorVariable, opposite(node.op.axis)(inner[0]))))
+    return _as_type(node, call(scalar.neg, cast(Tensor, opposite(node.op.axis)(inner[0]))))
 
 
 @rule(
@@ -224,6 +224,6 @@ def sum_of_quotients(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, call(scalar.true_div, _reduced(node, a), below))
 
 
-def _is_regular_divisor(b: TensorVariable) -> bool:
+def _is_regular_divisor(b: Tensor) -> bool:
     value = number(b)
     return value is None or bool(np.isfinite(value) and value != 0)

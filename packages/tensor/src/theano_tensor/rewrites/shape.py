@@ -12,7 +12,7 @@ from theano_optimize import Phase, RewriteWarning
 
 from .._convert import constant
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
 from ..shape import MakeVector, ShapeI, ShapeOf, shape_i
@@ -60,7 +60,7 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):
         return None
-    x, i = cast(TensorVariable, node.inputs[0]), node.op.i
+    x, i = cast(Tensor, node.inputs[0]), node.op.i
     known = x.type.shape[i]
     if known is not None:
         return [_length(known)]

@@ -21,7 +21,7 @@ from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._convert import constant
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..shape import shape_i
 
 Shape = tuple[Any, ...]
@@ -213,7 +213,7 @@ class ShapeFeature(Feature):
             If it is no integer, or negative; the message tells of `var`.
         """
         if isinstance(s_i, Variable):
-            length = cast(TensorVariable, s_i)
+            length = cast(Tensor, s_i)
             if length.type.ndim == 0 and ("int" in length.type.dtype or length.type.dtype == "bool"):
                 return length if length.type.dtype == "int64" else cast(Variable, cast(Any, length).astype("int64"))
         elif isinstance(s_i, (int, np.integer)) or (isinstance(s_i, np.ndarray) and s_i.ndim == 0):

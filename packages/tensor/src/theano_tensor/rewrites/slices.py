@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
 
 
-def _bounds(part: slice, length: Any) -> tuple[TensorVariable, TensorVariable, TensorVariable]:
+def _bounds(part: slice, length: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Return the first index, the step and the number of elements of a slice of something of a given length."""
     step = as_tensor_variable(1 if part.step is None else part.step)
     backwards = lt(step, 0)
     n = as_tensor_variable(length)
     lower, upper = switch(backwards, -1, 0), switch(backwards, n - 1, n)
 
-    def clamped(bound: Any) -> TensorVariable:
+    def clamped(bound: Any) -> Tensor:
         value = as_tensor_variable(bound)
         return switch(lt(value, 0), maximum(value + n, lower), minimum(value, upper))
 
@@ -41,7 +41,7 @@ def merge_two_slices(slice1: slice, len1: Any, slice2: Any, len2: Any) -> Any:
 
     Returns
     -------
-    slice, or TensorVariable if `slice2` is an index
+    slice, or Tensor if `slice2` is an index
         Its parts are scalar variables. An index that does not fit gives one that fits neither.
 
     Raises

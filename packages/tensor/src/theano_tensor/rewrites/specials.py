@@ -8,7 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Exactness, Phase
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, sole_client
 from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule
@@ -24,7 +24,7 @@ _SUMS = (type(scalar.add), type(scalar.sub))
 @rule(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv")
 def quotient_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
     """``1 / x -> inv(x)``."""
-    above, below = cast("list[TensorVariable]", node.inputs)
+    above, below = cast("list[Tensor]", node.inputs)
     if number(above) != 1 or not is_float(node.outputs[0]):
         return None
     return fitted(node, call(scalar.reciprocal, cast_to(below, node.outputs[0].type.dtype)))
@@ -38,20 +38,22 @@ def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
     first, second = (operands(v, scalar.abs) for v in node.inputs)
     if first is None or second is None or any(sole_client(fgraph, v) is None for v in node.inputs):
         return None
+    if not is_float(first[0]) or not is_float(second[0]):
+        return None  # The size of the least integer is negative.
     return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
 
 
 @rule(scalar.pow, phases=(Phase.SPECIALIZE,), reach=0, key="local_pow_to_products", names=("local_pow_specialize",))
 def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x ** n`` for whole n from 3 to 16 by squares and products."""
-    x, exponent = cast("list[TensorVariable]", node.inputs)
+    x, exponent = cast("list[Tensor]", node.inputs)
     value = number(exponent)
     if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     if value != int(value) or not 3 <= value <= MAX_POWER:
         return None
     square = cast_to(x, node.outputs[0].type.dtype)
-    result: TensorVariable | None = None
+    result: Tensor | None = None
     left = int(value)
     while left:
         if left & 1:
@@ -59,7 +61,7 @@ def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
         left >>= 1
         if left:
             square = call(scalar.sqr, square)
-    return fitted(node, cast(TensorVariable, result))
+    return fitted(node, cast(Tensor, result))
 
 
 @rule(
@@ -101,7 +103,7 @@ def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def _distributed(
-    rest: Product, terms: list[Product], added: list[TensorVariable], fgraph: FunctionGraph
+    rest: Product, terms: list[Product], added: list[Tensor], fgraph: FunctionGraph
 ) -> list[Product] | None:
     """Return the terms, each multiplied by the rest of a product, if divisions cancel and nothing gets longer."""
     divisions = sum(1 for t in terms for p in t.factors.values() if p < 0)

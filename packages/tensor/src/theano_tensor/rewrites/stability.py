@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product, is_inside_product
@@ -24,7 +24,7 @@ Found = list[Variable] | None
 MAX_SUMMANDS = 16
 
 
-def _softplus_of_negative(x: TensorVariable) -> TensorVariable:
+def _softplus_of_negative(x: Tensor) -> Tensor:
     return call(scalar.softplus, call(scalar.neg, x))
 
 
@@ -80,7 +80,7 @@ def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
         return None
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     if node.op.scalar_op == scalar.add:
         pairs = ((a, b, -1, False), (b, a, -1, False))
     else:
@@ -139,7 +139,7 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> TensorVariable | None:
+def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> Tensor | None:
     """Multiply a factor that is a sum out, if divisions by sigmoids in its terms then cancel."""
     for factor, power in whole.rest.factors.items():
         if power != 1 or operands(factor, scalar.add, scalar.sub) is None:
@@ -190,10 +190,10 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _summands(variable: TensorVariable) -> list[tuple[TensorVariable, int]] | None:
+def _summands(variable: Tensor) -> list[tuple[Tensor, int]] | None:
     """Return the terms of a sum with their signs, or None if there are too many."""
-    found: list[tuple[TensorVariable, int]] = []
-    stack: list[tuple[TensorVariable, int]] = [(variable, 1)]
+    found: list[tuple[Tensor, int]] = []
+    stack: list[tuple[Tensor, int]] = [(variable, 1)]
     while stack:
         v, sign = stack.pop()
         added, subtracted = operands(v, scalar.add), operands(v, scalar.sub)
@@ -208,7 +208,7 @@ def _summands(variable: TensorVariable) -> list[tuple[TensorVariable, int]] | No
     return found
 
 
-def _signed_chain(terms: list[tuple[TensorVariable, int]]) -> TensorVariable:
+def _signed_chain(terms: list[tuple[Tensor, int]]) -> Tensor:
     first, sign = terms[0]
     result = first if sign > 0 else call(scalar.neg, first)
     for term, sign in terms[1:]:

@@ -9,16 +9,14 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness
 
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
 
 
-def _sunk(
-    fgraph: FunctionGraph, node: Apply, choice: TensorVariable, op: ScalarOp, rest: list[TensorVariable]
-) -> Found:
+def _sunk(fgraph: FunctionGraph, node: Apply, choice: Tensor, op: ScalarOp, rest: list[Tensor]) -> Found:
     """``op(switch(c, x, 0), y) -> switch(c, op(x, y), 0)``, the zero on either side."""
     inner = operands(choice, scalar.switch)
     if inner is None or sole_client(fgraph, choice) is None or not is_float(node.outputs[0]):
@@ -41,7 +39,7 @@ def _sunk(
 )
 def switch_outside_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``switch(c, x, 0) * y -> switch(c, x * y, 0)``: 0 without c, also where y is infinite or no number."""
-    inputs = cast("list[TensorVariable]", node.inputs)
+    inputs = cast("list[Tensor]", node.inputs)
     for i, choice in enumerate(inputs):
         found = _sunk(fgraph, node, choice, scalar.mul, [*inputs[:i], *inputs[i + 1 :]])
         if found is not None:
@@ -57,7 +55,7 @@ def switch_outside_product(fgraph: FunctionGraph, node: Apply) -> Found:
 )
 def switch_outside_quotient(fgraph: FunctionGraph, node: Apply) -> Found:
     """``switch(c, x, 0) / y -> switch(c, x / y, 0)``: 0 where c does not hold, also where y is 0."""
-    choice, divisor = cast("list[TensorVariable]", node.inputs)
+    choice, divisor = cast("list[Tensor]", node.inputs)
     return _sunk(fgraph, node, choice, scalar.true_div, [divisor])
 
 

@@ -12,7 +12,7 @@ from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness
 
 from .._convert import constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ..shape import ShapeI
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
@@ -42,7 +42,7 @@ def _is_discrete(variable: Variable) -> bool:
 @rule(scalar.add, scalar.mul, reach=0, key="local_useless_elemwise")
 def sum_of_one_term(fgraph: FunctionGraph, node: Apply) -> Found:
     """``add(x) -> x`` and ``mul(x) -> x``."""
-    return fitted(node, cast(TensorVariable, node.inputs[0])) if len(node.inputs) == 1 else None
+    return fitted(node, cast(Tensor, node.inputs[0])) if len(node.inputs) == 1 else None
 
 
 @rule(
@@ -87,7 +87,7 @@ def _is_length(variable: Variable) -> bool:
 )
 def extremum_known(fgraph: FunctionGraph, node: Apply) -> Found:
     """``maximum(x, x) -> x``, ``maximum(maximum(x, y), x) -> maximum(x, y)``; lengths are not less than 0."""
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     if a is b:
         return fitted(node, a)
     for one, other in ((a, b), (b, a)):
@@ -106,7 +106,7 @@ def logic_known(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x & x -> x``, ``x & 0 -> 0``, ``x | 0 -> x``, ``x ^ 0 -> x``, ``x ^ x -> 0``; for truth values also with 1."""
     if len(node.inputs) != 2:
         return None
-    a, b = cast("list[TensorVariable]", node.inputs)
+    a, b = cast("list[Tensor]", node.inputs)
     op = node.op.scalar_op
     if a is b:
         return _known(node, 0) if op == scalar.xor else fitted(node, a)
@@ -212,7 +212,7 @@ def size_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-def _size(variable: TensorVariable) -> TensorVariable:
+def _size(variable: Tensor) -> Tensor:
     value = number(variable)
     if value is None:
         return call(scalar.abs, variable)

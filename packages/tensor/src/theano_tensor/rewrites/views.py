@@ -8,7 +8,7 @@ from typing import Any, cast
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 
 from .._convert import constant
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
@@ -29,15 +29,15 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
     return inner if inner.inputs and sole_client(fgraph, x) is not None else None
 
 
-def _lifted(node: Apply, inner: Apply, view: Callable[[TensorVariable], TensorVariable]) -> Found:
+def _lifted(node: Apply, inner: Apply, view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_stretched(v) else view(v) for v in cast("list[TensorVariable]", inner.inputs)]
+    inputs = [_number(v, ndim) if is_stretched(v) else view(v) for v in cast("list[Tensor]", inner.inputs)]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _number(variable: TensorVariable, ndim: int) -> TensorVariable:
+def _number(variable: Tensor, ndim: int) -> Tensor:
     """Return a tensor of one element with `ndim` dimensions."""
     if isinstance(variable, Constant):
         return constant(variable.data.reshape((1,) * ndim))
@@ -56,7 +56,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     shuffle = node.op.shuffle
     if list(shuffle) != sorted(shuffle):
-        rest = [v for v in inner.inputs if not is_stretched(cast(TensorVariable, v))]
+        rest = [v for v in inner.inputs if not is_stretched(cast(Tensor, v))]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
             return None
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
@@ -78,16 +78,16 @@ def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = _elementwise_below(fgraph, node)
     if inner is None:
         return None
-    large = [v for v in inner.inputs if not is_stretched(cast(TensorVariable, v))]
+    large = [v for v in inner.inputs if not is_stretched(cast(Tensor, v))]
     if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
         return None
-    return _lifted(node, inner, lambda v: cast(TensorVariable, node.op(v, node.inputs[1])))
+    return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))
 
 
 @rule(Reshape, key="local_useless_reshape")
 def reshape_to_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
     """``reshape(x, shape of x) -> x``; one length may be -1."""
-    x, vector = cast("list[TensorVariable]", node.inputs)
+    x, vector = cast("list[Tensor]", node.inputs)
     if x.type.ndim != node.op.ndim or not can_replace(node.outputs[0], x):
         return None
     unknown = [axis for axis in range(x.type.ndim) if not _is_length_of(_entry(vector, axis), x, axis)]
@@ -95,7 +95,7 @@ def reshape_to_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
     return [x] if unknown == free and len(free) < 2 else None
 
 
-def _entry(vector: TensorVariable, axis: int) -> Any:
+def _entry(vector: Tensor, axis: int) -> Any:
     data = getattr(vector, "data", None)
     if data is not None:
         return int(data[axis])
@@ -103,7 +103,7 @@ def _entry(vector: TensorVariable, axis: int) -> Any:
     return owner.inputs[axis] if owner is not None and isinstance(owner.op, MakeVector) else None
 
 
-def _is_length_of(length: Any, x: TensorVariable, axis: int) -> bool:
+def _is_length_of(length: Any, x: Tensor, axis: int) -> bool:
     """Tell whether a number or variable is known to be the length of a dimension of x."""
     owner = getattr(length, "owner", None)
     if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:

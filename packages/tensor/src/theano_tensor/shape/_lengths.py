@@ -12,10 +12,10 @@ from theano_graph import Constant, Variable, compose, describe
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 
 
-def as_length(value: Any, what: str = "a length") -> TensorVariable:
+def as_length(value: Any, what: str = "a length") -> Tensor:
     """Return `value` as an integer scalar of dtype int64 (constants) or of its own integer dtype.
 
     Raises

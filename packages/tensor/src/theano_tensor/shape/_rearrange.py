@@ -13,7 +13,7 @@ from .._axis import one_axis
 from .._convert import as_tensor_variable, constant
 from .._errors import ShapeError
 from .._operators import operation
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle, neg
 from ._lengths import as_length, static_int
 from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
@@ -75,7 +75,7 @@ def _shape_roll(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("roll")
-def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
+def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     """Move the elements along an axis; what is moved out at one end comes in at the other.
 
     Parameters
@@ -88,7 +88,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the type of `x`.
 
     Raises
@@ -107,7 +107,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
     variable = as_tensor_variable(x)
     if axis is None:
         flat = variable if variable.type.ndim == 1 else flatten(variable)
-        moved: TensorVariable = Roll()(flat, shift, 0)
+        moved: Tensor = Roll()(flat, shift, 0)
         return moved if variable.type.ndim == 1 else reshape(moved, lengths_of(variable))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else [shift] * len(axes)
@@ -119,7 +119,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
 
 
 @operation("flip")
-def flip(x: Any, axis: Any = None) -> TensorVariable:
+def flip(x: Any, axis: Any = None) -> Tensor:
     """Return a view with the elements in reverse order along the axes given, or all of them.
 
     Parameters
@@ -140,17 +140,17 @@ def flip(x: Any, axis: Any = None) -> TensorVariable:
     return variable[tuple(slice(None, None, -1 if i in axes else None) for i in range(variable.type.ndim))]
 
 
-def flipud(x: Any) -> TensorVariable:
+def flipud(x: Any) -> Tensor:
     """Return a view with the rows in reverse order (axis 0)."""
     return flip(x, 0)
 
 
-def fliplr(x: Any) -> TensorVariable:
+def fliplr(x: Any) -> Tensor:
     """Return a view with the columns in reverse order (axis 1)."""
     return flip(x, 1)
 
 
-def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
+def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
     """Return a view with some dimensions in other places; the others keep their order.
 
     Parameters
@@ -183,7 +183,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> TensorVariable:
     return dimshuffle(variable, order)
 
 
-def expand_dims(x: Any, axis: Any) -> TensorVariable:
+def expand_dims(x: Any, axis: Any) -> Tensor:
     """Return a view with new broadcastable dimensions, which are dimensions `axis` (an int or several) of the result.
 
     Raises
@@ -202,7 +202,7 @@ def expand_dims(x: Any, axis: Any) -> TensorVariable:
     return dimshuffle(variable, order)
 
 
-def atleast_nd(x: Any, n: int, left: bool = True) -> TensorVariable:
+def atleast_nd(x: Any, n: int, left: bool = True) -> Tensor:
     """Return `x` with broadcastable dimensions added on one side, so that there are `n` at least."""
     variable = as_tensor_variable(x)
     missing = max(0, n - variable.type.ndim)
@@ -211,23 +211,23 @@ def atleast_nd(x: Any, n: int, left: bool = True) -> TensorVariable:
     return dimshuffle(variable, [*range(variable.type.ndim), *["x"] * missing])
 
 
-def atleast_1d(x: Any) -> TensorVariable:
+def atleast_1d(x: Any) -> Tensor:
     """Return `x`, a scalar as a vector of length 1."""
     return atleast_nd(x, 1)
 
 
-def atleast_2d(x: Any) -> TensorVariable:
+def atleast_2d(x: Any) -> Tensor:
     """Return `x` with two dimensions at least, added on the left."""
     return atleast_nd(x, 2)
 
 
-def atleast_3d(x: Any) -> TensorVariable:
+def atleast_3d(x: Any) -> Tensor:
     """Return `x` with three dimensions at least, as NumPy adds them: a vector as (1, n, 1), a matrix as (m, n, 1)."""
     variable = as_tensor_variable(x)
     order: dict[int, list[int | str]] = {0: ["x"] * 3, 1: ["x", 0, "x"], 2: [0, 1, "x"]}
     return dimshuffle(variable, order.get(variable.type.ndim, list(range(variable.type.ndim))))
 
 
-def ravel(x: Any) -> TensorVariable:
+def ravel(x: Any) -> Tensor:
     """Return `x` as a vector, in C order."""
     return flatten(x)

@@ -11,7 +11,7 @@ from .._axis import one_axis
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 
 
@@ -89,21 +89,21 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(shape)]
 
 
-def _rebroadcast(x: TensorVariable, flags: Iterable[tuple[int, bool]]) -> TensorVariable:
+def _rebroadcast(x: Tensor, flags: Iterable[tuple[int, bool]]) -> Tensor:
     changed = [(axis, flag) for axis, flag in flags if x.type.broadcastable[axis] != flag]
     if not changed:
         return x
-    result: TensorVariable = Rebroadcast(*changed)(x)
+    result: Tensor = Rebroadcast(*changed)(x)
     return result
 
 
-def _axes(name: str, x: TensorVariable, axes: Sequence[Any]) -> list[int]:
+def _axes(name: str, x: Tensor, axes: Sequence[Any]) -> list[int]:
     """Return axes, given one by one or as sequences of them, as numbers from 0 up."""
     listed = [a for entry in axes for a in (entry if isinstance(entry, (list, tuple)) else (entry,))]
     return [one_axis(name, a, x) for a in listed]
 
 
-def addbroadcast(x: Any, *axes: Any) -> TensorVariable:
+def addbroadcast(x: Any, *axes: Any) -> Tensor:
     """Return `x` with dimensions that broadcast.
 
     Parameters
@@ -128,13 +128,13 @@ def addbroadcast(x: Any, *axes: Any) -> TensorVariable:
     return _rebroadcast(variable, [(axis, True) for axis in _axes("addbroadcast", variable, axes)])
 
 
-def unbroadcast(x: Any, *axes: Any) -> TensorVariable:
+def unbroadcast(x: Any, *axes: Any) -> Tensor:
     """Return `x` with dimensions that do not broadcast; `axes` as in :func:`addbroadcast`."""
     variable = as_tensor_variable(x)
     return _rebroadcast(variable, [(axis, False) for axis in _axes("unbroadcast", variable, axes)])
 
 
-def patternbroadcast(x: Any, broadcastable: Iterable[bool]) -> TensorVariable:
+def patternbroadcast(x: Any, broadcastable: Iterable[bool]) -> Tensor:
     """Return `x` with the broadcastable pattern given.
 
     Raises

@@ -16,7 +16,7 @@ from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
 from .._type import StaticShape, TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, lt, switch
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
@@ -81,7 +81,7 @@ class Reshape(Op):
         return f"Reshape{{{self.ndim}}}"
 
 
-def _entries(vector: TensorVariable, ndim: int) -> list[int | None]:
+def _entries(vector: Tensor, ndim: int) -> list[int | None]:
     if isinstance(vector, Constant):
         return [int(n) for n in vector.data]
     if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
@@ -89,7 +89,7 @@ def _entries(vector: TensorVariable, ndim: int) -> list[int | None]:
     return [None] * ndim
 
 
-def _static_result(x: TensorVariable, vector: TensorVariable, ndim: int) -> StaticShape:
+def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
     entries = _entries(vector, ndim)
     if len(entries) != ndim or vector.type.shape[0] not in (None, ndim):
         raise ShapeError(
@@ -159,7 +159,7 @@ def _rest(x_shape: Sequence[Any], entries: Sequence[Any], i: int) -> Any:
 
 
 @operation("reshape")
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
+def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
     """Return a tensor with the elements of `x`, in C order, in another shape.
 
     Parameters
@@ -172,7 +172,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
 
     Raises
     ------
@@ -213,12 +213,12 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
                 compose(f"reshape: the shape has {len(lengths)} lengths, ndim is {ndim}", where=[describe(variable)])
             )
         ndim = len(lengths)
-    result: TensorVariable = Reshape(ndim)(variable, vector)
+    result: Tensor = Reshape(ndim)(variable, vector)
     return result
 
 
 @operation("flatten")
-def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> TensorVariable:
+def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Tensor:
     """Join the last dimensions of `x` so that `ndim` are left.
 
     Parameters
@@ -259,13 +259,13 @@ class Flatten:
     def __init__(self, ndim: int = 1) -> None:
         self.ndim = ndim
 
-    def __call__(self, x: Any) -> TensorVariable:
+    def __call__(self, x: Any) -> Tensor:
         """Return `x` with its last dimensions joined."""
         return flatten(x, self.ndim)
 
 
 @operation("transpose")
-def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
     """Return `x` with its dimensions in the order `axes`, reversed by default.
 
     Examples
@@ -287,7 +287,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
 
 
 @operation("swapaxes")
-def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     """Return `x` with two dimensions exchanged."""
     variable = as_tensor_variable(x)
     order = list(range(variable.type.ndim))
@@ -299,7 +299,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
 
 
 @operation("squeeze")
-def squeeze(x: Any, axis: Any = None) -> TensorVariable:
+def squeeze(x: Any, axis: Any = None) -> Tensor:
     """Return `x` without the dimensions that are known to have length 1.
 
     Parameters
@@ -321,19 +321,19 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     return dimshuffle(variable, [i for i in range(variable.type.ndim) if i not in dropped])
 
 
-def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+def shape_padleft(x: Any, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the left."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, ["x"] * n_ones + list(range(variable.type.ndim)))
 
 
-def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+def shape_padright(x: Any, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the right."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
 
 
-def shape_padaxis(x: Any, axis: int) -> TensorVariable:
+def shape_padaxis(x: Any, axis: int) -> Tensor:
     """Return `x` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
     variable = as_tensor_variable(x)
     ndim = variable.type.ndim + 1

@@ -15,7 +15,7 @@ from .._dtypes import canonical_dtype
 from .._errors import ShapeError
 from .._operators import call, operation
 from .._type import CONVERSIONS, StaticShape, TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._lengths import as_length, static_int
 from ._registered import (
@@ -245,7 +245,7 @@ def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("shape")
-def shape(x: Any) -> TensorVariable:
+def shape(x: Any) -> Tensor:
     """Shape of a tensor, as a vector of int64.
 
     Parameters
@@ -254,7 +254,7 @@ def shape(x: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         A constant for a constant; otherwise an expression of `x`, also where its type tells the whole shape.
 
     Examples
@@ -264,30 +264,30 @@ def shape(x: Any) -> TensorVariable:
     TensorType(int64, (2,))
     """
     if is_other(x, SHAPE_CODE):
-        other: TensorVariable = ShapeOf()(x)
+        other: Tensor = ShapeOf()(x)
         return other
     variable = as_tensor_variable(x)
     if isinstance(variable, Constant):
         return constant(np.asarray(variable.type.shape, dtype="int64"))
-    result: TensorVariable = ShapeOf()(variable)
+    result: Tensor = ShapeOf()(variable)
     return result
 
 
-def shape_i(x: Any, i: int) -> TensorVariable:
+def shape_i(x: Any, i: int) -> Tensor:
     """Length of one dimension, as an int64 scalar; a constant where it is known."""
     if is_other(x, SHAPE_I_CODE):
-        other: TensorVariable = ShapeI(i)(x)
+        other: Tensor = ShapeI(i)(x)
         return other
     variable = as_tensor_variable(x)
     known = variable.type.shape[i]
     if known is not None:
         return constant(np.asarray(known, dtype="int64"))
-    result: TensorVariable = ShapeI(i % variable.type.ndim)(variable)
+    result: Tensor = ShapeI(i % variable.type.ndim)(variable)
     return result
 
 
 @operation("lengths")
-def lengths_of(x: Any) -> tuple[TensorVariable, ...]:
+def lengths_of(x: Any) -> tuple[Tensor, ...]:
     """Return the lengths of all dimensions, as scalars."""
     variable = as_tensor_variable(x)
     return tuple(shape_i(variable, i) for i in range(variable.type.ndim))
@@ -313,16 +313,16 @@ def is_length(variable: Variable) -> bool:
 
 
 @operation("size")
-def size(x: Any) -> TensorVariable:
+def size(x: Any) -> Tensor:
     """Number of elements, as an int64 scalar."""
     total: Any = constant(np.asarray(1, dtype="int64"))
     for n in lengths_of(x):
         total = n if static_int(total) == 1 else total * n
-    result: TensorVariable = total
+    result: Tensor = total
     return result
 
 
-def specify_shape(x: Any, shape: Any) -> TensorVariable:
+def specify_shape(x: Any, shape: Any) -> Tensor:
     """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
 
     Parameters
@@ -359,26 +359,26 @@ def specify_shape(x: Any, shape: Any) -> TensorVariable:
     ]
     if not axes:
         return variable
-    result: TensorVariable = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
+    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
     return result
 
 
-def _specify_static(x: Variable, shape: StaticShape) -> TensorVariable:
+def _specify_static(x: Variable, shape: StaticShape) -> Tensor:
     return specify_shape(x, shape)
 
 
 CONVERSIONS["specify_static_shape"] = _specify_static
 
 
-def make_vector(*scalars: Any) -> TensorVariable:
+def make_vector(*scalars: Any) -> Tensor:
     """Return a vector of scalars, of their common dtype."""
     variables = [as_tensor_variable(x) for x in scalars]
     dtype = upcast(*(x.type.dtype for x in variables)) if variables else "int64"
-    result: TensorVariable = MakeVector(dtype)(*variables)
+    result: Tensor = MakeVector(dtype)(*variables)
     return result
 
 
-def as_lengths(shape: Any, ndim: int | None = None) -> list[TensorVariable]:
+def as_lengths(shape: Any, ndim: int | None = None) -> list[Tensor]:
     """Return a shape, given as a number, a sequence or a symbolic vector, as a list of integer scalars."""
     if isinstance(shape, Variable):
         vector = as_tensor_variable(shape)

@@ -13,7 +13,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, spread, take_from_largest, total
@@ -48,7 +48,7 @@ class PoolingOp(Op):
             raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
         self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
 
-    def layout(self, ws: Any, stride: Any, pad: Any) -> list[TensorVariable]:
+    def layout(self, ws: Any, stride: Any, pad: Any) -> list[Tensor]:
         """Return lengths, steps and padding of the windows as vectors; ShapeError if one has a wrong length."""
         found = []
         for name, value in (("ws", ws), ("stride", stride), ("pad", pad)):
@@ -94,7 +94,7 @@ class PoolingOp(Op):
     def __str__(self) -> str:
         return f"{type(self).__name__}{{ignore_border={self.ignore_border}, mode={self.mode!r}, ndim={self.ndim}}}"
 
-    def _operand(self, x: Any) -> TensorVariable:
+    def _operand(self, x: Any) -> Tensor:
         variable = as_tensor_variable(x)
         if variable.type.ndim < self.ndim:
             raise ShapeError(
@@ -214,7 +214,7 @@ class _OfLargest(PoolingOp):
         """Only the third tensor counts: which element is largest does not change nearby."""
         return [[False], [False], [True], *[[False]] * _LAYOUT]
 
-    def _arrays(self, x: Any, y: Any, third: Any) -> list[TensorVariable]:
+    def _arrays(self, x: Any, y: Any, third: Any) -> list[Tensor]:
         return [self._operand(v) for v in (x, y, third)]
 
     def _fitting(self, axes: Sequence[Axis], x: Any, y: Any, third: Any, like: Any) -> None:

@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..nnet.convolution import former_conv2d
 
@@ -24,7 +24,7 @@ def conv2d(
     border_mode: str = "valid",
     subsample: Sequence[int] = (1, 1),
     **kargs: Any,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve one image, or several, with one filter, or several: each image with each filter.
 
     Parameters
@@ -44,7 +44,7 @@ def conv2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape ([images], [filters], rows, columns), with a dimension for each operand that has one for several.
 
     Raises
@@ -82,7 +82,7 @@ def conv2d(
     return dimshuffle(result, [*kept, 2, 3])
 
 
-def _with_channels(x: TensorVariable) -> TensorVariable:
+def _with_channels(x: Tensor) -> Tensor:
     """Return a stack of images as images with one channel."""
     return dimshuffle(x, ["x", "x", 0, 1] if x.type.ndim == 2 else [0, "x", 1, 2])
 

@@ -8,7 +8,7 @@ from typing import Any
 from theano_graph import compose
 
 from .._convert import as_tensor_variable
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..shape import as_lengths
 from ._ops import (
     AveragePoolGrad as AveragePoolGrad,
@@ -32,7 +32,7 @@ def _renamed(name: str, new: str, value: Any, former: Any, level: int = 4) -> An
 
 def _pooled(
     ndim: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, former: tuple[Any, Any, Any]
-) -> TensorVariable:
+) -> Tensor:
     ds, st, padding = former
     ws, stride = _renamed("ds", "ws", ws, ds), _renamed("st", "stride", stride, st)
     pad = _renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
@@ -47,7 +47,7 @@ def _pooled(
         )
         ignore_border = False
     windows = as_lengths(ws, ndim)
-    result: TensorVariable = Pool(ignore_border, mode, ndim)(
+    result: Tensor = Pool(ignore_border, mode, ndim)(
         input, windows, windows if stride is None else stride, (0,) * ndim if pad is None else pad
     )
     return result
@@ -63,7 +63,7 @@ def pool_2d(
     ds: Any = None,
     st: Any = None,
     padding: Any = None,
-) -> TensorVariable:
+) -> Tensor:
     """Pool over windows of the last two axes.
 
     Parameters
@@ -88,7 +88,7 @@ def pool_2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         With as many dimensions as `input`. The gradient of 'max' goes to the first of several largest elements.
 
     Raises
@@ -118,7 +118,7 @@ def pool_3d(
     ds: Any = None,
     st: Any = None,
     padding: Any = None,
-) -> TensorVariable:
+) -> Tensor:
     """Pool over windows of the last three axes; as :func:`pool_2d`, with three numbers for each argument.
 
     Examples
@@ -129,7 +129,7 @@ def pool_3d(
     return _pooled(3, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
 
 
-def max_pool_2d_same_size(input: Any, patch_size: Any) -> TensorVariable:
+def max_pool_2d_same_size(input: Any, patch_size: Any) -> Tensor:
     """Keep the largest element of each window, and make the others zero.
 
     Parameters
@@ -141,7 +141,7 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> TensorVariable:
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of `input`.
 
     Raises
@@ -158,5 +158,5 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> TensorVariable:
     x, windows = as_tensor_variable(input), as_lengths(patch_size, 2)
     layout = (windows, windows, (0, 0))
     largest = Pool(True, "max", 2)(x, *layout)
-    result: TensorVariable = MaxPoolGrad(True, 2)(x, largest, largest, *layout)
+    result: Tensor = MaxPoolGrad(True, 2)(x, largest, largest, *layout)
     return result

@@ -15,7 +15,7 @@ from .._discrete import DiscreteOp
 from .._errors import ShapeError
 from .._operators import operation
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import dimshuffle
 from ..indexing import inc_subtensor
@@ -34,7 +34,7 @@ def _check_kind(name: str, kind: str, order: Any) -> Any:
     return kind
 
 
-def _check_node(op: Any, name: str, x: Any) -> TensorVariable:
+def _check_node(op: Any, name: str, x: Any) -> Tensor:
     variable = as_tensor_variable(x)
     if not 0 <= op.axis < variable.type.ndim:
         raise ShapeError(compose(f"{name}: there is no axis {op.axis}", where=[describe(variable)]))
@@ -89,7 +89,7 @@ class ArgSort(DiscreteOp):
         output_storage[0][0] = np.asarray(found, dtype="int64")
 
 
-def along_axis(x: TensorVariable, numbers: TensorVariable, axis: int) -> tuple[TensorVariable, ...]:
+def along_axis(x: Tensor, numbers: Tensor, axis: int) -> tuple[Tensor, ...]:
     """Return the index that takes elements of `x` along an axis by `numbers`, which has its number of dimensions."""
     index = []
     for i in range(x.type.ndim):
@@ -101,7 +101,7 @@ def along_axis(x: TensorVariable, numbers: TensorVariable, axis: int) -> tuple[T
     return tuple(index)
 
 
-def put_back(x: TensorVariable, numbers: TensorVariable, axis: int, g: TensorVariable) -> TensorVariable:
+def put_back(x: Tensor, numbers: Tensor, axis: int, g: Tensor) -> Tensor:
     """Return zeros in the shape of `x` to which `g` is added where `numbers` say along an axis."""
     return inc_subtensor(zeros(lengths_of(x), g.type.dtype)[along_axis(x, numbers, axis)], g)
 
@@ -109,7 +109,7 @@ def put_back(x: TensorVariable, numbers: TensorVariable, axis: int, g: TensorVar
 @pullback.register(Sort)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     x, op = as_tensor_variable(node.inputs[0]), node.op
-    numbers: TensorVariable = ArgSort(op.axis, op.kind)(x)
+    numbers: Tensor = ArgSort(op.axis, op.kind)(x)
     return [put_back(x, numbers, op.axis, as_tensor_variable(cotangents[0]))]
 
 
@@ -118,7 +118,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
     if tangents[0] is None:
         return [None]
     x, op = as_tensor_variable(node.inputs[0]), node.op
-    numbers: TensorVariable = ArgSort(op.axis, op.kind)(x)
+    numbers: Tensor = ArgSort(op.axis, op.kind)(x)
     return [as_tensor_variable(tangents[0])[along_axis(x, numbers, op.axis)]]
 
 
@@ -127,7 +127,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _prepared(name: str, a: Any, axis: int | None) -> tuple[TensorVariable, int]:
+def _prepared(name: str, a: Any, axis: int | None) -> tuple[Tensor, int]:
     x = as_tensor_variable(a)
     if axis is None:
         return flatten(x), 0
@@ -135,7 +135,7 @@ def _prepared(name: str, a: Any, axis: int | None) -> tuple[TensorVariable, int]
 
 
 @operation("sort")
-def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> TensorVariable:
+def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the elements in ascending order along an axis.
 
     Parameters
@@ -150,7 +150,7 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
 
     Returns
     -------
-    TensorVariable
+    Tensor
         NaN stands last. The gradient goes to the places that the elements came from.
 
     Raises
@@ -167,13 +167,13 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
     array([1, 2, 3])
     """
     x, where = _prepared("sort", a, axis)
-    result: TensorVariable = Sort(where, kind, order)(x)
+    result: Tensor = Sort(where, kind, order)(x)
     return result
 
 
 @operation("argsort")
-def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> TensorVariable:
+def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`."""
     x, where = _prepared("argsort", a, axis)
-    result: TensorVariable = ArgSort(where, kind, order)(x)
+    result: Tensor = ArgSort(where, kind, order)(x)
     return result

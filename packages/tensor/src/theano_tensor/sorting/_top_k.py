@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._type import TensorType
-from .._variable import TensorVariable
+from .._variable import Tensor
 from ..elemwise import abs_, cast
 from ..shape import as_length, flatten, static_int
 from ._sort import along_axis, put_back
@@ -120,18 +120,18 @@ def _selected(x: Any, k: int, axis: int, in_order: bool) -> Any:
     return np.flip(numbers, axis) if k > 0 else numbers
 
 
-def _numbers(node: Apply) -> TensorVariable:
+def _numbers(node: Apply) -> Tensor:
     """Return the numbers of the elements that a node selects, by the node itself where it gives them."""
     op = node.op
     if op.return_indices:
         return as_tensor_variable(node.outputs[-1])
-    result: TensorVariable = TopK(op.axis, op.sorted, op.idx_dtype, False, True)(*node.inputs)
+    result: Tensor = TopK(op.axis, op.sorted, op.idx_dtype, False, True)(*node.inputs)
     return result
 
 
 @pullback.register(TopK)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    if not node.op.return_values or not isinstance(cotangents[0], TensorVariable):
+    if not node.op.return_values or not isinstance(cotangents[0], Tensor):
         return [None, None]
     x = as_tensor_variable(node.inputs[0])
     return [put_back(x, cast(_numbers(node), "int64"), node.op.axis, cotangents[0]), None]
@@ -161,7 +161,7 @@ def _top(name: str, x: Any, kth: Any, axis: int | None, *props: Any) -> Any:
     return TopK(one_axis(name, axis, variable), *props)(variable, kth)
 
 
-def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> TensorVariable:
+def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
     """Return the `kth` largest elements along an axis, or the ``-kth`` smallest if it is negative.
 
     Parameters
@@ -179,7 +179,7 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
 
     Returns
     -------
-    TensorVariable
+    Tensor
         The axis has length ``abs(kth)``. NaN counts as larger than all numbers.
 
     Raises
@@ -193,19 +193,19 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     >>> topk(constant([3, 1, 2]), 2).eval()
     array([3, 2])
     """
-    result: TensorVariable = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)
+    result: Tensor = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)
     return result
 
 
-def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> TensorVariable:
+def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
     """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`."""
-    result: TensorVariable = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
+    result: Tensor = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
     return result
 
 
 def topk_and_argtopk(
     x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
-) -> list[TensorVariable]:
+) -> list[Tensor]:
     """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`."""
-    result: list[TensorVariable] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)
+    result: list[Tensor] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)
     return result

@@ -84,9 +84,16 @@ def _print_summary(report: Report, *, refusals: bool) -> None:
     print(f"{graphs} graphs in {report.seconds:.0f} s ({rate:.0f} a minute), {len(report.findings)} findings")
     for name, count in sorted(report.counts.items()):
         print(f"  {count:8d} {name}")
+    print(f"  {_share(report, 'unjudged')} of the elements compared were not judged", end="")
+    print(f", {_share(report, 'rounding')} agree by roundings only")
     if refusals:
         for name, count in report.refusals.most_common():
             print(f"  {count:8d} refused: {name}")
+
+
+def _share(report: Report, reason: str) -> str:
+    """Return the share of the elements compared that were settled by a reason."""
+    return f"{report.counts[f'elements, {reason}'] / max(report.counts['elements'], 1):.3%}"
 
 
 if __name__ == "__main__":

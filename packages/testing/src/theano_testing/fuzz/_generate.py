@@ -67,10 +67,13 @@ def _usable(program: Program, notes: Refusals) -> Program:
         built = build(program)
         values = evaluate(built)
         try:
-            evaluate(built, {leaf: values[number] for leaf, number in program.updates})
+            later = evaluate(built, {leaf: values[number] for leaf, number in program.updates})
         except Unbuildable as error:
             notes.note(error)
-            program = replace(program, updates=())
+            return replace(program, updates=())
+        if any(np.shape(a) != np.shape(b) for a, b in zip(values, later, strict=True)):
+            # NumPy stretches whatever has length 1 now; graphs stretch what is declared to have it.
+            return replace(program, updates=())
     return program
 
 

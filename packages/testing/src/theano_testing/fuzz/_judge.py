@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-#: How many samples are taken where values differ: so many that chance hardly ever hides what explains it.
+#: How many samples are taken where values differ: so many that chance hardly ever hides what explains it. Of special
+#: values there are more: each may hide the side of zero on which another would be.
 ROUNDINGS = 16
-SPECIALS = 16
+SPECIALS = 48
 #: How much further than the perturbed results a value may lie.
 SLACK = 8.0
 
@@ -33,7 +34,9 @@ class Tally:
     counts : Counter
         ``"compared"`` (arrays), ``"rounding"`` (arrays that agree within what rounding does to them), ``"finite"``
         (the rewritten graph gives numbers where the graph as written gives none), ``"unjudged"`` (arrays that depend
-        on roundings or on values that are not finite, and differ).
+        on roundings or on values that are not finite, and differ). Of these arrays: ``"elements"`` (all that were
+        compared), ``"elements, rounding"``, ``"elements, finite"`` and ``"elements, unjudged"``; of arrays whose
+        shapes were not judged, all.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -74,23 +77,27 @@ def judge(
         return Difference(f"dtype {a.dtype} instead of {b.dtype}")
     if a.shape != b.shape:
         return _of_shape(a, b, samples, tally)
+    tally.counts["elements"] += b.size
     open_ = ~_near(a, b, ulp)
     if not open_.any():
         return None
-    open_ &= ~_explained(a, b, samples("rounding"))
+    open_ = _counted(open_, _explained(a, b, samples("rounding")), "rounding", tally)
     if not open_.any():
-        tally.counts["rounding"] += 1
         return None
     if lenient and a.dtype.kind in "fc":
-        freed = open_ & np.isfinite(a) & ~np.isfinite(b)
-        if freed.any():
-            tally.counts["finite"] += 1
-            open_ &= ~freed
+        open_ = _counted(open_, np.isfinite(a) & ~np.isfinite(b), "finite", tally)
     if open_.any():
-        open_ &= ~_explained(a, b, samples("special"))
-        if not open_.any():
-            tally.counts["unjudged"] += 1
+        open_ = _counted(open_, _explained(a, b, samples("special")), "unjudged", tally)
     return _difference(a, b, open_) if open_.any() else None
+
+
+def _counted(open_: Any, settled: Any, reason: str, tally: Tally) -> Any:
+    """Return what remains open; count what a reason settles."""
+    count = int((open_ & settled).sum())
+    if count:
+        tally.counts[reason] += 1
+        tally.counts[f"elements, {reason}"] += count
+    return open_ & ~settled
 
 
 def _of_shape(a: Any, b: Any, samples: Samples, tally: Tally) -> Difference | None:
@@ -98,6 +105,7 @@ def _of_shape(a: Any, b: Any, samples: Samples, tally: Tally) -> Difference | No
     for kind in ("rounding", "special"):
         if any(np.shape(sample) != b.shape for sample in samples(kind)):
             tally.counts["unjudged"] += 1
+            tally.counts["elements, unjudged"] += b.size
             return None
     return Difference(f"shape {a.shape} instead of {b.shape}")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,10 @@ class Perturbed:
         #: Whether sums that nearly cancel may do so exactly, and products spread what is not finite, rather than be
         #: made finite: in every other sample, so that each result is also seen otherwise.
         self._cancels = False
+        #: On which side of zero numbers take the place of what is not finite, or at zero: a comparison may hang on it.
+        #: None is anywhere.
+        self._sides: Iterator[float | None] = cycle((1.0, -1.0, 0.0, None))
+        self._side: float | None = None
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
@@ -71,6 +76,8 @@ class Perturbed:
         kind : str
         """
         self._cancels = not self._cancels
+        if not self._cancels:
+            self._side = next(self._sides)
         known: dict[Any, Any] = dict(values)
         for root in self._roots:
             if isinstance(root, Constant):
@@ -78,7 +85,7 @@ class Perturbed:
             elif root not in known and isinstance(root, SharedVariable):
                 known[root] = root.get_value()
         with np.errstate(all="ignore"):
-            plain = self._as_written(known) if kind == "special" else {}
+            plain = self._as_written(known)
             for node in self._nodes:
                 self._run(node, known, kind, plain)
         return [known[v] for v in self._outputs]
@@ -102,13 +109,16 @@ class Perturbed:
         if _is_cast(node.op):
             storage[0][0] = self._held(given[0], storage[0][0])
         if _is_equality(node.op):
-            storage[0][0] = self._undecided(given, storage[0][0])
+            storage[0][0] = self._undecided(given, [plain[x] for x in node.inputs], storage[0][0])
+        if _is_cast(node.op) and storage[0][0].dtype.kind == "b":
+            zero = np.zeros_like(given[0])
+            storage[0][0] = self._undecided([given[0], zero], [plain[node.inputs[0]], zero], storage[0][0])
         for y, (value,) in zip(node.outputs, storage, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
-                if self._cancels and isinstance(node.op, Elemwise) and node.op.scalar_op in (scalar.add, scalar.sub):
-                    result = self._cancelled(result, given)
+                if self._cancels and _adds(node.op):
+                    result = self._cancelled(result, _sum_of_sizes(node, given))
                 if isinstance(node.op, LogSoftmax):
                     result = self._shifted(result, given[0])
                 if kind == "special":
@@ -133,9 +143,8 @@ class Perturbed:
         gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
         return np.where(gone, 0.0, moved).astype(result.dtype)
 
-    def _cancelled(self, result: Any, given: Sequence[Any]) -> Any:
+    def _cancelled(self, result: Any, largest: Any) -> Any:
         """Return a sum with exact zeros at times, where it is as small as roundings: some orders give them."""
-        largest = sum(np.abs(np.asarray(x)).astype(np.float64) for x in given)
         gone = np.abs(result) <= 4 * UNITS * float(np.finfo(result.dtype).eps) * largest
         return np.where(gone & (self._rng.random(result.shape) < 0.5), 0, result).astype(result.dtype)
 
@@ -147,13 +156,19 @@ class Perturbed:
         held = (given > float(info.min) - 1) & (given < float(info.max) + 1)
         return np.where(held, result, self._rng.integers(0, 100, result.shape).astype(result.dtype))
 
-    def _undecided(self, given: Sequence[Any], result: Any) -> Any:
-        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal."""
+    def _undecided(self, given: Sequence[Any], plain: Sequence[Any], result: Any) -> Any:
+        """Return a comparison with random answers where numbers nearly agree: others would hardly ever be equal.
+
+        They do where they are apart by some units in the last place, or by not much more than they were moved.
+        """
         a, b = np.broadcast_arrays(*given)
         if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
             return result
         eps = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
-        near = (a != b) & (np.abs(a - b) <= 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b)))
+        size = 8 * UNITS * eps * np.maximum(np.abs(a), np.abs(b))
+        if all(np.shape(x) == np.shape(y) for x, y in zip(given, plain, strict=True)):
+            size = np.maximum(size, 8 * sum(np.abs(_wide(x) - _wide(y)) for x, y in zip(given, plain, strict=True)))
+        near = (a != b) & (np.abs(_wide(a) - _wide(b)) <= size)
         return np.where(near, self._rng.random(a.shape) < 0.5, result)
 
     def _moved(self, value: Any, vanishing: Any = None) -> Any:
@@ -189,6 +204,8 @@ class Perturbed:
         if not strange.any():
             return value
         drawn = self._rng.normal(size=value.shape) * 10.0 ** self._rng.integers(-2, 4)
+        if self._side is not None:
+            drawn = np.abs(drawn) * self._side
         return np.where(strange, drawn, value).astype(value.dtype)
 
 
@@ -205,6 +222,24 @@ def _spread(given: Sequence[Any], result: Any) -> Any:
     if y.ndim:
         touched |= ~np.isfinite(y).all(-2 if y.ndim > 1 else -1)
     return np.where(touched, np.nan, result).astype(result.dtype)
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _adds(op: Any) -> bool:
+    return isinstance(op, (Sum, Dot)) or (isinstance(op, Elemwise) and op.scalar_op in (scalar.add, scalar.sub))
+
+
+def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
+    """Return the sum without signs: what roundings of the sum itself go by."""
+    sizes = [np.abs(np.asarray(x)) for x in given]
+    if isinstance(node.op, Elemwise):
+        return sum(x.astype(np.float64) for x in sizes)
+    storage: list[list[Any]] = [[None]]
+    node.op.perform(node, [size.astype(x.type.dtype) for size, x in zip(sizes, node.inputs, strict=True)], storage)
+    return np.abs(storage[0][0])
 
 
 def _is_exact(op: Any) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import compose, describe
 from theano_tensor import (
     NotScalarConstantError,
+    Tensor,
     TensorType,
-    TensorVariable,
     argsort,
     as_tensor_variable,
     get_scalar_constant_value,
@@ -98,7 +98,7 @@ def extract_constant(x: Any, elemwise: bool = True, only_process_constants: bool
         return x
 
 
-def inverse_permutation(perm: Any) -> TensorVariable:
+def inverse_permutation(perm: Any) -> Tensor:
     """Return the permutation that undoes `perm`; for a matrix, that of each row.
 
     Examples
@@ -109,32 +109,32 @@ def inverse_permutation(perm: Any) -> TensorVariable:
     return argsort(as_tensor_variable(perm), axis=-1)
 
 
-def advanced_subtensor(x: Any, *args: Any) -> TensorVariable:
+def advanced_subtensor(x: Any, *args: Any) -> Tensor:
     """Return ``x[args]``."""
     return as_tensor_variable(x)[args]
 
 
-def advanced_subtensor1(x: Any, ilist: Any) -> TensorVariable:
+def advanced_subtensor1(x: Any, ilist: Any) -> Tensor:
     """Return the rows of `x` that a vector of numbers names."""
     return advanced_subtensor(x, ilist)
 
 
-def advanced_inc_subtensor(x: Any, y: Any, *args: Any) -> TensorVariable:
+def advanced_inc_subtensor(x: Any, y: Any, *args: Any) -> Tensor:
     """Return `x` with `y` added to the part ``x[args]``; what is named several times is added several times."""
     return inc_subtensor(as_tensor_variable(x)[args], y)
 
 
-def advanced_inc_subtensor1(x: Any, y: Any, ilist: Any) -> TensorVariable:
+def advanced_inc_subtensor1(x: Any, y: Any, ilist: Any) -> Tensor:
     """Return `x` with `y` added to the rows that a vector of numbers names."""
     return advanced_inc_subtensor(x, y, ilist)
 
 
-def advanced_set_subtensor(x: Any, y: Any, *args: Any) -> TensorVariable:
+def advanced_set_subtensor(x: Any, y: Any, *args: Any) -> Tensor:
     """Return `x` with `y` in place of the part ``x[args]``."""
     return set_subtensor(as_tensor_variable(x)[args], y)
 
 
-def advanced_set_subtensor1(x: Any, y: Any, ilist: Any) -> TensorVariable:
+def advanced_set_subtensor1(x: Any, y: Any, ilist: Any) -> Tensor:
     """Return `x` with `y` in place of the rows that a vector of numbers names."""
     return advanced_set_subtensor(x, y, ilist)
 

@@ -8,7 +8,7 @@ from typing import Any
 from theano.gof.opt import Optimizer, local_optimizer
 from theano_graph import Apply, Constant, FunctionGraph
 from theano_optimize import EquilibriumRewriter, NodeRewriter
-from theano_tensor import TensorVariable, as_tensor_variable, cast, constant_value
+from theano_tensor import Tensor, as_tensor_variable, cast, constant_value
 from theano_tensor.creation import alloc
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.rewrites.fusion import composite_of
@@ -50,13 +50,13 @@ def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
     return not any(first and not second for first, second in zip(ends, b2, strict=True))
 
 
-def broadcast_like(value: Any, template: Any, fgraph: FunctionGraph, dtype: str | None = None) -> TensorVariable:
+def broadcast_like(value: Any, template: Any, fgraph: FunctionGraph, dtype: str | None = None) -> Tensor:
     """Return `value` broadcast to the shape of `template`, with its dtype (or `dtype`).
 
     Parameters
     ----------
     value : tensor_like
-    template : TensorVariable
+    template : Tensor
         A variable of `fgraph`.
     fgraph : FunctionGraph
     dtype : str, optional
@@ -168,7 +168,7 @@ def scalarconsts_rest(
 
     Parameters
     ----------
-    inputs : iterable of TensorVariable
+    inputs : iterable of Tensor
     elemwise : bool
         Whether numbers are looked for behind elementwise operations too.
     only_process_constants : bool
@@ -178,9 +178,9 @@ def scalarconsts_rest(
     -------
     consts : list of ndarray
         The numbers.
-    origconsts : list of TensorVariable
+    origconsts : list of Tensor
         The variables that they are the values of.
-    nonconsts : list of TensorVariable
+    nonconsts : list of Tensor
     """
     consts, origconsts, nonconsts = [], [], []
     for variable in inputs:

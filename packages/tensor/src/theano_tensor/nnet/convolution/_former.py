@@ -9,7 +9,7 @@ from theano_graph import compose, describe
 
 from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
-from ..._variable import TensorVariable
+from ..._variable import Tensor
 from ...elemwise import dimshuffle
 from ._dimensions import AbstractConv2d
 from ._functions import conv3d
@@ -74,7 +74,7 @@ def former_conv2d(
     border_mode: str = "valid",
     subsample: Sequence[int] = (1, 1),
     **kwargs: Any,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve images with filters; :func:`conv2d` does that and more.
 
     Parameters
@@ -93,7 +93,7 @@ def former_conv2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, number of filters, rows, columns).
 
     Raises
@@ -118,7 +118,7 @@ def former_conv2d(
     (dx, dy), images = subsample, image_shape or (None,) * 4
     kernel = filter_shape or (None,) * 4
     op = ConvOp(images[1:], kernel[2:], kernel[0], images[0], dx, dy, border_mode, **kwargs)
-    result: TensorVariable = op(input, filters)
+    result: Tensor = op(input, filters)
     return result
 
 
@@ -128,7 +128,7 @@ def conv3d2d(
     signals_shape: Shape = None,
     filters_shape: Shape = None,
     border_mode: str = "valid",
-) -> TensorVariable:
+) -> Tensor:
     """Convolve movies with filters in space and time, both with the time before the channels.
 
     Parameters
@@ -142,7 +142,7 @@ def conv3d2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, time, number of filters, rows, columns).
 
     Raises

@@ -10,7 +10,7 @@ from theano_graph import compose, config, describe
 
 from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
-from ..._variable import TensorVariable
+from ..._variable import Tensor
 from ...elemwise import dimshuffle
 from ...shape import lengths_of
 from ._dimensions import (
@@ -28,7 +28,7 @@ Shape = Sequence[Any] | None
 _INPUT, _FILTERS = "the input of a convolution", "the filters of a convolution"
 
 
-def _checked(x: Any, shape: Shape, what: str) -> TensorVariable:
+def _checked(x: Any, shape: Shape, what: str) -> Tensor:
     """Return an operand; its shape is compared with what the user has said where the flag asks for it."""
     variable = as_tensor_variable(x)
     if not config.conv.assert_shape or shape is None or len(shape) != variable.type.ndim:
@@ -49,7 +49,7 @@ def conv2d(
     num_groups: int = 1,
     unshared: bool = False,
     **kwargs: Any,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve a batch of stacks of images with a set of filters.
 
     Parameters
@@ -81,7 +81,7 @@ def conv2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, output channels, output rows, output columns).
 
     Raises
@@ -128,7 +128,7 @@ def abstract_conv2d(
     filter_dilation: Any = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve images with filters: :func:`conv2d` without its former arguments.
 
     Examples
@@ -142,8 +142,8 @@ def abstract_conv2d(
     return _applied(op, input, filters, input_shape, filter_shape)
 
 
-def _applied(op: BaseAbstractConv, x: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> TensorVariable:
-    result: TensorVariable = op(_checked(x, input_shape, _INPUT), _checked(filters, filter_shape, _FILTERS))
+def _applied(op: BaseAbstractConv, x: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Tensor:
+    result: Tensor = op(_checked(x, input_shape, _INPUT), _checked(filters, filter_shape, _FILTERS))
     return result
 
 
@@ -157,7 +157,7 @@ def conv3d(
     filter_flip: bool = True,
     filter_dilation: Any = (1, 1, 1),
     num_groups: int = 1,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve a batch of stacks of volumes with a set of filters.
 
     Parameters
@@ -171,7 +171,7 @@ def conv3d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, output channels, depth, rows, columns).
 
     Raises
@@ -225,7 +225,7 @@ def _wrt_weights(op: BaseAbstractConv, x: Any, top: Any, filter_shape: Shape, in
     return op(images, gradient, _asserted(lengths))
 
 
-def _check_ndim(op: BaseAbstractConv, variable: TensorVariable, name: str) -> None:
+def _check_ndim(op: BaseAbstractConv, variable: Tensor, name: str) -> None:
     if variable.type.ndim != 2 + op.convdim:
         raise ShapeError(
             compose(
@@ -253,7 +253,7 @@ def conv2d_grad_wrt_inputs(
     filter_dilation: Any = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Gradient of a convolution by its input, for a cotangent of its result.
 
     Parameters
@@ -269,7 +269,7 @@ def conv2d_grad_wrt_inputs(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of the input.
 
     Raises
@@ -286,7 +286,7 @@ def conv2d_grad_wrt_inputs(
     op = AbstractConv2d_gradInputs(
         shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
     )
-    result: TensorVariable = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
+    result: Tensor = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
     return result
 
 
@@ -300,13 +300,13 @@ def conv3d_grad_wrt_inputs(
     filter_flip: bool = True,
     filter_dilation: Any = (1, 1, 1),
     num_groups: int = 1,
-) -> TensorVariable:
+) -> Tensor:
     """Gradient of a convolution of volumes by these; see :func:`conv2d_grad_wrt_inputs`."""
     shape = None if input_shape is None or len(input_shape) == 3 else input_shape
     op = AbstractConv3d_gradInputs(
         shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
     )
-    result: TensorVariable = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
+    result: Tensor = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
     return result
 
 
@@ -321,7 +321,7 @@ def conv2d_grad_wrt_weights(
     filter_dilation: Any = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Gradient of a convolution by its filters, for a cotangent of its result.
 
     Parameters
@@ -338,7 +338,7 @@ def conv2d_grad_wrt_weights(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of the shape of the filters.
 
     Raises
@@ -355,7 +355,7 @@ def conv2d_grad_wrt_weights(
     op = AbstractConv2d_gradWeights(
         input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
     )
-    result: TensorVariable = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
+    result: Tensor = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
     return result
 
 
@@ -369,13 +369,13 @@ def conv3d_grad_wrt_weights(
     filter_flip: bool = True,
     filter_dilation: Any = (1, 1, 1),
     num_groups: int = 1,
-) -> TensorVariable:
+) -> Tensor:
     """Gradient of a convolution of volumes by its filters; see :func:`conv2d_grad_wrt_weights`."""
     shape = None if filter_shape is None or len(filter_shape) == 3 else filter_shape
     op = AbstractConv3d_gradWeights(
         input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
     )
-    result: TensorVariable = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
+    result: Tensor = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
     return result
 
 
@@ -390,7 +390,7 @@ def conv2d_transpose(
     filter_dilation: Any = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Transpose of a convolution: what takes the place of its input if `input` is in that of its result.
 
     Parameters
@@ -411,7 +411,7 @@ def conv2d_transpose(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, output channels, rows, columns).
 
     Raises
@@ -450,7 +450,7 @@ def separable_conv2d(
     subsample: Any = (1, 1),
     filter_flip: bool = True,
     filter_dilation: Any = (1, 1),
-) -> TensorVariable:
+) -> Tensor:
     """Convolve each channel for itself, then mix the channels at each place.
 
     Parameters
@@ -469,7 +469,7 @@ def separable_conv2d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, output channels, rows, columns).
 
     Raises
@@ -509,7 +509,7 @@ def separable_conv3d(
     subsample: Any = (1, 1, 1),
     filter_flip: bool = True,
     filter_dilation: Any = (1, 1, 1),
-) -> TensorVariable:
+) -> Tensor:
     """Convolve each channel of volumes for itself, then mix the channels; see :func:`separable_conv2d`."""
     between = conv3d(
         input,
@@ -535,7 +535,7 @@ def causal_conv1d(
     filter_dilation: int = 1,
     num_groups: int = 1,
     unshared: bool = False,
-) -> TensorVariable:
+) -> Tensor:
     """Convolve sequences such that a result depends on nothing later: zeros are put before, none behind.
 
     Parameters
@@ -552,7 +552,7 @@ def causal_conv1d(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, output channels, output length).
 
     Raises

@@ -10,7 +10,7 @@ from theano_graph import Constant, Variable, compose, describe
 from ..._assert import Assert
 from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
-from ..._variable import TensorVariable
+from ..._variable import Tensor
 from ...elemwise import eq
 from ...shape import as_length, shape_i, static_int
 
@@ -317,7 +317,7 @@ def _asserted(length: Any, i: int) -> Any:
     return Assert(f"{what}; look at border_mode, subsample and the shapes")(length, length >= least)
 
 
-def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexpected shape.") -> TensorVariable:
+def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexpected shape.") -> Tensor:
     """Return a tensor whose shape is checked when it is used: AssertionError at run time where it is another one.
 
     Parameters
@@ -330,7 +330,7 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
 
     Returns
     -------
-    TensorVariable
+    Tensor
         `x` itself if there is nothing to check.
 
     Raises
@@ -355,7 +355,7 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
             )
         )
     conditions = [eq(shape_i(variable, i), n) for i, n in enumerate(expected_shape) if n is not None]
-    checked: TensorVariable = Assert(msg)(variable, *conditions)
+    checked: Tensor = Assert(msg)(variable, *conditions)
     return checked
 
 

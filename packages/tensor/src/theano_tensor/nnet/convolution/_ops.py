@@ -14,7 +14,7 @@ from ..._convert import as_tensor_variable
 from ..._dtypes import COMPLEX_DTYPES
 from ..._errors import DTypeError, ShapeError
 from ..._type import TensorType
-from ..._variable import TensorVariable
+from ..._variable import Tensor
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, backward_images, backward_kernel, forward
@@ -197,7 +197,7 @@ class BaseAbstractConv(Op):
         taps = (images[1] // self.num_groups) * int(np.prod(kernel[-self.convdim :]))
         return 2 * int(np.prod(top)) * taps
 
-    def _operands(self, **given: Any) -> list[TensorVariable]:
+    def _operands(self, **given: Any) -> list[Tensor]:
         """Return operands of one dtype; errors name the one with a wrong number of dimensions, or complex numbers."""
         found = {name.replace("_", " "): as_tensor_variable(value) for name, value in given.items()}
         for name, value in found.items():
@@ -372,7 +372,7 @@ def register_special(kind: type[BaseAbstractConv], convdim: int, special: type[B
     _SPECIAL[kind, convdim] = special
 
 
-def _spatial(x: Variable, convdim: int) -> tuple[TensorVariable, ...]:
+def _spatial(x: Variable, convdim: int) -> tuple[Tensor, ...]:
     return lengths_of(x)[-convdim:]
 
 

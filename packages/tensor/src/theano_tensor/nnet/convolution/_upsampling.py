@@ -9,7 +9,7 @@ from theano_graph import compose, config, describe
 
 from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
-from ..._variable import TensorVariable
+from ..._variable import Tensor
 from ...creation import arange
 from ...elemwise import cast, clip, dimshuffle, minimum
 from ...indexing import take
@@ -17,7 +17,7 @@ from ...linear import outer
 from ...shape import reshape, shape_i
 
 
-def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> TensorVariable:
+def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Tensor:
     """Filter for upsampling by bilinear interpolation along one axis: a triangle of length ``2 * ratio - 1``.
 
     Parameters
@@ -36,7 +36,7 @@ def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> TensorVariable:
     return cast(triangle / ratio if normalize else triangle, config.floatX)
 
 
-def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> TensorVariable:
+def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Tensor:
     """Filter for upsampling by bilinear interpolation along rows and columns: a pyramid.
 
     Parameters
@@ -56,7 +56,7 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> TensorVariable:
     return outer(triangle, triangle)
 
 
-def _stretched(x: TensorVariable, axis: int, up: Any, down: Any) -> TensorVariable:
+def _stretched(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
     """Return values between the elements along an axis, ``up / down`` times as many; edges are repeated."""
     last = shape_i(x, axis) - 1
     places = arange(0, (last + 1) * up, down) - (up - 1) // 2
@@ -67,7 +67,7 @@ def _stretched(x: TensorVariable, axis: int, up: Any, down: Any) -> TensorVariab
     return left + (right - left) * share
 
 
-def _images(name: str, input: Any, batch_size: Any, channels: Any) -> TensorVariable:
+def _images(name: str, input: Any, batch_size: Any, channels: Any) -> Tensor:
     images = as_tensor_variable(input)
     if images.type.ndim != 4:
         raise ShapeError(
@@ -92,7 +92,7 @@ def bilinear_upsampling(
     batch_size: Any = None,
     num_input_channels: Any = None,
     use_1D_kernel: bool = True,
-) -> TensorVariable:
+) -> Tensor:
     """Make images larger by bilinear interpolation.
 
     For an even ratio the last row and column are repeated once more than the first.
@@ -112,7 +112,7 @@ def bilinear_upsampling(
 
     Returns
     -------
-    TensorVariable
+    Tensor
         Of shape (batch size, channels, rows * ratio, columns * ratio); fractions are rounded up.
 
     Raises
@@ -135,7 +135,7 @@ def bilinear_upsampling(
     return _stretched(_stretched(images, 2, ratio, 1), 3, ratio, 1)
 
 
-def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> TensorVariable:
+def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Tensor:
     """Make images larger, or smaller, by a fraction: so by the numerator, of which every denominator-th is taken.
 
     Parameters

@@ -16,7 +16,7 @@ from ..._dtypes import canonical_dtype
 from ..._errors import DTypeError
 from ..._shared import TensorSharedVariable
 from ..._type import TensorType
-from ..._variable import TensorConstant, TensorVariable
+from ..._variable import Tensor, TensorConstant
 from ...elemwise import cast
 from ...shape import shape as shape_of
 from .._size import size_vector
@@ -63,7 +63,7 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
 
 
 def _drawing(
-    method: Callable[Concatenate[MRG_RandomStreams, P], tuple[Any, TensorVariable]],
+    method: Callable[Concatenate[MRG_RandomStreams, P], tuple[Any, Tensor]],
 ) -> Callable[Concatenate[MRG_RandomStreams, P], RandomVariable]:
     """Make a method of one that returns what it drew, and what it made of that.
 
@@ -222,7 +222,7 @@ class MRG_RandomStreams:
         draw = self._flat(vector, shape, kind, nstreams)
         return draw, transforms.between(draw, first, last, kind)
 
-    def _shape(self, name: str, size: Any, ndim: int | None, *params: TensorVariable) -> tuple[Any, Any]:
+    def _shape(self, name: str, size: Any, ndim: int | None, *params: Tensor) -> tuple[Any, Any]:
         vector, shape = size_vector(name, size, ndim, params)
         if shape and vector.type.shape[0] == 0:
             return shape_of(sum(params[1:], params[0])), shape
@@ -362,7 +362,7 @@ class MRG_RandomStreams:
         counts = transforms.counted(chances, draw, trials, dtype)
         return draw, transforms.unrowed(counts, rows, vector, shape)
 
-    def _numbers(self, chances: TensorVariable, trials: Any, static: int | None, nstreams: int | None) -> Any:
+    def _numbers(self, chances: Tensor, trials: Any, static: int | None, nstreams: int | None) -> Any:
         rows = chances.type.shape[0]
         total = None if rows is None or static is None else rows * static
         length = transforms.as_vector(trials * chances.shape[0])
@@ -442,7 +442,7 @@ class MRG_RandomStreams:
         return draw, draw
 
 
-def _marked(variable: TensorVariable, update: tuple[Any, Variable]) -> RandomVariable:
+def _marked(variable: Tensor, update: tuple[Any, Variable]) -> RandomVariable:
     random = as_random_variable(variable)
     random.rng = random.rstate = update[0]
     random.update = update
@@ -458,7 +458,7 @@ def _draw_dtype(dtype: Any) -> str:
     return kind
 
 
-def _params(dtype: Any, *values: Any) -> tuple[list[TensorVariable], str]:
+def _params(dtype: Any, *values: Any) -> tuple[list[Tensor], str]:
     """Return parameters in the dtype of the draw, and this dtype."""
     params = [as_tensor_variable(value) for value in values]
     for param in params:
@@ -469,6 +469,6 @@ def _params(dtype: Any, *values: Any) -> tuple[list[TensorVariable], str]:
     return [_in_dtype(p, kind) for p in params], kind
 
 
-def _in_dtype(param: TensorVariable, dtype: str) -> TensorVariable:
+def _in_dtype(param: Tensor, dtype: str) -> Tensor:
     """Return a parameter in a dtype; a constant stays one, so that 0 and 1 can be told from others."""
     return constant(param.data.astype(dtype)) if isinstance(param, TensorConstant) else cast(param, dtype)

@@ -14,7 +14,7 @@ from theano_graph import compose, config, describe
 from ..._convert import as_tensor_variable, constant
 from ..._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from ..._errors import DTypeError, ShapeError
-from ..._variable import TensorConstant, TensorVariable
+from ..._variable import Tensor, TensorConstant
 from ...creation import ones
 from ...elemwise import abs_, cast, cos, floor, log, maximum, minimum, sqrt
 from ...indexing import take
@@ -42,18 +42,18 @@ def _number(value: float, dtype: str) -> TensorConstant:
     return constant(np.asarray(value, dtype))
 
 
-def _is(variable: TensorVariable, value: float) -> bool:
+def _is(variable: Tensor, value: float) -> bool:
     """Tell whether a parameter is a constant with this value everywhere and no dimensions."""
     return isinstance(variable, TensorConstant) and variable.type.ndim == 0 and float(variable.data) == value
 
 
-def between(draw: TensorVariable, low: TensorVariable, high: TensorVariable, dtype: str) -> TensorVariable:
+def between(draw: Tensor, low: Tensor, high: Tensor, dtype: str) -> Tensor:
     """Return numbers from 0 to 1 as numbers from `low` to `high`, none of which rounding takes to a bound."""
     if _is(low, 0.0) and _is(high, 1.0):
         return draw
     info = np.finfo(np.dtype(dtype))
 
-    def inside(bound: TensorVariable) -> TensorVariable:
+    def inside(bound: Tensor) -> Tensor:
         # At least the distance to the next number on either side.
         return maximum(abs_(bound) * _number(float(info.eps), dtype), _number(float(info.tiny), dtype))
 
@@ -62,7 +62,7 @@ def between(draw: TensorVariable, low: TensorVariable, high: TensorVariable, dty
     return maximum(minimum(scaled, last - inside(last)), first + inside(first))
 
 
-def scaled(sample: TensorVariable, mean: TensorVariable, std: TensorVariable, dtype: str) -> TensorVariable:
+def scaled(sample: Tensor, mean: Tensor, std: Tensor, dtype: str) -> Tensor:
     """Return standard numbers with another mean and standard deviation."""
     if not _is(std, 1.0):
         sample = sample * std
@@ -71,7 +71,7 @@ def scaled(sample: TensorVariable, mean: TensorVariable, std: TensorVariable, dt
     return cast(sample, dtype)
 
 
-def product(vector: TensorVariable) -> TensorVariable:
+def product(vector: Tensor) -> Tensor:
     """Return the number of elements of a shape, given as a vector of int64."""
     if isinstance(vector, TensorConstant):
         return constant(np.asarray(np.prod(vector.data, dtype="int64")))
@@ -84,7 +84,7 @@ def static_product(shape: StaticShape) -> int | None:
     return math.prod(lengths) if len(lengths) == len(shape) else None
 
 
-def flat_length(vector: TensorVariable, shape: StaticShape) -> tuple[int | None, TensorVariable]:
+def flat_length(vector: Tensor, shape: StaticShape) -> tuple[int | None, Tensor]:
     """Return the number of elements of a shape, where that is known, and as a vector of length 1."""
     if len(shape) == 1:
         return shape[0], vector
@@ -92,17 +92,17 @@ def flat_length(vector: TensorVariable, shape: StaticShape) -> tuple[int | None,
     return known, as_vector(product(vector)) if known is None else constant(np.array([known], "int64"))
 
 
-def as_vector(length: Any) -> TensorVariable:
+def as_vector(length: Any) -> Tensor:
     """Return an integer scalar as a vector of one int64."""
     return cast(make_vector(as_length(length)), "int64")
 
 
-def prepended(length: TensorVariable, vector: TensorVariable) -> TensorVariable:
+def prepended(length: Tensor, vector: Tensor) -> Tensor:
     """Return a shape with one more dimension in front."""
     return cast(concatenate([as_vector(length), vector]), "int64")
 
 
-def pairs(vector: TensorVariable, shape: StaticShape) -> tuple[int | None, TensorVariable]:
+def pairs(vector: Tensor, shape: StaticShape) -> tuple[int | None, Tensor]:
     """Return how many pairs cover a shape, where that is known, and twice the number as a vector of length 1."""
     known = static_product(shape)
     if known is not None:
@@ -111,7 +111,7 @@ def pairs(vector: TensorVariable, shape: StaticShape) -> tuple[int | None, Tenso
     return None, as_vector((product(vector) + 1) // 2 * 2)
 
 
-def box_muller(draw: TensorVariable, vector: TensorVariable, shape: StaticShape, dtype: str) -> TensorVariable:
+def box_muller(draw: Tensor, vector: Tensor, shape: StaticShape, dtype: str) -> Tensor:
     """Return standard normal numbers in a shape, from an even number of uniform ones."""
     half = draw.type.shape[0]
     middle: Any = draw.shape[0] // 2 if half is None else half // 2
@@ -128,7 +128,7 @@ def box_muller(draw: TensorVariable, vector: TensorVariable, shape: StaticShape,
     return cast(reshaped(both, vector, shape), dtype)
 
 
-def reshaped(flat: TensorVariable, vector: TensorVariable, shape: StaticShape) -> TensorVariable:
+def reshaped(flat: Tensor, vector: Tensor, shape: StaticShape) -> Tensor:
     """Return a vector in the shape that another vector says."""
     if len(shape) == 1:
         return flat
@@ -160,21 +160,21 @@ _QUANTILE = (
 )
 
 
-def truncated(draw: TensorVariable, dtype: str) -> TensorVariable:
+def truncated(draw: Tensor, dtype: str) -> Tensor:
     """Return numbers of the standard normal distribution between -2 and 2, by the inverse distribution function."""
     wide = "float32" if dtype == "float16" else dtype
     inside = math.erf(math.sqrt(2))
     x = cast(draw, wide) * _number(2 * inside, wide) - _number(inside, wide)
     one = _number(1.0, wide)
     u = log(one - x * x) * _number(2 / math.log1p(-(inside**2)), wide) - one
-    h: TensorVariable = _number(_QUANTILE[-1], wide)
+    h: Tensor = _number(_QUANTILE[-1], wide)
     for coefficient in _QUANTILE[-2::-1]:
         h = h * u + _number(coefficient, wide)
     two = _number(2.0, wide)
     return cast(maximum(minimum(x * h, two), -two), dtype)
 
 
-def trials(n: Any) -> tuple[TensorVariable, int | None]:
+def trials(n: Any) -> tuple[Tensor, int | None]:
     """Return a number of trials as an integer scalar, and its value where that is known.
 
     Raises
@@ -230,7 +230,7 @@ def useless_size(name: str, size: Any) -> Exception:
     )
 
 
-def unrowed(counts: TensorVariable, rows: Any, vector: Any, shape: StaticShape) -> TensorVariable:
+def unrowed(counts: Tensor, rows: Any, vector: Any, shape: StaticShape) -> Tensor:
     """Return counts of a vector of probabilities in the shape that was asked for."""
     if rows is None:
         return counts
@@ -238,21 +238,19 @@ def unrowed(counts: TensorVariable, rows: Any, vector: Any, shape: StaticShape) 
     return reshape(counts, [*lengths, counts.shape[1]], ndim=len(shape) + 1)
 
 
-def counted(chances: TensorVariable, draw: TensorVariable, n: TensorVariable, dtype: Any) -> TensorVariable:
+def counted(chances: Tensor, draw: Tensor, n: Tensor, dtype: Any) -> Tensor:
     """Return how often each category comes up."""
-    counts: TensorVariable = MultinomialFromUniform(canonical_dtype(dtype, config.floatX))(chances, draw, n)
+    counts: Tensor = MultinomialFromUniform(canonical_dtype(dtype, config.floatX))(chances, draw, n)
     return counts
 
 
-def chosen(
-    chances: TensorVariable, draw: TensorVariable, n: TensorVariable, dtype: Any, replace: Any
-) -> TensorVariable:
+def chosen(chances: Tensor, draw: Tensor, n: Tensor, dtype: Any, replace: Any) -> Tensor:
     """Return which categories come up."""
-    numbers: TensorVariable = ChoiceFromUniform(canonical_dtype(dtype, config.floatX), bool(replace))(chances, draw, n)
+    numbers: Tensor = ChoiceFromUniform(canonical_dtype(dtype, config.floatX), bool(replace))(chances, draw, n)
     return numbers
 
 
-def pool_of(a: Any, p: Any) -> tuple[TensorVariable, TensorVariable | None]:
+def pool_of(a: Any, p: Any) -> tuple[Tensor, Tensor | None]:
     """Return what is chosen from, and probabilities as a vector.
 
     Raises
@@ -274,15 +272,15 @@ def pool_of(a: Any, p: Any) -> tuple[TensorVariable, TensorVariable | None]:
 
 
 def picked(
-    pool: TensorVariable,
-    chances: TensorVariable | None,
-    draw: TensorVariable,
-    total: TensorVariable,
+    pool: Tensor,
+    chances: Tensor | None,
+    draw: Tensor,
+    total: Tensor,
     replace: Any,
-    vector: TensorVariable,
+    vector: Tensor,
     shape: StaticShape,
     dtype: str,
-) -> TensorVariable:
+) -> Tensor:
     """Return elements of a pool, chosen by uniform numbers, in the shape that a vector says."""
     count = pool if pool.type.ndim == 0 else pool.shape[0]
     if chances is None and replace:

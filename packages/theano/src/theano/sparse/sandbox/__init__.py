@@ -1,3 +1,3 @@
 """Sparse operations that are seldom needed."""
 
-from . import sp2 as sp2, truedot as truedot
+from . import sp as sp, sp2 as sp2, truedot as truedot

@@ -1,0 +1,190 @@
+"""Programs that run many times in one call."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings, strategies as st
+from support import ArrayType, Elementwise, Product, Python, Reduce, Shuffle, array, machines
+
+from theano_linker_c.program import Becomes, Repetition, repeater
+from theano_linker_c.scalar import add, gt, mul, tanh
+
+STACK, SUM, NEWEST = Becomes.STACK, Becomes.SUM, Becomes.NEWEST
+
+
+def complain(k: int, row: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+    return ValueError(f"result {k}, row {row}: {got} instead of {wanted}")
+
+
+def repeat(machine: Any, repetition: Repetition, runs: int, values: Sequence[Any]) -> tuple[int, list[Any]]:
+    run = repeater(machine, repetition)
+    assert run is not None, "the machine is native"
+    return run(runs, values, complain)
+
+
+def by_hand(machine: Any, how: Repetition, runs: int, values: Sequence[Any]) -> tuple[int, list[Any]]:
+    """Do the same with one call of the machine a run."""
+    states = list(values[how.rows : how.rows + how.states])
+    rest, taken, places = list(values[how.rows + how.states :]), [], []
+    for i in range(runs - 1, -1, -1) if how.backwards else range(runs):
+        found = machine.run([*(v[i] for v in values[: how.rows]), *states, *rest])
+        states = found[: how.states]
+        taken.append(found)
+        places.append(i)
+        if how.until and found[-1]:
+            break
+    results: list[Any] = []
+    for k, kind in enumerate(how.kinds):
+        column = [found[k] for found in taken]
+        if kind == STACK:
+            whole = np.zeros((runs, *column[0].shape), column[0].dtype)
+            whole[places] = column
+            results.append(whole)
+        else:
+            results.append(sum(column[1:], column[0]) if kind == SUM else column[-1])
+    return len(taken), results
+
+
+class TestRepeat(unittest.TestCase):
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.integers(1, 5),
+        st.integers(0, 4),
+        st.booleans(),
+        st.booleans(),
+        st.tuples(*[st.sampled_from(list(Becomes))] * 3),
+        st.sampled_from(["float32", "float64", "int32", "int64", "complex64", "complex128"]),
+    )
+    def test_against_single_runs(
+        self, runs: int, length: int, backwards: bool, until: bool, kinds: tuple[Any, ...], dtype: str
+    ) -> None:
+        row, a, b, fixed, limit = (array(dtype, None), array(dtype, None), array(dtype, None), array(dtype, None), None)
+        plus, times = Elementwise(add), Elementwise(mul)
+        outputs = [plus(times(a, row), b), times(b, fixed), plus(plus(a, row), fixed)]
+        inputs = [row, a, b, fixed]
+        values = [
+            np.arange(1, runs * length + 1).reshape(runs, length) % 5,
+            *[np.arange(length) + k for k in (1, 2, 3)],
+        ]
+        given_values: list[Any] = [v.astype(dtype) for v in values]
+        if until:
+            limit, count, one = array("int64"), array("int64"), array("int64")
+            new = plus(count, one)
+            how = Repetition(1, 3, (*kinds[:2], NEWEST, kinds[2]), until, backwards)
+            inputs = [row, a, b, count, fixed, one, limit]
+            outputs = [*outputs[:2], new, outputs[2], Elementwise(gt)(new, limit)]
+            numbers = [np.array(v) for v in (0, 1, 2)]
+            given_values = [*given_values[:3], numbers[0], given_values[3], *numbers[1:]]
+        else:
+            how = Repetition(1, 2, kinds, until, backwards)
+        native, plain = machines(inputs, outputs)
+        for _ in range(3):
+            done, found = repeat(native, how, runs, given_values)
+            expected_done, expected = by_hand(plain, how, runs, given_values)
+            self.assertEqual(done, expected_done)
+            part = slice(runs - done, None) if backwards else slice(done)
+            for kind, x, y in zip(how.kinds, found, expected, strict=True):
+                x, y = (v[part] if kind == STACK else v for v in (x, y))
+                self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
+                np.testing.assert_array_equal(x, y)
+
+    def test_products_reductions_and_views(self) -> None:
+        x, h, w = (array("float64", None, None) for _ in range(3))
+        product = Elementwise(tanh)(Elementwise(add)(x, Product("gemm")(h, w)))
+        outputs = [product, Reduce(add, [0], 0)(product), Shuffle([1, 0])(product)]
+        how = Repetition(1, 1, (STACK, SUM, NEWEST))
+        native, plain = machines([x, h, w], outputs)
+        rng = np.random.default_rng(0)
+        values = [rng.normal(size=(6, 3, 4)), rng.normal(size=(3, 4)), rng.normal(size=(4, 4))]
+        for sequence in (values[0], values[0][:, ::-1], np.asfortranarray(values[0]), values[0].astype(">f8")):
+            _, found = repeat(native, how, 6, [sequence, *values[1:]])
+            _, expected = by_hand(plain, how, 6, [sequence, *values[1:]])
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b)
+
+    def test_results_are_computed_in_their_rows(self) -> None:
+        x, h = array("float64", None), array("float64", None)
+        seen: list[Any] = []
+
+        def look(value: Any) -> Any:
+            seen.append(value)
+            return value + 0
+
+        total = Elementwise(add)(x, h)
+        native, _ = machines([x, h], [total, Python(look, ArrayType("float64", [None]))(total)])
+        _, (stack, _) = repeat(native, Repetition(1, 1, (STACK, NEWEST)), 4, [np.ones((4, 3)), np.zeros(3)])
+        self.assertTrue(all(np.shares_memory(value, stack[i]) for i, value in enumerate(seen)))
+        np.testing.assert_array_equal(seen, stack)
+
+    def test_memory_is_used_again_when_nobody_has_it(self) -> None:
+        x, h = array("float64", None), array("float64", None)
+        native, _ = machines([x, h], [Elementwise(add)(x, h)])
+        how, values = Repetition(1, 1, (STACK,)), [np.ones((4, 3)), np.zeros(3)]
+        (first,) = repeat(native, how, 4, values)[1]
+        copy, (second,) = first.copy(), repeat(native, how, 4, [2 * values[0], values[1]])[1]
+        self.assertFalse(np.shares_memory(first, second))
+        np.testing.assert_array_equal(first, copy)
+        address = second.ctypes.data
+        del first, second
+        self.assertEqual(repeat(native, how, 4, values)[1][0].ctypes.data, address)
+        native.clear()
+
+    def test_errors(self) -> None:
+        x, h = array("float64", None), array("float64", None)
+        native, plain = machines([x, h], [Elementwise(add)(x, h)])
+        how = Repetition(1, 1, (STACK,))
+        self.assertIsNone(repeater(plain, how))
+        cases: list[tuple[type[Exception], str, Repetition, int, list[Any]]] = [
+            (ValueError, "a row for each run", how, 3, [np.ones((2, 3)), np.zeros(3)]),
+            (ValueError, "a row for each run", how, 3, [np.float64(1), np.zeros(3)]),
+            (ValueError, "other inputs or outputs", how, 3, [np.ones((3, 3))]),
+            (ValueError, "other inputs or outputs", how, 0, [np.ones((3, 3)), np.zeros(3)]),
+            (ValueError, "other inputs or outputs", Repetition(1, 1, ()), 3, [np.ones((3, 3)), np.zeros(3)]),
+            (ValueError, "lengths", how, 3, [np.ones((3, 3)), np.zeros(2)]),
+            (TypeError, "dimensions are wanted", how, 3, [np.ones((3, 3)), np.zeros((2, 2))]),
+        ]
+        for kind, words, repetition, runs, values in cases:
+            with self.assertRaisesRegex(kind, words):
+                repeat(native, repetition, runs, values)
+            self.assertEqual(repeat(native, how, 2, [np.ones((2, 1)), np.zeros(1)])[1][0].tolist(), [[1.0], [2.0]])
+
+    def test_shapes_that_change(self) -> None:
+        x, h = array("float64", None), array("float64", None)
+        grow = Python(lambda v: np.concatenate([v, v]), ArrayType("float64", [None]))
+        shrink = Python(lambda v: v[: int(v[0])], ArrayType("float64", [None]))
+        native, _ = machines([x, h], [grow(h)])
+        with self.assertRaisesRegex(ValueError, r"result 0, row 0: \(6,\) instead of \(3,\)"):
+            repeat(native, Repetition(1, 1, (STACK,)), 2, [np.ones((2, 3)), np.zeros(3)])
+        native, _ = machines([x, h], [Elementwise(add)(x, h), shrink(x)])
+        for kind in (STACK, SUM):
+            with self.assertRaisesRegex(ValueError, r"result 1, row 0: \(1,\) instead of \(2,\)") as caught:
+                rows = np.array([[1.0, 1, 1], [2.0, 1, 1]])
+                repeat(native, Repetition(1, 1, (STACK, kind), False, True), 2, [rows, np.zeros(3)])
+            self.assertEqual(caught.exception.__notes__, ["  in step 1 of a loop of 2, counted from 0"])
+
+    def test_updates_are_stored_by_each_run(self) -> None:
+        x, total = array("float64"), array("float64")
+        cell = [np.array(1.0)]
+        native, _ = machines(
+            [x, total],
+            [total, Elementwise(add)(x, total)],
+            arguments=[0],
+            cells={1: cell},
+            updates=[(1, cell)],
+            n_outputs=1,
+        )
+        _, (before,) = repeat(native, Repetition(1, 0, (STACK,)), 4, [np.arange(4.0)])
+        self.assertEqual((before.tolist(), float(cell[0])), ([1.0, 1.0, 2.0, 4.0], 7.0))
+
+    def test_a_profile_counts_each_run(self) -> None:
+        x, h = array("float64", None), array("float64", None)
+        native, _ = machines([x, h], [Elementwise(add)(x, h)])
+        native.start_profile(0, None)
+        repeat(native, Repetition(1, 1, (NEWEST,)), 5, [np.ones((5, 2)), np.zeros(2)])
+        reading = native.read_profile()
+        assert reading is not None
+        self.assertEqual((reading[0], list(reading[4])), (5, [5]))

@@ -1,0 +1,177 @@
+"""Rules that put together what loops have in common: equal inputs, equal states, and whole loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable, ancestors, clone_replace, equal_computations
+from theano_linker_c.modes import optdb
+from theano_linker_c.program import lazy_form
+from theano_optimize import MergeRewriter, SequenceRewriter, WalkRewriter, node_rewriter
+from theano_tensor import TensorType
+
+from ._op import LAST, STACK, SUM, Plan, Scan
+from ._parts import RUN_TAGS, Found, Parts, rule
+
+
+@rule(Scan, name="scan_push_constants", aliases=("remove_constants_and_unused_inputs_scan",))
+def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Numbers that are known go into the step, so that it can be simplified with them."""
+    plan: Plan = node.op.plan
+    first = plan.sequences + plan.states
+    if not any(_is_number(v) for v in node.inputs[1 + first :]):
+        return None
+    parts = Parts(node)
+    summed = {r[2] for r in parts.results}
+    known = {v: x.clone() for v, x in parts.constants if _is_number(x) and x.type == v.type and v not in summed}
+    if not known:
+        return None
+    parts.substitute(known)
+    return _used(fgraph, parts)
+
+
+def _is_number(v: Any) -> bool:
+    return isinstance(v, Constant) and isinstance(v.type, TensorType) and v.data.size == 1
+
+
+@rule(Scan, name="scan_merge_inouts")
+def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
+    """What a loop is given twice is given once, what it computes twice is computed once."""
+    plan: Plan = node.op.plan
+    ways = [
+        *((v, "row") for v in node.inputs[1 : 1 + plan.sequences]),
+        *((v, "constant") for v in node.inputs[1 + plan.sequences + plan.states :]),
+    ]
+    starts = node.inputs[1 + plan.sequences : 1 + plan.sequences + plan.states]
+    results = list(zip(plan.kinds, plan.likes, node.op.values, strict=True))
+    if all(len(set(found)) == len(found) for found in (ways, starts, results)):
+        return None
+    parts = Parts(node)
+    if not _simplify(parts):
+        return None
+    return _used(fgraph, parts)
+
+
+@node_rewriter([Scan], name="scan_merge")
+def scan_merge(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Two loops over the same steps that share a sequence or a first state are one."""
+    if any(lazy_form.get(n.op) is not None for n in fgraph.apply_nodes):
+        return None  # one of the loops may not be wanted
+    for client, position in fgraph.clients(node.inputs[0]):
+        if position == 0 and isinstance(client, Apply) and client is not node and _go_together(node, client):
+            parts = _joined(Parts(node), Parts(client))
+            _simplify(parts)
+            return _used(fgraph, parts)
+    return None
+
+
+#: Before matrix products become BLAS, when the rules above and their kin have done their work.
+optdb.register("scan_merge", SequenceRewriter([MergeRewriter(), WalkRewriter(scan_merge)]), *RUN_TAGS, position=1.6)
+
+
+def _used(fgraph: FunctionGraph, parts: Parts) -> Found:
+    new, _ = parts.together()
+    return {old: v for old, v in new.items() if fgraph.has_clients(old)}
+
+
+def _go_together(a: Apply, b: Apply) -> bool:
+    """Tell whether two loops have the same steps, something in common, and none needs the other."""
+    if not isinstance(b.op, Scan):
+        return False
+    one, two = a.op.plan, b.op.plan
+    if one.until or two.until or one.backwards != two.backwards or a.op.memory != b.op.memory:
+        return False
+    if {k: str(v) for k, v in a.op.options.items()} != {k: str(v) for k, v in b.op.options.items()}:
+        return False
+    moving = [set(node.inputs[1 : 1 + p.sequences + p.states]) for node, p in ((a, one), (b, two))]
+    return bool(moving[0] & moving[1]) and not _needs(a, b) and not _needs(b, a)
+
+
+def _needs(node: Apply, other: Apply) -> bool:
+    made = set(other.outputs)
+    return any(v in made for v in ancestors(list(node.inputs)))
+
+
+def _joined(a: Parts, b: Parts) -> Parts:
+    """Return `a` with all that `b` has; new states come before other results."""
+    states = a.results[: len(a.states)] + b.results[: len(b.states)]
+    a.results = [*states, *a.others, *b.others]
+    a.rows, a.states, a.constants = a.rows + b.rows, a.states + b.states, a.constants + b.constants
+    return a
+
+
+def _simplify(parts: Parts) -> bool:
+    """Put equal inputs, states and results together; tell whether there were any."""
+    instead: dict[Any, Any] = {}
+    for pairs in (parts.rows, parts.constants):
+        first: dict[Any, Any] = {}
+        for inner, outer in pairs:
+            kept = first.setdefault((outer, inner.type), inner)
+            if kept is not inner:
+                instead[inner] = kept
+    if instead:
+        _put_instead(parts, instead)
+    twins = _equal_states(parts)
+    if twins:
+        _put_instead(parts, {parts.states[j][0]: parts.states[i][0] for j, i in twins.items()})
+    dropped = _drop_states(parts, twins)
+    return bool(_drop_results(parts)) or bool(instead) or dropped
+
+
+def _put_instead(parts: Parts, instead: dict[Any, Any]) -> None:
+    parts.substitute(instead)
+    for r in parts.results:
+        r[2] = instead.get(r[2], r[2])
+
+
+def _equal_states(parts: Parts) -> dict[int, int]:
+    """Return state -> an earlier one with the same values in all steps.
+
+    States that start equal are taken for equal until a step makes a difference, which may make others differ in turn.
+    """
+    first: dict[Any, int] = {}
+    found = {
+        j: i for j, (inner, start) in enumerate(parts.states) if (i := first.setdefault((start, inner.type), j)) != j
+    }
+    while found:
+        bodies = [r[0] for r in parts.results[: len(parts.states)]]
+        bodies = clone_replace(bodies, {parts.states[j][0]: parts.states[i][0] for j, i in found.items()})
+        wrong = [j for j, i in found.items() if not _same(bodies[i], bodies[j])]
+        if not wrong:
+            return found
+        for j in wrong:
+            del found[j]
+    return found
+
+
+def _drop_states(parts: Parts, twins: dict[int, int]) -> bool:
+    """Let states go that are equal to others, and of which the same becomes or nothing is wanted."""
+    gone = [j for j, i in twins.items() if parts.results[j][3] is None or parts.results[j][1] == parts.results[i][1]]
+    for j in gone:
+        if parts.results[j][3] is not None:
+            parts.twins[parts.results[j][3]] = parts.results[twins[j]]
+    parts.results = [r for k, r in enumerate(parts.results) if k not in gone]
+    parts.states = [pair for k, pair in enumerate(parts.states) if k not in gone]
+    return bool(gone)
+
+
+def _drop_results(parts: Parts) -> Sequence[Any]:
+    """Let results go that are equal to others of their kind."""
+    kept = [r for r in parts.results[: len(parts.states)] if r[1] in (STACK, LAST)]
+    known = len(kept)
+    gone: list[list[Any]] = []
+    for r in parts.others:
+        twin = next((k for k in kept if k[1] == r[1] and (r[1] != SUM or k[2] is r[2]) and _same(k[0], r[0])), None)
+        if twin is None:
+            kept.append(r)
+        else:
+            gone.append(r)
+            if r[3] is not None:
+                parts.twins[r[3]] = twin
+    parts.results = [*parts.results[: len(parts.states)], *kept[known:]]
+    return gone
+
+
+def _same(a: Variable, b: Variable) -> bool:
+    return a is b or (a.type == b.type and equal_computations([a], [b]))

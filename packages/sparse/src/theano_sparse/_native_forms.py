@@ -1,0 +1,188 @@
+"""Sums, dense forms and other orders of sparse matrices in C, on the arrays that they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, compose, shape_rule
+from theano_linker_c.scalar import upcast
+from theano_tensor import as_tensor_variable
+
+from ._lines import LinesOp, assembled, not_differentiated, other_length
+from ._op import dense
+
+_PART_DTYPES = ("int32", "int32")
+
+
+def _arrays(dtype: str) -> list[Any]:
+    """Return variables for the arrays of a new matrix."""
+    return [dense(dtype, 1), *(dense(kind, 1) for kind in _PART_DTYPES)]
+
+
+def _call(function: str, arguments: Sequence[str], sub: Mapping[str, str]) -> str:
+    return f"if ({function}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
+
+
+class OtherLines(LinesOp):
+    """The arrays of a sparse matrix in the other format. No gradient."""
+
+    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+
+    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
+        """Apply to the arrays of a sparse matrix and its other length."""
+        values = as_tensor_variable(data)
+        inputs = self.check((values, indices, indptr, other), values.type.dtype)
+        return Apply(self, inputs, _arrays(values.type.dtype))
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Turn the matrix round with SciPy."""
+        found = assembled("csr", *values).tocsc()
+        return found.data, found.indices, found.indptr
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        arguments = [*inputs[:3], other_length(inputs[3]), *(f"&{output}" for output in outputs)]
+        return _call(f"other_lines_{name}", arguments, sub)
+
+
+@shape_rule.register(OtherLines)
+def _shape_other(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[0], input_shapes[1], (as_tensor_variable(node.inputs[3]) + 1,)]
+
+
+class DenseLines(LinesOp):
+    """A sparse matrix, given by its arrays, as a dense one; added to another one if there is a fifth input.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    inplace : bool
+        Whether the result takes the memory of what is added to.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
+    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+
+    def __init__(self, format: str, inplace: bool = False) -> None:
+        self.format = format
+        self.inplace = bool(inplace)
+        if self.inplace:
+            self.destroy_map: Mapping[int, Sequence[int]] = {0: [4]}
+
+    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any, *addend: Any) -> Apply:
+        """Apply to the arrays of a sparse matrix, its other length, and maybe a dense matrix."""
+        given = [as_tensor_variable(part) for part in (data, indices, indptr, other, *addend)]
+        dtype = str(upcast(given[0].type.dtype, *(part.type.dtype for part in given[4:])))
+        return Apply(self, self.check(given, dtype), [dense(dtype, 2)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Make the matrix dense with SciPy, and add."""
+        found = assembled(self.format, *values[:4]).toarray()
+        if len(values) == 4:
+            return found
+        (z,) = values[4:]
+        if found.shape != z.shape:
+            raise ValueError(
+                compose(
+                    f"AddSD: the shapes {found.shape} and {z.shape} differ", mend="sparse matrices do not broadcast"
+                )
+            )
+        return np.add(z, found, out=z if self.inplace else found)
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        z = inputs[4] if len(inputs) > 4 else "NULL"
+        flags = str(int(self.format == "csr")), z, str(int(self.inplace))
+        return _call(f"dense_{name}", [*inputs[:3], other_length(inputs[3]), *flags, f"&{outputs[0]}"], sub)
+
+    def __str__(self) -> str:
+        return f"DenseLines{{{self.format}, {'inplace' if self.inplace else 'no_inplace'}}}"
+
+
+@shape_rule.register(DenseLines)
+def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    if len(input_shapes) > 4:
+        return [input_shapes[4]]
+    lines, other = input_shapes[2][0] - 1, as_tensor_variable(node.inputs[3])
+    return [(lines, other) if node.op.format == "csr" else (other, lines)]
+
+
+class LineSums(LinesOp):
+    """The sum of each line of a sparse matrix, given by its arrays, or of each place over all lines. No gradient.
+
+    Parameters
+    ----------
+    of_lines : bool
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("of_lines",)
+    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+
+    def __init__(self, of_lines: bool) -> None:
+        self.of_lines = bool(of_lines)
+
+    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
+        """Apply to the arrays of a sparse matrix and its other length."""
+        values = as_tensor_variable(data)
+        inputs = self.check((values, indices, indptr, other), values.type.dtype)
+        return Apply(self, inputs, [dense(values.type.dtype, 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Add up with SciPy."""
+        return np.asarray(assembled("csr", *values).sum(1 if self.of_lines else 0)).ravel()
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        arguments = [*inputs[:3], other_length(inputs[3]), str(int(self.of_lines)), f"&{outputs[0]}"]
+        return _call(f"sums_{name}", arguments, sub)
+
+
+@shape_rule.register(LineSums)
+def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [(input_shapes[2][0] - 1 if node.op.of_lines else as_tensor_variable(node.inputs[3]),)]
+
+
+class AddLines(LinesOp):
+    """The arrays of the sum of two sparse matrices, given by their arrays. No gradient.
+
+    The inputs are ``data, indices, indptr``, the other length, and the same four of the second matrix.
+    """
+
+    files: ClassVar[tuple[str, ...]] = ("lines", "sum")
+
+    def make_node(self, *parts: Any) -> Apply:
+        """Apply to the arrays and lengths of two matrices."""
+        given = [as_tensor_variable(part) for part in parts]
+        dtype = str(upcast(given[0].type.dtype, given[4].type.dtype))
+        return Apply(self, [*self.check(given[:4], dtype), *self.check(given[4:], dtype)], _arrays(dtype))
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Add with SciPy."""
+        x, y = assembled("csr", *values[:4]), assembled("csr", *values[4:])
+        if x.shape != y.shape:
+            texts = " and ".join(f"{len(v[2]) - 1} lines of {int(v[3])}" for v in (values[:4], values[4:]))
+            raise ValueError(compose(f"AddSS: {texts}: the shapes differ", mend="sparse matrices do not broadcast"))
+        found = x + y
+        return found.data, found.indices, found.indptr
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the calls."""
+        opened = [
+            f"open_{name}(&{matrix}, {', '.join(parts[:3])}, {other_length(parts[3])}) < 0"
+            for matrix, parts in (("x", inputs[:4]), ("y", inputs[4:]))
+        ]
+        made = ", ".join(f"&{output}" for output in outputs)
+        return f"""{{
+    Lines_{name} x, y;
+    memset(&y, 0, sizeof y);
+    const int failed = {opened[0]} || {opened[1]} || sum_{name}(&x, &y, {made}) < 0;
+    close_{name}(&x);
+    close_{name}(&y);
+    if (failed) {{ {sub["fail"]} }}
+}}"""
+
+
+not_differentiated(OtherLines, DenseLines, LineSums, AddLines)

@@ -1,0 +1,198 @@
+"""Rewrites that put ops in C, on the arrays of sparse matrices, in the place of those that run in SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from theano_graph import Apply, FunctionGraph, Op
+from theano_linker_c import SharedVariable
+from theano_linker_c.modes import optdb
+from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, constant_folding
+from theano_tensor import as_tensor_variable, inc_subtensor
+
+from ._arithmetic import AddSD, AddSS, Neg
+from ._build import is_sparse
+from ._conversion import Cast, DenseFromSparse
+from ._lines import NATIVE_DTYPES
+from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
+from ._native_forms import AddLines, DenseLines, LineSums, OtherLines
+from ._products import Dot, StructuredDot, Usmm
+from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
+from ._shape import SpSum, ToFormat
+from ._structure import CSM, CSMProperties, TrustedCSM, csm_data, csm_properties, with_data
+
+#: After the phases that know the ops of this package, before loops are fused.
+_POSITION = 2.6
+database = EquilibriumDatabase("sparse_native")
+_rule = partial(rule, databases=(database,), phase=Phase.SPECIALIZE)
+
+
+def _native(*variables: Any) -> bool:
+    """Tell whether the C code knows the dtypes of all variables."""
+    return all(variable.type.dtype in NATIVE_DTYPES for variable in variables)
+
+
+def _lines(x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of a sparse matrix, and the number of places in a line."""
+    data, indices, indptr, shape = csm_properties(x)
+    return data, indices, indptr, shape[0 if x.type.format == "csc" else 1]
+
+
+def _fitting(node: Apply, made: Any) -> Found:
+    return [made] if node.outputs[0].type.is_super(made.type) else None
+
+
+@_rule(StructuredDot, names=("sparse_dot",))
+def local_structured_dot(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Structured products of a sparse and a dense matrix run in C."""
+    x, y = node.inputs
+    if is_sparse(y) or not _native(node.outputs[0]):
+        return None
+    kind: Any = x.type
+    return _fitting(node, StructuredDotLines(kind.format)(*_lines(x), y))
+
+
+@_rule(Dot)
+def local_sparse_dot_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Products of a sparse and a dense matrix run in C."""
+    x, y = node.inputs
+    if (is_sparse(x) and is_sparse(y)) or not _native(node.outputs[0]):
+        return None
+    if is_sparse(x):
+        kind: Any = x.type
+        return _fitting(node, StructuredDotLines(kind.format)(*_lines(x), y))
+    sparse: Any = y
+    turned = sparse.T
+    product: Any = StructuredDotLines(turned.type.format)(*_lines(turned), as_tensor_variable(x).T)
+    return _fitting(node, product.T)
+
+
+@_rule(Usmm, names=("local_usmm_csx",))
+def local_usmm_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``alpha * dot(x, y) + z`` of a sparse and a dense matrix runs in C."""
+    alpha, x, y, z = node.inputs
+    if (is_sparse(x) and is_sparse(y)) or not _native(node.outputs[0]):
+        return None
+    if is_sparse(x):
+        kind: Any = x.type
+        return _fitting(node, usmm_lines(kind.format)(alpha, *_lines(x), y, z))
+    sparse: Any = y
+    turned, first, addend = sparse.T, as_tensor_variable(x).T, as_tensor_variable(z).T
+    made: Any = usmm_lines(turned.type.format)(alpha, *_lines(turned), first, addend)
+    return _fitting(node, made.T)
+
+
+@_rule(UsmmLines)
+def local_usmm_rows(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A new value of a shared variable that is the old one and a product: only rows that the product has change."""
+    *_, y, z = node.inputs
+    clients = fgraph.clients(node.outputs[0])
+    if not isinstance(z, SharedVariable) or [client for client, _ in clients] != ["output"]:
+        return None
+    addend = as_tensor_variable(z)
+    rows, block = UsmmRows(node.op.format)(*node.inputs[:5], y, addend.shape[0], addend.shape[1])
+    return _fitting(node, inc_subtensor(addend[rows], block))
+
+
+@_rule(SpSum)
+def local_sp_sum_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Sums of sparse matrices run in C."""
+    (x,) = node.inputs
+    kind: Any = x.type
+    if not _native(x):
+        return None
+    if node.op.axis is None:
+        return _fitting(node, csm_data(x).sum(dtype=kind.dtype))
+    return _fitting(node, LineSums(of_lines=(node.op.axis == 1) == (kind.format == "csr"))(*_lines(x)))
+
+
+@_rule(AddSS)
+def local_add_s_s_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Sums of two sparse matrices run in C."""
+    x, y = node.inputs
+    kind: Any = node.outputs[0].type
+    if not _native(node.outputs[0]):
+        return None
+    first, second = _lines(x), _lines(y)
+    data, indices, indptr = AddLines()(*first, *second)
+    return [TrustedCSM(kind.format)(data, indices, indptr, csm_properties(x)[3])]
+
+
+@_rule(AddSD, names=("local_addsd_ccode",))
+def local_add_s_d_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The sum of a sparse and a dense matrix runs in C."""
+    x, y = node.inputs
+    kind: Any = x.type
+    return _fitting(node, DenseLines(kind.format)(*_lines(x), y)) if _native(node.outputs[0]) else None
+
+
+@_rule(DenseFromSparse)
+def local_dense_from_sparse_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A sparse matrix becomes dense in C."""
+    (x,) = node.inputs
+    kind: Any = x.type
+    return _fitting(node, DenseLines(kind.format)(*_lines(x))) if _native(x) else None
+
+
+@_rule(ToFormat)
+def local_to_format_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A sparse matrix changes its format in C."""
+    (x,) = node.inputs
+    kind: Any = node.outputs[0].type
+    if not _native(x) or x.type == kind:
+        return None
+    return [TrustedCSM(kind.format)(*OtherLines()(*_lines(x)), csm_properties(x)[3])]
+
+
+@_rule(Neg, Cast)
+def local_neg_cast_data(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Signs and dtypes change in the stored elements alone, where they join other loops."""
+    (x,) = node.inputs
+    kind: Any = node.outputs[0].type
+    data = csm_data(x)
+    made = with_data(x, -data if isinstance(node.op, Neg) else data.astype(kind.dtype))
+    return _fitting(node, made)
+
+
+@_rule(CSM)
+def local_csm_trusted(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The positions of a sparse matrix need not be looked at again."""
+    if type(node.op) is not CSM or node.op.kmap is not None:
+        return None
+    owners = {part.owner for part in node.inputs[1:]}
+    source = owners.pop()
+    if owners or source is None or not isinstance(source.op, CSMProperties):
+        return None
+    kind: Any = source.inputs[0].type
+    in_order = all(part.index == k for k, part in enumerate(node.inputs[1:], 1))
+    if not in_order or kind.format != node.op.format:
+        return None
+    return [TrustedCSM(node.op.format)(*node.inputs)]
+
+
+database.register(local_csm_properties_csm.name, local_csm_properties_csm, *RUN_TAGS)
+database.register("constant_folding", constant_folding, *RUN_TAGS)
+
+
+def _inplace_forms(node: Apply) -> Iterator[Op]:
+    """Yield the form that takes the memory of the dense matrix that is added to."""
+    op: Any = node.op
+    if isinstance(op, UsmmLines) and not op.inplace:
+        yield usmm_lines(op.format, inplace=True)
+    if isinstance(op, DenseLines) and not op.inplace and len(node.inputs) > 4:
+        yield DenseLines(op.format, inplace=True)
+
+
+_inplace = InplaceRewriter(_inplace_forms, [UsmmLines, DenseLines], name="InplaceSparseOpt")
+_databases: Any = optdb
+_databases.register("sparse_native", database, *RUN_TAGS, position=_POSITION)
+_databases.register(
+    "InplaceSparseOpt",
+    _inplace,
+    "fast_run",
+    "inplace",
+    position=70.0,
+    aliases=("local_usmm_csc_dense_inplace", "local_inplace_addsd_ccode"),
+)

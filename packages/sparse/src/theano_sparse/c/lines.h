@@ -1,0 +1,132 @@
+/* The arrays of a sparse matrix, line by line: rows of csr, columns of csc.
+ *
+ * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names the node's own. What
+ * the arrays hold comes from anywhere, so it is looked at before anything is read through it. */
+
+/* Work, in elements that are read, above which other threads may run meanwhile. */
+enum { NAME(WORK_FOR_GIL) = 20000 };
+
+typedef struct {
+    npy_intp lines, other, stored; /* lines, places in a line, elements in all */
+    const ELEMENT *data;
+    const npy_int32 *indices, *indptr;
+    PyArrayObject *held[3]; /* what the pointers point into */
+} NAME(Lines);
+
+static void NAME(close)(NAME(Lines) *x)
+{
+    for (int k = 0; k < 3; k++)
+        Py_CLEAR(x->held[k]);
+}
+
+static const char *NAME(fault)(const NAME(Lines) *x)
+{
+    if (x->lines < 0 || x->indptr[0] < 0 || x->indptr[x->lines] > x->stored)
+        return "the starts of its lines lie outside its elements";
+    int falls = 0;
+    for (npy_intp line = 0; line < x->lines; line++)
+        falls |= x->indptr[line + 1] < x->indptr[line];
+    if (falls)
+        return "the starts of its lines do not grow";
+    npy_uint32 last = 0;
+    for (npy_intp p = x->indptr[0]; p < x->indptr[x->lines]; p++) {
+        const npy_uint32 index = (npy_uint32)x->indices[p];
+        last = index > last ? index : last;
+    }
+    if (x->indptr[x->lines] > x->indptr[0] && last >= (npy_uint64)x->other)
+        return "a position lies outside the matrix";
+    return NULL;
+}
+
+/* Look at three arrays as at the lines of a matrix; -1 with an error where they are none. `close` in any case. */
+static int NAME(open)(NAME(Lines) *x, PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
+                      npy_intp other)
+{
+    PyArrayObject *const given[3] = {data, indices, indptr};
+    memset(x, 0, sizeof *x);
+    for (int k = 0; k < 3; k++) {
+        x->held[k] = (PyArrayObject *)PyArray_GETCONTIGUOUS(given[k]);
+        if (x->held[k] == NULL)
+            return -1;
+    }
+    x->data = (const ELEMENT *)PyArray_DATA(x->held[0]);
+    x->indices = (const npy_int32 *)PyArray_DATA(x->held[1]);
+    x->indptr = (const npy_int32 *)PyArray_DATA(x->held[2]);
+    x->lines = PyArray_DIM(indptr, 0) - 1;
+    x->other = other;
+    x->stored = PyArray_DIM(data, 0);
+    const char *fault =
+        PyArray_DIM(indices, 0) == x->stored ? NAME(fault)(x) : "it has not as many positions as elements";
+    if (fault == NULL)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "the arrays do not make a sparse matrix: %s\n"
+                 "  To mend: take them from csm_properties(x) of one matrix",
+                 fault);
+    return -1;
+}
+
+/* Write the same matrix with its places as lines: a csr matrix from a csc one, or the reverse. `indptr` has other + 1
+ * entries. The positions in each new line grow; elements of one place stay in their order. Needs no GIL. */
+static void NAME(turn)(const NAME(Lines) *x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr)
+{
+    const npy_int32 *restrict from = x->indices;
+    memset(indptr, 0, (size_t)(x->other + 1) * sizeof *indptr);
+    for (npy_intp p = x->indptr[0]; p < x->indptr[x->lines]; p++)
+        indptr[from[p]]++;
+    npy_int32 start = 0;
+    for (npy_intp line = 0; line <= x->other; line++) {
+        const npy_int32 here = indptr[line];
+        indptr[line] = start;
+        start += here;
+    }
+    for (npy_intp line = 0; line < x->lines; line++)
+        for (npy_intp p = x->indptr[line]; p < x->indptr[line + 1]; p++) {
+            const npy_int32 to = indptr[from[p]]++;
+            indices[to] = (npy_int32)line;
+            data[to] = x->data[p];
+        }
+    /* Each start has become the start of the next line. */
+    memmove(indptr + 1, indptr, (size_t)x->other * sizeof *indptr);
+    indptr[0] = 0;
+}
+
+/* Turn a matrix in memory of its own: -1 where there is none, and no error is set. `discard` frees it. No GIL. */
+static int NAME(turned)(const NAME(Lines) *x, NAME(Lines) *to)
+{
+    const size_t stored = (size_t)(x->indptr[x->lines] - x->indptr[0]);
+    ELEMENT *data = (ELEMENT *)malloc((stored + 1) * sizeof(ELEMENT));
+    npy_int32 *indices = (npy_int32 *)malloc((stored + 1) * sizeof *indices);
+    npy_int32 *indptr = (npy_int32 *)malloc((size_t)(x->other + 1) * sizeof *indptr);
+    memset(to, 0, sizeof *to);
+    to->lines = x->other;
+    to->other = x->lines;
+    to->stored = (npy_intp)stored;
+    to->data = data;
+    to->indices = indices;
+    to->indptr = indptr;
+    if (data == NULL || indices == NULL || indptr == NULL)
+        return -1;
+    NAME(turn)(x, data, indices, indptr);
+    return 0;
+}
+
+static void NAME(discard)(NAME(Lines) *x)
+{
+    free((void *)x->data);
+    free((void *)x->indices);
+    free((void *)x->indptr);
+}
+
+/* Return an array of the type and lengths that are wanted: the one of the last call if it fits, or a new one. */
+static PyArrayObject *NAME(room)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
+{
+    int fits = last != NULL && PyArray_TYPE(last) == type && PyArray_NDIM(last) == ndim &&
+               PyArray_IS_C_CONTIGUOUS(last) && PyArray_ISWRITEABLE(last);
+    for (int k = 0; fits && k < ndim; k++)
+        fits = PyArray_DIM(last, k) == shape[k];
+    if (fits)
+        return last;
+    Py_XDECREF(last);
+    return (PyArrayObject *)PyArray_EMPTY(ndim, shape, type, 0);
+}
