@@ -10,7 +10,6 @@ import theano_sparse as S
 import theano_tensor as T
 from theano_linker_c import function
 from theano_tensor import grad
-from theano_tensor.gradient import GradUndefinedError
 
 WHOLE = S.DenseFromSparse(sparse_grad=False)
 
@@ -59,8 +58,38 @@ class TestParts(unittest.TestCase):
             x[0, 1, 2]
         with self.assertRaisesRegex(IndexError, "row 7 is out of range for 5"):
             run([x], x[7, 0], sparse_value("csr", (5, 6)))
-        with self.assertRaisesRegex(GradUndefinedError, "make the matrix dense first"):
-            grad(x[0, 0], x)
+
+    def test_gradients(self) -> None:
+        for format in FORMATS:
+            value = sparse_value(format, (5, 6))
+            x, i = S.matrix(format, "x"), T.as_tensor_variable(np.int64(2)) * 1
+            parts: list[tuple[Any, Any]] = [
+                (x[1:3, 2:5], np.s_[1:3, 2:5]),
+                (x[::2, ::-1], np.s_[::2, ::-1]),
+                (x[-2:, :-2], np.s_[-2:, :-2]),
+                (x[4:2, :], np.s_[4:2, :]),
+                (x[i:, : i + 1], np.s_[2:, :3]),
+            ]
+            for part, index in parts:
+                expected = np.zeros((5, 6))
+                expected[index] = 2 * value.toarray()[index]
+                for cost in (T.sqr(WHOLE(part)).sum(), S.sp_sum(S.sqr(part), sparse_grad=True)):
+                    gradient = grad(cost, x)
+                    np.testing.assert_allclose(run([x], gradient, value), expected)
+                    again = grad(T.sqr(WHOLE(gradient) if S.is_sparse(gradient) else gradient).sum(), x)
+                    np.testing.assert_allclose(run([x], again, value), 4 * expected)
+            for element, place in ((x[1, 2], (1, 2)), (x[-1, i], (4, 2))):
+                expected = np.zeros((5, 6))
+                expected[place] = 2 * value.toarray()[place]
+                np.testing.assert_allclose(run([x], grad(T.sqr(element), x), value), expected)
+
+    def test_a_part_that_does_not_fit(self) -> None:
+        x = S.csr_matrix("x")
+        placed = S.PlacedPart(((True, True, False), (False, False, False)))(x, T.as_tensor_variable([5, 6]), 1, 3)
+        value = sparse_value("csr", (2, 6))
+        np.testing.assert_array_equal(run([x], placed, value)[1:3], value.toarray())
+        with self.assertRaisesRegex(ValueError, "a part of 2 x 6 has the shape"):
+            run([x], placed, sparse_value("csr", (3, 6)))
 
 
 class TestDiagonals(unittest.TestCase):
@@ -98,6 +127,14 @@ class TestStacks(unittest.TestCase):
                 gradient = grad(T.sqr(WHOLE(result)).sum(), symbol)
                 self.assertEqual(gradient.type, symbol.type)
                 np.testing.assert_allclose(run([x, y], gradient, *values), 2 * value.toarray())
+
+    def test_second_derivatives(self) -> None:
+        x, y = S.csr_matrix("x"), S.csr_matrix("y")
+        values = [sparse_value("csr", (2, 3)), sparse_value("csr", (2, 3), seed=1)]
+        for stack in (S.hstack, S.vstack):
+            first = grad((WHOLE(stack([x, y])) ** 3).sum(), x)
+            second = grad(S.sp_sum(first), x)
+            np.testing.assert_allclose(run([x, y], second, *values), 6 * values[0].toarray())
 
     def test_wrong_blocks(self) -> None:
         x, y = S.csr_matrix("x"), S.csr_matrix("y")

@@ -35,7 +35,39 @@ def rules(name: str | None) -> set[str]:
     return found
 
 
+ANNOUNCED = """
+import io, sys
+import theano
+from theano.compile import optdb, predefined_optimizers
+from theano.gof import Query
+
+def shown(name):
+    text = io.StringIO()
+    optdb.query(predefined_optimizers[name]).print_summary(text)
+    return text.getvalue().count("local_structured_dot")
+
+def holds():
+    assert {"sparse_dot", "local_structured_dot"} <= optdb.names()
+    assert [shown(n) for n in ("o1", "o2", "o3", "o4", "unsafe", "stabilize")] == [0, 0, 1, 1, 1, 0]
+    left_out = optdb.query(Query(include=["fast_run"], exclude=["sparse_dot"]))
+    text = io.StringIO()
+    left_out.print_summary(text)
+    assert "local_structured_dot" not in text.getvalue()
+
+holds()
+assert "scipy" not in sys.modules and "theano_sparse" not in sys.modules
+x = theano.tensor.dvector()
+theano.function([x], x + 1, mode="FAST_COMPILE")
+import theano.sparse
+holds()
+"""
+
+
 class TestNames(unittest.TestCase):
+    def test_rewrites_of_sparse_matrices_are_known_before_they_are_imported(self) -> None:
+        done = subprocess.run([sys.executable, "-c", ANNOUNCED], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_each_name_is_a_query_of_its_own(self) -> None:
         self.assertEqual(steps("None"), set())
         self.assertEqual(steps(None), set())

@@ -81,7 +81,6 @@ from ._native import (
     UsmmRows as UsmmRows,
 )
 from ._native_forms import (
-    AddLines as AddLines,
     DenseLines as DenseLines,
     LineSums as LineSums,
     OtherLines as OtherLines,
@@ -119,6 +118,7 @@ from ._shape import (
     Diag as Diag,
     GetItem2d as GetItem2d,
     GetItemScalar as GetItemScalar,
+    PlacedPart as PlacedPart,
     SpSum as SpSum,
     SquareDiagonal as SquareDiagonal,
     Stack as Stack,
@@ -193,7 +193,6 @@ register_library(__file__)
 register_sparse_gradient(construct_sparse_from_list)
 
 __all__ = [
-    "AddLines",
     "AddSD",
     "AddSS",
     "Binomial",
@@ -219,6 +218,7 @@ __all__ = [
     "Neg",
     "OtherLines",
     "PlacedElements",
+    "PlacedPart",
     "Poisson",
     "Remove0",
     "SampledProduct",

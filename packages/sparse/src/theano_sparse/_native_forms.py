@@ -145,44 +145,4 @@ def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[2][0] - 1 if node.op.of_lines else as_tensor_variable(node.inputs[3]),)]
 
 
-class AddLines(LinesOp):
-    """The arrays of the sum of two sparse matrices, given by their arrays. No gradient.
-
-    The inputs are ``data, indices, indptr``, the other length, and the same four of the second matrix.
-    """
-
-    files: ClassVar[tuple[str, ...]] = ("lines", "sum")
-
-    def make_node(self, *parts: Any) -> Apply:
-        """Apply to the arrays and lengths of two matrices."""
-        given = [as_tensor_variable(part) for part in parts]
-        dtype = str(upcast(given[0].type.dtype, given[4].type.dtype))
-        return Apply(self, [*self.check(given[:4], dtype), *self.check(given[4:], dtype)], _arrays(dtype))
-
-    def compute(self, node: Apply, *values: Any) -> Any:
-        """Add with SciPy."""
-        x, y = assembled("csr", *values[:4]), assembled("csr", *values[4:])
-        if x.shape != y.shape:
-            texts = " and ".join(f"{len(v[2]) - 1} lines of {int(v[3])}" for v in (values[:4], values[4:]))
-            raise ValueError(compose(f"AddSS: {texts}: the shapes differ", mend="sparse matrices do not broadcast"))
-        found = x + y
-        return found.data, found.indices, found.indptr
-
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the calls."""
-        opened = [
-            f"open_{name}(&{matrix}, {', '.join(parts[:3])}, {other_length(parts[3])}) < 0"
-            for matrix, parts in (("x", inputs[:4]), ("y", inputs[4:]))
-        ]
-        made = ", ".join(f"&{output}" for output in outputs)
-        return f"""{{
-    Lines_{name} x, y;
-    memset(&y, 0, sizeof y);
-    const int failed = {opened[0]} || {opened[1]} || sum_{name}(&x, &y, {made}) < 0;
-    close_{name}(&x);
-    close_{name}(&y);
-    if (failed) {{ {sub["fail"]} }}
-}}"""
-
-
-not_differentiated(OtherLines, DenseLines, LineSums, AddLines)
+not_differentiated(OtherLines, DenseLines, LineSums)

@@ -9,15 +9,15 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, Op
 from theano_linker_c import SharedVariable
 from theano_linker_c.modes import optdb
-from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, constant_folding
+from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, WalkRewriter, constant_folding, node_rewriter
 from theano_tensor import as_tensor_variable, inc_subtensor
 
-from ._arithmetic import AddSD, AddSS, Neg
+from ._arithmetic import AddSD, Neg
 from ._build import is_sparse
 from ._conversion import Cast, DenseFromSparse
 from ._lines import NATIVE_DTYPES
 from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
-from ._native_forms import AddLines, DenseLines, LineSums, OtherLines
+from ._native_forms import DenseLines, LineSums, OtherLines
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
 from ._shape import SpSum, ToFormat
@@ -108,18 +108,6 @@ def local_sp_sum_lines(fgraph: FunctionGraph, node: Apply) -> Found:
     return _fitting(node, LineSums(of_lines=(node.op.axis == 1) == (kind.format == "csr"))(*_lines(x)))
 
 
-@_rule(AddSS)
-def local_add_s_s_lines(fgraph: FunctionGraph, node: Apply) -> Found:
-    """Sums of two sparse matrices run in C."""
-    x, y = node.inputs
-    kind: Any = node.outputs[0].type
-    if not _native(node.outputs[0]):
-        return None
-    first, second = _lines(x), _lines(y)
-    data, indices, indptr = AddLines()(*first, *second)
-    return [TrustedCSM(kind.format)(data, indices, indptr, csm_properties(x)[3])]
-
-
 @_rule(AddSD, names=("local_addsd_ccode",))
 def local_add_s_d_lines(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of a sparse and a dense matrix runs in C."""
@@ -185,6 +173,18 @@ def _inplace_forms(node: Apply) -> Iterator[Op]:
         yield DenseLines(op.format, inplace=True)
 
 
+@node_rewriter([TrustedCSM])
+def local_csm_owned(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A sparse matrix consists of new arrays themselves, if nothing else uses them."""
+    made = {part.owner for part in node.inputs[1:3]}
+    source = made.pop()
+    if node.op.owns or made or source is None or not isinstance(source.op, OtherLines):
+        return None
+    if any(fgraph.n_clients(part) != 1 for part in node.inputs[1:3]):
+        return None
+    return [TrustedCSM(node.op.format, owns=True)(*node.inputs)]
+
+
 _inplace = InplaceRewriter(_inplace_forms, [UsmmLines, DenseLines], name="InplaceSparseOpt")
 _databases: Any = optdb
 _databases.register("sparse_native", database, *RUN_TAGS, position=_POSITION)
@@ -196,3 +196,5 @@ _databases.register(
     position=70.0,
     aliases=("local_usmm_csc_dense_inplace", "local_inplace_addsd_ccode"),
 )
+_owned = WalkRewriter([local_csm_owned], name="local_csm_owned")
+_databases.register("local_csm_owned", _owned, "fast_run", "inplace", position=71.0)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_tensor import alloc, as_tensor_variable, constant
-from theano_tensor.gradient import grad_undefined
+from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, switch
 
-from ._build import as_sparse_variable, is_sparse
+from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._conversion import SparseFromDense
 from ._op import SparseOp, common_dtype, dense, refuse_rank
 from ._structure import PlacedElements, csm_data, csm_shape, stored_places, with_data
@@ -50,8 +49,14 @@ def _pushforward_transpose(node: Apply, tangents: list[Variable | None]) -> list
     return [None if tangent is None else tangent.T]
 
 
+def _slices(parts: tuple[tuple[bool, bool, bool], ...], numbers: Iterable[Any]) -> tuple[slice, ...]:
+    """Return a slice for rows and one for columns, of those numbers that are given."""
+    following = iter(numbers)
+    return tuple(slice(*(next(following) if there else None for there in part)) for part in parts)
+
+
 class GetItem2d(SparseOp):
-    """A part of a sparse matrix, sparse. No gradient.
+    """A part of a sparse matrix, sparse. Regular gradient.
 
     Parameters
     ----------
@@ -71,13 +76,58 @@ class GetItem2d(SparseOp):
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Take the part."""
-        numbers = (int(n) for n in values[1:])
-        index = tuple(slice(*(next(numbers) if there else None for there in part)) for part in self.parts)
-        return values[0][index]
+        return values[0][_slices(self.parts, (int(n) for n in values[1:]))]
+
+
+class PlacedPart(SparseOp):
+    """A matrix with a part of it given, and nothing stored elsewhere. Regular gradient.
+
+    Parameters
+    ----------
+    parts : tuple of tuple of bool
+        As in :class:`GetItem2d`.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("parts",)
+
+    def __init__(self, parts: tuple[tuple[bool, bool, bool], ...]) -> None:
+        self.parts = parts
+
+    def make_node(self, part: Any, shape: Any, *numbers: Any) -> Apply:
+        """Apply to a sparse matrix, the two lengths of the whole one, and those numbers that are given."""
+        given = as_sparse_variable(part)
+        inputs = [given, as_tensor_variable(shape), *(as_tensor_variable(n) for n in numbers)]
+        return Apply(self, inputs, [given.type.make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Move each element to its place; ValueError where the part has another shape."""
+        part, lengths = values[0].tocoo(), [int(n) for n in values[1]]
+        slices = _slices(self.parts, (int(n) for n in values[2:]))
+        places = [np.arange(n)[entry] for n, entry in zip(lengths, slices, strict=True)]
+        if part.shape != tuple(len(found) for found in places):
+            raise ValueError(
+                compose(f"a part of {len(places[0])} x {len(places[1])} has the shape {part.shape}", mend="mend it")
+            )
+        moved = (places[0][part.row], places[1][part.col])
+        return scipy.sparse.coo_matrix((part.data, moved), shape=tuple(lengths))
+
+
+@pullback.register(PlacedPart)
+def _pullback_placed(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g, numbers = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[2:]
+    part = GetItem2d(node.op.parts)(g, *numbers) if is_sparse(g) else g[_slices(node.op.parts, numbers)]
+    return [part, None, *([None] * len(numbers))]
+
+
+@pushforward.register(PlacedPart)
+def _pushforward_placed(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    tangent = tangents[0]
+    result: Variable | None = None if tangent is None else node.op(tangent, *node.inputs[1:])
+    return [result]
 
 
 class GetItemScalar(SparseOp):
-    """One element of a sparse matrix, a dense number. No gradient."""
+    """One element of a sparse matrix, a dense number. Regular gradient."""
 
     def make_node(self, x: Any, row: Any, column: Any) -> Apply:
         """Apply to a sparse matrix and two integers."""
@@ -97,7 +147,7 @@ class GetItemScalar(SparseOp):
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """Return a part of a sparse matrix: ``x[i, j]`` a number, ``x[a:b, c:d]`` a matrix.
+    """Return a part of a sparse matrix: ``x[i, j]`` a number, ``x[a:b, c:d]`` a matrix. Regular gradient.
 
     Raises
     ------
@@ -138,11 +188,23 @@ def _position(n: Any) -> Any:
 
 
 @pullback.register(GetItem2d)
+def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, numbers = as_sparse_variable(node.inputs[0]), node.inputs[1:]
+    g, shape = as_sparse_or_tensor_variable(cotangents[0]), csm_shape(x)
+    nothing: list[Variable | None] = [None] * len(numbers)
+    if is_sparse(g):
+        return [PlacedPart(node.op.parts)(g, shape, *numbers), *nothing]
+    whole = alloc(constant(np.zeros((), g.type.dtype)), shape[0], shape[1])
+    return [set_subtensor(whole[_slices(node.op.parts, numbers)], g), *nothing]
+
+
 @pullback.register(GetItemScalar)
-def _pullback_getitem(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    reason = "parts of sparse matrices have no gradient; make the matrix dense first, with x.toarray()"
-    undefined: Variable = grad_undefined(node.op, 0, node.inputs[0], reason)
-    return [undefined, *([None] * (len(node.inputs) - 1))]
+def _pullback_element(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    x, g = as_sparse_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
+    shape = csm_shape(x)
+    places = [as_tensor_variable(n) for n in node.inputs[1:]]
+    rows, columns = (switch(n < 0, n + shape[k], n).dimshuffle("x") for k, n in enumerate(places))
+    return [PlacedElements(x.type.format)(g.dimshuffle("x"), rows, columns, shape), None, None]
 
 
 @pushforward.register(GetItem2d)

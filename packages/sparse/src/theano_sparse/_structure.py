@@ -108,12 +108,15 @@ class TrustedCSM(CSM):
     Parameters
     ----------
     format : {"csc", "csr"}
+    owns : bool
+        Whether nothing else uses the arrays, so that the matrix consists of them and not of copies.
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "owns")
 
-    def __init__(self, format: str) -> None:
+    def __init__(self, format: str, owns: bool = False) -> None:
         super().__init__(format)
+        self.owns = bool(owns)
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Put the matrix together."""
@@ -125,7 +128,9 @@ class TrustedCSM(CSM):
                     mend="make as many elements as the matrix stores",
                 )
             )
-        return CLASSES[self.format]((data, indices.copy(), indptr.copy()), shape=(int(shape[0]), int(shape[1])))
+        if not self.owns:
+            indices, indptr = indices.copy(), indptr.copy()
+        return CLASSES[self.format]((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
 
 
 def _check_arrays(data: Any, indices: Any, indptr: Any, lines: int, length: int) -> None:

@@ -84,6 +84,7 @@ from . import (
     updates as updates,
     version as version,
 )
+from ._announced import announce
 from ._graph_copies import clone as clone
 from ._lazy import submodule
 from ._nose import test as test
@@ -97,6 +98,7 @@ from .gof.link import Container as Container, LocalLinker as LocalLinker, Perfor
 
 register_library(__file__)
 configdefaults.start()
+announce()
 
 if TYPE_CHECKING:
     from . import tests as tests

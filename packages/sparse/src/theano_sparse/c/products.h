@@ -10,48 +10,92 @@ typedef struct {
     ELEMENT alpha;
 } NAME(Factor);
 
-/* `n` vectors of a row from column k on: to = from + alpha * the sum of the factor's rows. n is a constant, so that the
- * sums stay in registers. */
-static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_intp k, npy_intp stored,
-                                                              const ELEMENT *data, const npy_int32 *indices,
-                                                              const NAME(Factor) *factor, const ELEMENT *from,
-                                                              ELEMENT *to)
+/* Rows of the factor that are asked for before they are needed. */
+enum { NAME(AHEAD) = 8 };
+
+/* What is stored in one row of the sparse factor; `known` positions can be read from `indices` on. */
+typedef struct {
+    npy_intp stored, known;
+    const ELEMENT *data;
+    const npy_int32 *indices;
+} NAME(Stored);
+
+/* `n` vectors of a row from column k on: to = from + alpha * the sum of the factor's rows. The last vector begins at
+ * column `last`, so that it may overlap the one before it: what that has written is left alone. n is a constant, so
+ * that the sums stay in registers. */
+static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_intp k, npy_intp last,
+                                                              const NAME(Stored) *x, const NAME(Factor) *factor,
+                                                              const ELEMENT *from, ELEMENT *to)
 {
     NAME(lanes) sums[8];
     for (int j = 0; j < n; j++)
         sums[j] = (NAME(lanes)){0};
     const char *y = factor->y + k * (npy_intp)sizeof(ELEMENT);
-    for (npy_intp p = 0; p < stored; p++) {
-        const ELEMENT scale = data[p];
-        const NAME(lanes) *row = (const NAME(lanes) *)(y + indices[p] * factor->step);
-        for (int j = 0; j < n; j++)
-            sums[j] += scale * row[j];
+    const npy_intp back = (last - k) * (npy_intp)sizeof(ELEMENT);
+    for (npy_intp p = 0; p < x->stored; p++) {
+        const ELEMENT scale = x->data[p];
+        const char *row = y + x->indices[p] * factor->step;
+        if (p + NAME(AHEAD) < x->known) {
+            const char *next = y + x->indices[p + NAME(AHEAD)] * factor->step;
+            __builtin_prefetch(next);
+            if (n > 2)
+                __builtin_prefetch(next + 64);
+        }
+        for (int j = 0; j < n - 1; j++)
+            sums[j] += scale * ((const NAME(lanes) *)row)[j];
+        sums[n - 1] += scale * *(const NAME(lanes) *)(row + back);
     }
     NAME(lanes) *out = (NAME(lanes) *)(to + k);
     const NAME(lanes) *in = (const NAME(lanes) *)(from + k);
-    for (int j = 0; j < n; j++)
+    for (int j = 0; j < n - 1; j++)
         out[j] = from == NULL ? factor->alpha * sums[j] : in[j] + factor->alpha * sums[j];
+    for (npy_intp c = k + (n - 1) * NAME(LANES); c < last + NAME(LANES); c++) {
+        const ELEMENT sum = factor->alpha * sums[n - 1][c - last];
+        to[c] = from == NULL ? sum : from[c] + sum;
+    }
+}
+
+/* A row of less than a vector. */
+static void NAME(short_row)(const NAME(Stored) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
+{
+    for (npy_intp k = 0; k < factor->columns; k++) {
+        ELEMENT sum = 0;
+        for (npy_intp p = 0; p < x->stored; p++)
+            sum += x->data[p] * ((const ELEMENT *)(factor->y + x->indices[p] * factor->step))[k];
+        to[k] = from == NULL ? factor->alpha * sum : from[k] + factor->alpha * sum;
+    }
 }
 
 /* One row of the product; `from` may be NULL for zeros, or `to` itself. */
-static void NAME(row)(npy_intp stored, const ELEMENT *data, const npy_int32 *indices, const NAME(Factor) *factor,
-                      const ELEMENT *from, ELEMENT *to)
+static void NAME(row)(const NAME(Stored) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
 {
+    if (factor->columns < NAME(LANES)) {
+        NAME(short_row)(x, factor, from, to);
+        return;
+    }
     npy_intp k = 0;
+    const npy_intp last = factor->columns - NAME(LANES);
     for (; k + 8 * NAME(LANES) <= factor->columns; k += 8 * NAME(LANES))
-        NAME(block)(8, k, stored, data, indices, factor, from, to);
-    if (k + 4 * NAME(LANES) <= factor->columns) {
-        NAME(block)(4, k, stored, data, indices, factor, from, to);
-        k += 4 * NAME(LANES);
+        NAME(block)(8, k, k + 7 * NAME(LANES), x, factor, from, to);
+    switch ((factor->columns - k + NAME(LANES) - 1) / NAME(LANES)) {
+    case 1: NAME(block)(1, k, last, x, factor, from, to); break;
+    case 2: NAME(block)(2, k, last, x, factor, from, to); break;
+    case 3: NAME(block)(3, k, last, x, factor, from, to); break;
+    case 4: NAME(block)(4, k, last, x, factor, from, to); break;
+    case 5: NAME(block)(5, k, last, x, factor, from, to); break;
+    case 6: NAME(block)(6, k, last, x, factor, from, to); break;
+    case 7: NAME(block)(7, k, last, x, factor, from, to); break;
+    case 8: NAME(block)(8, k, last, x, factor, from, to); break;
     }
-    for (; k + NAME(LANES) <= factor->columns; k += NAME(LANES))
-        NAME(block)(1, k, stored, data, indices, factor, from, to);
-    for (; k < factor->columns; k++) {
-        ELEMENT sum = 0;
-        for (npy_intp p = 0; p < stored; p++)
-            sum += data[p] * ((const ELEMENT *)(factor->y + indices[p] * factor->step))[k];
-        to[k] = from == NULL ? factor->alpha * sum : from[k] + factor->alpha * sum;
-    }
+}
+
+/* What line `line` of x stores, where lines are rows. */
+static NAME(Stored) NAME(line)(const NAME(Lines) *x, npy_intp line)
+{
+    const npy_intp start = x->indptr[line];
+    const NAME(Stored) found = {x->indptr[line + 1] - start, x->indptr[x->lines] - start, x->data + start,
+                                x->indices + start};
+    return found;
 }
 
 /* z = from + alpha x y for an x whose lines are the rows of z; rows of `from` are `from_step` bytes apart. */
@@ -59,12 +103,11 @@ static void NAME(by_rows)(const NAME(Lines) *x, const NAME(Factor) *factor, cons
                           ELEMENT *z)
 {
     for (npy_intp line = 0; line < x->lines; line++) {
-        const npy_intp start = x->indptr[line], stored = x->indptr[line + 1] - start;
+        const NAME(Stored) stored = NAME(line)(x, line);
         const ELEMENT *before = from == NULL ? NULL : (const ELEMENT *)(from + line * from_step);
         ELEMENT *to = z + line * factor->columns;
-        if (stored == 0 && before == to)
-            continue;
-        NAME(row)(stored, x->data + start, x->indices + start, factor, before, to);
+        if (stored.stored > 0 || before != to)
+            NAME(row)(&stored, factor, before, to);
     }
 }
 

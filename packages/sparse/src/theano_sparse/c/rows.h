@@ -30,7 +30,7 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
             goto end;
         }
     }
-    npy_intp count = 0, k = 0;
+    npy_intp count = 0;
     for (npy_intp line = 0; line < by_row->lines; line++)
         count += by_row->indptr[line + 1] > by_row->indptr[line];
     npy_intp shape[2] = {count, PyArray_DIM(y, 1)};
@@ -44,13 +44,13 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
     NPY_BEGIN_THREADS_DEF;
     if (x.stored * shape[1] > NAME(WORK_FOR_GIL))
         NPY_BEGIN_THREADS;
-    for (npy_intp line = 0; line < by_row->lines; line++) {
-        const npy_intp start = by_row->indptr[line], stored = by_row->indptr[line + 1] - start;
-        if (stored == 0)
-            continue;
-        number[k] = line;
-        NAME(row)(stored, by_row->data + start, by_row->indices + start, &factor, NULL, to + k * shape[1]);
-        k++;
+    for (npy_intp line = 0, k = 0; k < count; line++) {
+        number[k] = line; /* without branches: which lines store something cannot be foretold */
+        k += by_row->indptr[line + 1] > by_row->indptr[line];
+    }
+    for (npy_intp k = 0; k < count; k++) {
+        const NAME(Stored) stored = NAME(line)(by_row, number[k]);
+        NAME(row)(&stored, &factor, NULL, to + k * shape[1]);
     }
     NPY_END_THREADS;
     found = 0;

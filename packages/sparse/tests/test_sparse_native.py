@@ -1,0 +1,169 @@
+"""Ops in C against SciPy: orders and formats of arrays, memory, errors, and where rewrites put them in."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import unittest
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sparse_values import FORMATS, array, sparse_value
+
+import theano_sparse as S
+import theano_tensor as T
+from theano_linker_c import function
+from theano_linker_c.cop import c_thunks
+from theano_linker_c.modes import get_mode
+
+KINDS = ("plain", "zeros", "unsorted")
+DTYPES = ("float32", "float64")
+
+
+def has(f: Any, *ops: type) -> bool:
+    """Tell whether all kinds of ops are in the graph of a function, and each node of them has code in C."""
+    nodes = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, ops)]
+    return {type(node.op) for node in nodes} >= set(ops) and None not in c_thunks(nodes)
+
+
+def duplicated(value: Any) -> Any:
+    """Return a matrix that stores each of its elements in two halves, the second ones in front."""
+    pairs = list(zip(value.indptr[:-1], value.indptr[1:], strict=True))
+    order = np.concatenate([[], *(np.r_[a:b, a:b][::-1] for a, b in pairs)]).astype("int64")
+    return type(value)((value.data[order] / 2, value.indices[order], value.indptr * 2), shape=value.shape)
+
+
+def values(format: str, shape: tuple[int, int], dtype: str) -> list[Any]:
+    """Return one matrix in all the ways in which it may be stored."""
+    found = [sparse_value(format, shape, dtype, kind=kind) for kind in KINDS]
+    found.append(duplicated(found[0]))
+    wide = found[0].copy()
+    wide.indices, wide.indptr = wide.indices.astype("int64"), wide.indptr.astype("int64")
+    return [*found, wide]
+
+
+class TestForms(unittest.TestCase):
+    def check(self, make: Any, expected: Any, *ops: type, shape: tuple[int, int] = (6, 9)) -> None:
+        for format, dtype in itertools.product(FORMATS, DTYPES):
+            x = S.matrix(format, "x", dtype)
+            fast = function([x], make(x), mode="FAST_RUN")
+            python = function([x], make(x), mode=get_mode("FAST_RUN").clone(linker="py"))
+            self.assertTrue(has(fast, *ops))
+            for value in values(format, shape, dtype):
+                wanted = expected(value.toarray())
+                for f in (fast, python, fast):
+                    found = f(value)
+                    self.assertEqual(found.dtype, dtype)
+                    np.testing.assert_allclose(array(found), wanted, rtol=1e-5, atol=1e-6)
+
+    def test_sums(self) -> None:
+        for axis in (0, 1):
+            self.check(lambda x, axis=axis: S.sp_sum(x, axis), lambda a, axis=axis: a.sum(axis), S.LineSums)
+        self.check(lambda x: S.sp_sum(x), lambda a: a.sum())
+
+    def test_dense_forms(self) -> None:
+        self.check(S.dense_from_sparse, lambda a: a, S.DenseLines)
+        for shape in ((0, 3), (3, 0), (1, 1)):
+            self.check(S.dense_from_sparse, lambda a: a, S.DenseLines, shape=shape)
+
+    def test_formats(self) -> None:
+        for format in FORMATS:
+            x = S.matrix("csr" if format == "csc" else "csc", "x")
+            f = function([x], S.to_format(x, format), mode="FAST_RUN")
+            self.assertTrue(has(f, S.OtherLines))
+            for value in values(x.type.format, (6, 9), "float64"):
+                found = f(value)
+                found.check_format(full_check=True)
+                self.assertEqual(found.format, format)
+                np.testing.assert_array_equal(found.toarray(), value.toarray())
+                found.indices[:] = 0
+                np.testing.assert_array_equal(f(value).toarray(), value.toarray())
+
+    def test_scales(self) -> None:
+        for scale, factors, turned in (
+            (S.row_scale, np.arange(6.0), np.arange(6.0)[:, None]),
+            (S.col_scale, np.arange(9.0), np.arange(9.0)),
+        ):
+            for format in FORMATS:
+                x, v = S.matrix(format, "x"), T.dvector("v")
+                f = function([x, v], scale(x, v), mode="FAST_RUN")
+                self.assertTrue(has(f, S.StoredPlaces))
+                for value in values(format, (6, 9), "float64"):
+                    np.testing.assert_allclose(f(value, factors).toarray(), value.toarray() * turned)
+
+    def test_signs_and_casts_join_other_loops(self) -> None:
+        x = S.csr_matrix("x", "float64")
+        f = function([x], S.structured_exp(S.cast(-x, "float32")), mode="FAST_RUN")
+        self.assertEqual(sum(isinstance(node.op, T.Elemwise) for node in f.maker.fgraph.apply_nodes), 1)
+        value = sparse_value("csr", (3, 4))
+        np.testing.assert_allclose(f(value).data, np.exp(-value.data), rtol=1e-6)
+
+
+class TestSampled(unittest.TestCase):
+    def test_values(self) -> None:
+        for dtype, inner in itertools.product(DTYPES, (0, 1, 5, 16, 37)):
+            x, y, p = T.matrix("x", dtype), T.matrix("y", dtype), S.csr_matrix("p", dtype)
+            f = function([x, y, p], S.sampling_dot(x, y, p), mode="FAST_RUN")
+            self.assertTrue(has(f, S.SampledProduct, S.StoredPlaces))
+            rng = np.random.default_rng(0)
+            a, b = rng.normal(size=(6, inner)).astype(dtype), rng.normal(size=(9, inner)).astype(dtype)
+            for value in values("csr", (6, 9), dtype):
+                for left, right in ((a, b), (np.asfortranarray(a), np.asfortranarray(b)), (a[:, ::-1], b[:, ::-1])):
+                    expected = value.toarray() * (left @ right.T)
+                    np.testing.assert_allclose(f(left, right, value).toarray(), expected, rtol=1e-4, atol=1e-5)
+
+    def test_places_that_are_none(self) -> None:
+        x, y, i, j = T.dmatrix("x"), T.dmatrix("y"), T.ivector("i"), T.lvector("j")
+        for mode in ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py")):
+            f = function([x, y, i, j], S.SampledProduct()(x, y, i, j), mode=mode)
+            a, b = np.ones((2, 3)), np.ones((3, 4))
+            np.testing.assert_array_equal(f(a, b, [0, -1], [3, -4]), [3, 3])
+            for rows, columns in (([2, 0], [0, 0]), ([0, 0], [4, 0]), ([-3, 0], [0, 0])):
+                with self.assertRaises(IndexError):
+                    f(a, b, rows, columns)
+            with self.assertRaisesRegex(ValueError, "columns"):
+                f(a, b[:2], [0], [0])
+
+
+class TestProducts(unittest.TestCase):
+    def test_of_dense_and_sparse_matrices(self) -> None:
+        rng = np.random.default_rng(0)
+        for format, dtype, length in itertools.product(FORMATS, DTYPES, (0, 1, 3, 10, 70)):
+            x, m, n = S.matrix(format, "x", dtype), T.matrix("m", dtype), T.matrix("n", dtype)
+            f = function([x, m, n], [S.dot(x, m), S.dot(n, x)], mode="FAST_RUN")
+            self.assertTrue(has(f, S.StructuredDotLines))
+            a, b = rng.normal(size=(9, length)).astype(dtype), rng.normal(size=(length, 6)).astype(dtype)
+            for value in values(format, (6, 9), dtype):
+                for found, expected in zip(f(value, a, b), (value @ a, b @ value.toarray()), strict=True):
+                    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+    def test_of_other_dtypes(self) -> None:
+        for dtype, other in (("int8", "float32"), ("float32", "float64"), ("float64", "int64"), ("uint8", "float64")):
+            x, m = S.csr_matrix("x", dtype), T.matrix("m", other)
+            f = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")
+            self.assertTrue(has(f, S.StructuredDotLines))
+            value, dense = sparse_value("csr", (3, 4), dtype), np.arange(8).reshape(4, 2).astype(other)
+            np.testing.assert_allclose(f(value, dense), value.toarray() @ dense, rtol=1e-6)
+        x = S.csr_matrix("x", "complex64")
+        m = T.matrix("m", "complex64")
+        value = sparse_value("csr", (3, 4), "complex64") * np.complex64(1 + 2j)
+        dense = (np.arange(8) * 1j).reshape(4, 2).astype("complex64")
+        found = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")(value, dense)
+        np.testing.assert_allclose(found, value.toarray() @ dense, rtol=1e-6)
+
+    def test_long_products_let_other_threads_run(self) -> None:
+        x, m = S.csr_matrix("x"), T.dmatrix("m")
+        f = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")
+        value, dense = scipy.sparse.random(500, 400, 0.1, format="csr"), np.ones((400, 50))
+        expected, wrong = value @ dense, list[int]()
+
+        def call() -> None:
+            wrong.extend(k for k in range(20) if not np.allclose(f(value, dense), expected))
+
+        threads = [threading.Thread(target=call) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
