@@ -123,9 +123,25 @@ class TestGradientsByShape(unittest.TestCase):
             found = C.conv2d_grad_wrt_inputs(top, RNG.randn(1, 1, 3, 3), (rows, 7), subsample=(2, 2)).eval()
             self.assertEqual(found.shape, (1, 1, rows, 7))
         with self.assertRaisesRegex(ValueError, "input_shape = None leaves several shapes possible"):
-            C.conv2d_grad_wrt_inputs(top, top, None, subsample=(2, 2))
+            C.conv2d_grad_wrt_inputs(top, top, None, border_mode=1, subsample=(2, 2))
         with self.assertRaisesRegex(ValueError, "filter_shape = None leaves several"):
             C.conv2d_grad_wrt_weights(top, top, None, border_mode="half")
+
+    def test_without_a_shape_the_input_is_the_smallest(self) -> None:
+        top, w = RNG.randn(2, 4, 3, 3), RNG.randn(4, 3, 3, 2)
+        cases: tuple[tuple[dict[str, Any], tuple[int, ...]], ...] = (
+            ({"border_mode": (0, 0)}, (2, 3, 5, 4)),
+            ({"border_mode": (1, 0)}, (2, 3, 3, 4)),
+            ({"border_mode": (0, 0), "subsample": (2, 3)}, (2, 3, 7, 8)),
+            ({"subsample": (2, 1), "filter_dilation": (2, 2)}, (2, 3, 9, 5)),
+            ({"border_mode": (0, 1), "subsample": (4, 1)}, (2, 3, 11, 2)),
+        )
+        for arguments, shape in cases:
+            found = C.conv2d_grad_wrt_inputs(top, w, filter_shape=w.shape, **arguments).eval()
+            self.assertEqual(found.shape, shape)
+            assert_allclose(found, C.conv2d_grad_wrt_inputs(top, w, shape, **arguments).eval())
+        volumes = C.conv3d_grad_wrt_inputs(top[:, :, None], w[:, :, None], subsample=(2, 2, 2)).eval()
+        assert_allclose(volumes[:, :, 0], C.conv2d_grad_wrt_inputs(top, w, subsample=(2, 2)).eval())
 
     def test_a_layer_trains(self) -> None:
         w = np.ascontiguousarray(W[:2])

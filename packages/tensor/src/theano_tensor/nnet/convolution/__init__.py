@@ -14,14 +14,16 @@ from ._functions import (
     abstract_conv2d as abstract_conv2d,
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
+    conv3d as conv3d,
+    separable_conv2d as separable_conv2d,
+    separable_conv3d as separable_conv3d,
+)
+from ._gradients import (
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
     conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
     conv2d_transpose as conv2d_transpose,
-    conv3d as conv3d,
     conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
     conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
-    separable_conv2d as separable_conv2d,
-    separable_conv3d as separable_conv3d,
 )
 from ._lengths import (
     assert_conv_shape as assert_conv_shape,

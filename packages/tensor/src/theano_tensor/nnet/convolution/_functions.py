@@ -12,23 +12,20 @@ from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
 from ..._variable import Tensor
 from ...elemwise import dimshuffle
-from ...shape import lengths_of
 from ._dimensions import (
     AbstractConv2d,
-    AbstractConv2d_gradInputs,
-    AbstractConv2d_gradWeights,
     AbstractConv3d,
-    AbstractConv3d_gradInputs,
-    AbstractConv3d_gradWeights,
 )
-from ._lengths import assert_conv_shape, assert_shape, get_conv_gradinputs_shape, get_conv_gradweights_shape
+from ._lengths import (
+    assert_shape,
+)
 from ._ops import BaseAbstractConv
 
 Shape = Sequence[Any] | None
-_INPUT, _FILTERS = "the input of a convolution", "the filters of a convolution"
+INPUT, FILTERS = "the input of a convolution", "the filters of a convolution"
 
 
-def _checked(x: Any, shape: Shape, what: str) -> Tensor:
+def checked(x: Any, shape: Shape, what: str) -> Tensor:
     """Return an operand; its shape is compared with what the user has said where the flag asks for it."""
     variable = as_tensor_variable(x)
     if not config.conv.assert_shape or shape is None or len(shape) != variable.type.ndim:
@@ -143,7 +140,7 @@ def abstract_conv2d(
 
 
 def _applied(op: BaseAbstractConv, x: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Tensor:
-    result: Tensor = op(_checked(x, input_shape, _INPUT), _checked(filters, filter_shape, _FILTERS))
+    result: Tensor = op(checked(x, input_shape, INPUT), checked(filters, filter_shape, FILTERS))
     return result
 
 
@@ -186,256 +183,6 @@ def conv3d(
     """
     op = AbstractConv3d(input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _applied(op, input, filters, input_shape, filter_shape)
-
-
-def _lengths(name: str, shape: Shape, ndim: int, computed: Sequence[Any]) -> list[Any]:
-    """Return the lengths along the axes of filters that a user has given, where needed completed by computed ones."""
-    given = list(shape)[-ndim:] if shape is not None else [None] * ndim
-    if len(given) != ndim:
-        raise ShapeError(compose(f"{name} has {len(given)} entries for {ndim} axes", mend="give the whole shape"))
-    found = [n if n is not None else other for n, other in zip(given, computed, strict=True)]
-    if any(n is None for n in found):
-        raise ValueError(
-            compose(
-                f"{name} = {shape!r} leaves several shapes possible",
-                mend="say the lengths along the axes along which filters slide",
-            )
-        )
-    return found
-
-
-def _wrt_inputs(op: BaseAbstractConv, top: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Any:
-    gradient, kernel = as_tensor_variable(top), _checked(filters, filter_shape, _FILTERS)
-    _check_ndim(op, gradient, "output_grad")
-    static = get_conv_gradinputs_shape(
-        lengths_of(kernel), lengths_of(gradient), op.border_mode, op.subsample, op.filter_dilation, op.num_groups
-    )
-    lengths = _lengths("input_shape", input_shape, op.convdim, static[2:])
-    return op(kernel, gradient, _asserted(lengths))
-
-
-def _wrt_weights(op: BaseAbstractConv, x: Any, top: Any, filter_shape: Shape, input_shape: Shape) -> Any:
-    images, gradient = _checked(x, input_shape, _INPUT), as_tensor_variable(top)
-    _check_ndim(op, images, "input")
-    _check_ndim(op, gradient, "output_grad")
-    static = get_conv_gradweights_shape(
-        lengths_of(images), lengths_of(gradient), op.border_mode, op.subsample, op.filter_dilation
-    )
-    lengths = _lengths("filter_shape", filter_shape, op.convdim, static[2:])
-    return op(images, gradient, _asserted(lengths))
-
-
-def _check_ndim(op: BaseAbstractConv, variable: Tensor, name: str) -> None:
-    if variable.type.ndim != 2 + op.convdim:
-        raise ShapeError(
-            compose(
-                f"{type(op).__name__}: {name} must have {2 + op.convdim} dimensions, not {variable.type.ndim}",
-                where=[describe(variable)],
-                mend="batch and channels come first; add dimensions with dimshuffle",
-            )
-        )
-
-
-def _asserted(lengths: list[Any]) -> tuple[Any, ...]:
-    """Return lengths, checked at run time where the flag asks for it, and now where they are known."""
-    shape = assert_conv_shape([0, 0, *lengths])[2:]
-    return shape if config.conv.assert_shape else tuple(lengths)
-
-
-def conv2d_grad_wrt_inputs(
-    output_grad: Any,
-    filters: Any,
-    input_shape: Shape,
-    filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Tensor:
-    """Gradient of a convolution by its input, for a cotangent of its result.
-
-    Parameters
-    ----------
-    output_grad : tensor_like
-        The cotangent, of the shape of the result of the convolution.
-    filters : tensor_like
-        As for :func:`conv2d`.
-    input_shape : sequence
-        Shape of the input; rows and columns may be symbolic, and alone. Where steps are 1 they may be None.
-    filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
-        As for the convolution.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the input.
-
-    Raises
-    ------
-    ShapeError, ValueError
-        As :func:`conv2d`; ValueError also if the input could have several shapes.
-
-    Examples
-    --------
-    >>> conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
-    array([[[[10., 11.,  1.]]]])
-    """
-    shape = None if input_shape is None or len(input_shape) == 2 else input_shape
-    op = AbstractConv2d_gradInputs(
-        shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
-    )
-    result: Tensor = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
-    return result
-
-
-def conv3d_grad_wrt_inputs(
-    output_grad: Any,
-    filters: Any,
-    input_shape: Shape,
-    filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
-    filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
-    num_groups: int = 1,
-) -> Tensor:
-    """Gradient of a convolution of volumes by these; see :func:`conv2d_grad_wrt_inputs`."""
-    shape = None if input_shape is None or len(input_shape) == 3 else input_shape
-    op = AbstractConv3d_gradInputs(
-        shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
-    )
-    result: Tensor = _wrt_inputs(op, output_grad, filters, input_shape, filter_shape)
-    return result
-
-
-def conv2d_grad_wrt_weights(
-    input: Any,
-    output_grad: Any,
-    filter_shape: Shape,
-    input_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Tensor:
-    """Gradient of a convolution by its filters, for a cotangent of its result.
-
-    Parameters
-    ----------
-    input : tensor_like
-        As for :func:`conv2d`.
-    output_grad : tensor_like
-        The cotangent, of the shape of the result of the convolution.
-    filter_shape : sequence
-        Shape of the filters; rows and columns may be symbolic, and alone. Where steps are 1 and `border_mode` is not
-        'half' they may be None.
-    input_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
-        As for the convolution.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of the filters.
-
-    Raises
-    ------
-    ShapeError, ValueError
-        As :func:`conv2d`; ValueError also if the filters could have several shapes.
-
-    Examples
-    --------
-    >>> conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
-    array([[[[32., 21.]]]])
-    """
-    shape = None if filter_shape is None or len(filter_shape) == 2 else filter_shape
-    op = AbstractConv2d_gradWeights(
-        input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
-    )
-    result: Tensor = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
-    return result
-
-
-def conv3d_grad_wrt_weights(
-    input: Any,
-    output_grad: Any,
-    filter_shape: Shape,
-    input_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
-    filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
-    num_groups: int = 1,
-) -> Tensor:
-    """Gradient of a convolution of volumes by its filters; see :func:`conv2d_grad_wrt_weights`."""
-    shape = None if filter_shape is None or len(filter_shape) == 3 else filter_shape
-    op = AbstractConv3d_gradWeights(
-        input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
-    )
-    result: Tensor = _wrt_weights(op, input, output_grad, filter_shape, input_shape)
-    return result
-
-
-def conv2d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Shape,
-    filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    input_dilation: Any = (1, 1),
-    filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
-    num_groups: int = 1,
-    unshared: bool = False,
-) -> Tensor:
-    """Transpose of a convolution: what takes the place of its input if `input` is in that of its result.
-
-    Parameters
-    ----------
-    input : tensor_like
-        Of shape (batch size, input channels, rows, columns).
-    filters : tensor_like
-        Of shape (input channels, output channels, rows, columns): the other way round than for :func:`conv2d`.
-    output_shape : sequence
-        Shape of the result; rows and columns may be integer scalars.
-    filter_shape : sequence, optional
-    border_mode : str, int or tuple
-        Of the convolution that is transposed: what is padding there is cropped here.
-    input_dilation : pair of int
-        The steps of that convolution.
-    filter_flip, filter_dilation, num_groups, unshared
-        As for :func:`conv2d`.
-
-    Returns
-    -------
-    Tensor
-        Of shape (batch size, output channels, rows, columns).
-
-    Raises
-    ------
-    ShapeError, ValueError
-        As :func:`conv2d_grad_wrt_inputs`.
-
-    Examples
-    --------
-    >>> conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 1.0]]]], (1, 1, 1, 4), input_dilation=(1, 2)).eval()
-    array([[[[1., 1., 2., 2.]]]])
-    """
-    return conv2d_grad_wrt_inputs(
-        input,
-        filters,
-        output_shape,
-        filter_shape,
-        border_mode,
-        input_dilation,
-        filter_flip,
-        filter_dilation,
-        num_groups,
-        unshared,
-    )
 
 
 def separable_conv2d(

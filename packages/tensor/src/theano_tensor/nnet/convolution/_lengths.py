@@ -248,6 +248,29 @@ def get_conv_gradinputs_shape(
     return (top_shape[0], None if channels is None else channels * num_groups, *lengths)
 
 
+def smallest_gradinputs_shape(
+    kernel_shape: Sequence[Any],
+    top_shape: Sequence[Any],
+    border_mode: Any,
+    subsample: Sequence[Any],
+    filter_dilation: Sequence[Any],
+) -> tuple[Any, ...]:
+    """Return the lengths of the smallest images whose convolution has a result of a certain shape.
+
+    Parameters are those of :func:`get_conv_gradinputs_shape`. None along axes that have a border and a `subsample`
+    other than 1: there it is better to say what is meant.
+    """
+    tops, kernels = top_shape[2:], kernel_shape[-len(top_shape[2:]) :]
+    modes = _per_axis(border_mode, len(tops))
+    found = []
+    for kernel, top, mode, step, dilation in zip(kernels, tops, modes, subsample, filter_dilation, strict=True):
+        length = get_conv_gradinputs_shape_1axis(kernel, top, mode, step, dilation)
+        if length is None and mode in ("valid", 0, (0, 0)):
+            length = (top - 1) * step + _dilated(kernel, dilation)
+        found.append(length)
+    return tuple(found)
+
+
 def _known(value: Any) -> int | None:
     """Return a length that is known while the expression is built."""
     if value is None:
