@@ -113,6 +113,15 @@ class TestSampled(unittest.TestCase):
                     expected = value.toarray() * (left @ right.T)
                     np.testing.assert_allclose(f(left, right, value).toarray(), expected, rtol=1e-4, atol=1e-5)
 
+    def test_other_dtypes_run_without_code_in_c(self) -> None:
+        for dtype, other in (("int32", "int32"), ("complex64", "complex64"), ("float32", "float64")):
+            x, y, p = T.matrix("x", dtype), T.matrix("y", other), S.csr_matrix("p", other)
+            f = function([x, y, p], S.sampling_dot(x, y, p), mode="FAST_RUN")
+            self.assertFalse(has(f, S.SampledProduct))
+            a, b = np.arange(6).reshape(2, 3).astype(dtype), np.ones((4, 3), other)
+            value = sparse_value("csr", (2, 4), other)
+            np.testing.assert_allclose(f(a, b, value).toarray(), value.toarray() * (a @ b.T))
+
     def test_places_that_are_none(self) -> None:
         x, y, i, j = T.dmatrix("x"), T.dmatrix("y"), T.ivector("i"), T.lvector("j")
         for mode in ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py")):
@@ -151,6 +160,16 @@ class TestProducts(unittest.TestCase):
         dense = (np.arange(8) * 1j).reshape(4, 2).astype("complex64")
         found = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")(value, dense)
         np.testing.assert_allclose(found, value.toarray() @ dense, rtol=1e-6)
+
+    def test_put_in_by_hand_for_other_dtypes(self) -> None:
+        x, m, z = S.csc_matrix("x", "complex64"), T.matrix("m", "complex64"), T.matrix("z", "complex64")
+        data, indices, indptr, shape = S.csm_properties(x)
+        made = S.UsmmCscDense()(2, data, indices, indptr, shape[0], m, z)
+        value = sparse_value("csc", (3, 4), "complex64") * np.complex64(1j)
+        f = function([x, m, z], made, mode="FAST_RUN")
+        self.assertFalse(has(f, S.UsmmCscDense))
+        ones, zeros = np.ones((4, 2), "complex64"), np.zeros((3, 2), "complex64")
+        np.testing.assert_allclose(f(value, ones, zeros), 2 * (value @ ones))
 
     def test_long_products_let_other_threads_run(self) -> None:
         x, m = S.csr_matrix("x"), T.dmatrix("m")

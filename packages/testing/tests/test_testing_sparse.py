@@ -50,6 +50,13 @@ class TestSparseRandomInputs(unittest.TestCase):
             first = turned.indices[: turned.indptr[1]]
             self.assertEqual(first.tolist(), sorted(first, reverse=True))
 
+    def test_draws_until_something_can_be_changed(self) -> None:
+        for _ in range(50):
+            (value,) = sparse_random_inputs("csr", (2, 2), p=0.3, unsorted_indices=True, gap=(1, 2))[1]
+            self.assertFalse(value.copy().has_sorted_indices)
+            (value,) = sparse_random_inputs("csr", (1, 2), p=0.1, explicit_zero=True, gap=(1, 2))[1]
+            self.assertEqual((value.data == 0).sum(), 1)
+
     def test_wrong_arguments(self) -> None:
         with self.assertRaisesRegex(ValueError, "no format 'coo'"):
             sparse_random_inputs("coo", (2, 2))
@@ -61,7 +68,7 @@ class TestSparseRandomInputs(unittest.TestCase):
             sparse_random_inputs("csr", (2, 2), out_dtype="uint8", gap=(-1, 3))
         with self.assertRaisesRegex(ValueError, "3 numbers"):
             sparse_random_inputs("csr", (2, 2), gap=(1, 2, 3))
-        with self.assertRaisesRegex(ValueError, "could be a zero"):
+        with self.assertRaisesRegex(ValueError, "could be zero"):
             sparse_random_inputs("csr", (2, 2), p=0, explicit_zero=True)
         with self.assertRaisesRegex(ValueError, "out of order"):
             sparse_random_inputs("csr", (2, 2), p=0, unsorted_indices=True)

@@ -62,7 +62,6 @@ from ._features import (
     Validator as Validator,
 )
 from ._fgraph import FunctionGraph as FunctionGraph
-from ._graph_store import Client as Client
 from ._journal import Undo as Undo
 from ._nodes import (
     Apply as Apply,
@@ -139,6 +138,7 @@ from ._text import (
     op_as_string as op_as_string,
 )
 from ._type import Generic as Generic, SingletonType as SingletonType, Type as Type, generic as generic
+from ._uses import Client as Client
 from ._version import __version__ as __version__
 from ._walk import (
     ancestors as ancestors,

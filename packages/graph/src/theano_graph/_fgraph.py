@@ -12,18 +12,24 @@ from ._errors import GraphError, compose
 from ._fgraph_checks import (
     check_boundary,
     check_newcomer,
+    check_nodes,
+    check_position,
     check_updates,
     fitting,
     foreign,
     missing,
+    wrong_clients,
 )
-from ._graph_store import OUTPUT, Client, GraphStore
+from ._graph_store import OF_THE_STORE, GraphStore
 from ._journal import Moved, Step
 from ._nodes import Apply, Constant, Variable, describe
 from ._order import before_users, number
 from ._pickling import NodeStore
+from ._postorder import nodes_in_order
 from ._printable import PrintableGraph, printable_graph
 from ._text import as_string
+from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
+from ._views import NodesView, VariablesView
 from ._walk import toposort
 
 if TYPE_CHECKING:
@@ -79,8 +85,9 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self.inputs: list[Any] = inputs
         self.outputs: list[Any] = outputs
         self._input_set = set(self.inputs)
-        self._clients.update((v, {}) for v in self.inputs)
-        self._mark_members()
+        self._is_cut = any(v.owner is not None for v in self.inputs)
+        for v in self.inputs:
+            self._add_leaf(v)
         try:
             self._fill()
             for feature in features or ():
@@ -91,15 +98,33 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def _fill(self) -> None:
         """Take in what the outputs need; the order of arrival is topological."""
+        leaves = self._leaves
+        wanted = [v for v in self.outputs if v not in leaves]
+        nodes = nodes_in_order([v.owner for v in wanted if v.owner is not None], leaves)
+        coming = iter(nodes)
         for i, output in enumerate(self.outputs):
-            self._enter(output, self._newcomers(output, "init"), "init", None)
-            self._clients[output][(OUTPUT, i)] = self._next_moment()
+            if output in leaves:
+                pass
+            elif output.owner is None:
+                if not isinstance(output, Constant):
+                    raise missing(output, [], "init")
+                self._add_leaf(output)
+            else:
+                while output.owner._membership is not self._here:
+                    node = next(coming)
+                    check_newcomer(node, self._left)
+                    self._place_node(node)
+                    for v in self._connect(node):
+                        if not isinstance(v, Constant):
+                            raise missing(v, nodes, "init")
+            self._add_client(output, (OUTPUT, i))
         self._is_numbered = False
 
     def _number(self) -> None:
-        """Give the nodes of a graph that has not changed yet their positions, in the order of their arrival."""
+        """Give the nodes of a graph their positions, unless they have them."""
         if not self._is_numbered:
-            number(self._nodes)
+            # The order of arrival is topological until something changes.
+            number(toposort(self.inputs, self.outputs) if self.changes else self._arrived())
             self._is_numbered = True
 
     # ---- questions
@@ -107,12 +132,12 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     @property
     def apply_nodes(self) -> Any:
         """The nodes of the graph: a set-like view in the order of their arrival."""
-        return self._nodes.keys()
+        return NodesView(self)
 
     @property
     def variables(self) -> Any:
         """The variables of the graph: a set-like view."""
-        return self._clients.keys()
+        return VariablesView(self)
 
     def clients(self, variable: Variable) -> list[Client]:
         """Return what uses `variable`: pairs of a node (or ``"output"``) and an index.
@@ -122,11 +147,11 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        return list(self._clients_of(variable))
+        return clients_in(self._clients_of(variable))
 
     def has_clients(self, variable: Variable) -> bool:
         """Tell whether anything uses `variable`; False for one that is not in the graph. Makes no list."""
-        return bool(self._clients.get(variable))
+        return isinstance(variable, Variable) and self._has(variable) and bool(self._uses_of(variable))
 
     def n_clients(self, variable: Variable) -> int:
         """Return how many places use `variable`, without making a list.
@@ -136,7 +161,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        return len(self._clients_of(variable))
+        return number_of(self._clients_of(variable))
 
     def sole_client(self, variable: Variable) -> Apply | None:
         """Return the node that alone uses `variable`, in one place; None where several do, nothing, or an output.
@@ -146,17 +171,23 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             If the variable is not in this graph.
         """
-        clients = self._clients_of(variable)
-        if len(clients) != 1:
-            return None
-        user = next(iter(clients))[0]
-        return None if isinstance(user, str) else user
+        uses = self._clients_of(variable)
+        if isinstance(uses, dict):
+            if len(uses) != 1:
+                return None
+            (uses,) = uses
+        return None if uses is None or isinstance(uses[0], str) else uses[0]
 
-    def _clients_of(self, variable: Variable) -> dict[Client, int]:
-        try:
-            return self._clients[variable]
-        except (KeyError, TypeError):
-            raise foreign(self, variable, "have clients") from None
+    def _clients_of(self, variable: Any) -> Uses:
+        if not isinstance(variable, Variable):
+            raise foreign(self, variable, "have clients")
+        owner = variable.owner
+        if owner is not None and owner._membership is self._here and not self._is_cut:
+            uses: Any = self._uses[owner._place]
+            return uses[variable.index] if uses.__class__ is list else uses  # type: ignore[no-any-return, index]
+        if self._has(variable):
+            return self._uses_of(variable)
+        raise foreign(self, variable, "have clients")
 
     def toposort(self) -> list[Apply]:
         """Return all nodes, each after those it depends on, with the orderings of all features respected.
@@ -221,18 +252,18 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         """
         if old is new:
             return
-        clients = self._clients.get(old) if isinstance(old, Variable) else None
-        if clients is None:
+        if not isinstance(old, Variable) or not self._has(old):
             if self._has_left(old):
                 return
             raise foreign(self, old, "be replaced")
         new = fitting(old, new, reason)
+        clients = clients_in(self._uses_of(old))
         if new is old or not clients:
             return
         if verbose:
             sys.stdout.write(f"{reason}: {old} -> {new}\n")
-        is_new = new not in self._clients
-        self._change(old, new, list(clients), reason, everywhere=True)
+        is_new = not self._has(new)
+        self._change(old, new, clients, reason, everywhere=True)
         if is_new and new.owner is not None:
             if new.name is None:
                 new.name = old.name
@@ -266,7 +297,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         IncompatibleReplacementError, MissingInputError, CycleError
             As for :meth:`replace`.
         """
-        if node != OUTPUT and node not in self._nodes:
+        if node != OUTPUT and node not in self.apply_nodes:
             raise GraphError(compose(f"{node} is not a node of this graph", mend="pass one of `fgraph.apply_nodes`"))
         places = self.outputs if isinstance(node, str) else node.inputs
         if not isinstance(i, int) or not 0 <= i < len(places):
@@ -293,27 +324,29 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         if variable not in self._input_set:
             self.inputs.append(variable)
             self._input_set.add(variable)
-            self._clients.setdefault(variable, {})
-            variable._membership = self._here
+            if variable not in self._leaves:
+                self._add_leaf(variable)
 
     def _change(
         self, old: Variable, new: Variable, clients: Sequence[Client], reason: object, everywhere: bool = False
     ) -> None:
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
+        self._compact()
         self._number()
         newcomers = self._newcomers(new, reason)
         users = {user for user, _ in clients if not isinstance(user, str)}
         if everywhere:
             users.update(node for node in newcomers if old in node.inputs)
-        if not before_users(new, users, self._nodes, old):
+        if not before_users(new, users, self._here, old):
             number(toposort(self.inputs, self.outputs))
-            before_users(new, users, self._nodes, old)
+            before_users(new, users, self._here, old)
         steps: list[Step] = []
+        self._depth += 1
         try:
             self._enter(new, newcomers, reason, steps)
             changed = self._callbacks.get("on_change_input", ())
             for user, i in clients:
-                moved = Moved(user, i, old, new, self._move(user, i, old, new, self._next_moment()))
+                moved = Moved(user, i, old, new, self._move(user, i, old, new, None))
                 steps.append(moved)
                 for feature, callback in changed:
                     callback(self, user, i, old, new, reason)
@@ -322,6 +355,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         except BaseException as error:
             self._undo(steps, reason, error)
             raise
+        finally:
+            self._depth -= 1
 
     def _has_left(self, variable: object) -> bool:
         if not isinstance(variable, Variable):
@@ -330,19 +365,20 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     def _newcomers(self, variable: Variable, reason: object) -> list[Apply]:
         """Return the nodes that `variable` needs and the graph does not have, inputs first; refuse what is wrong."""
-        if variable in self._clients:
+        if self._has(variable):
             return []
         made = variable.owner
-        if made is None and not isinstance(variable, Constant):
-            raise missing(variable, [], reason)
-        if made is not None and all(v.owner is None or v in self._clients for v in made.inputs):
-            nodes = [made]
-        else:
-            nodes = toposort(self._clients, [variable])
+        if made is None:
+            if not isinstance(variable, Constant):
+                raise missing(variable, [], reason)
+            return []
+        nodes = [made]
+        if not all(v.owner is None or self._has(v) for v in made.inputs):
+            nodes = toposort(self.variables, [variable])
         for node in nodes:
             check_newcomer(node, self._left)
             for v in node.inputs:
-                if v.owner is None and not isinstance(v, Constant) and v not in self._clients:
+                if v.owner is None and not isinstance(v, Constant) and v not in self._leaves:
                     raise missing(v, nodes, reason)
         return nodes
 
@@ -353,24 +389,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         for feature in self.features:
             self.remove_feature(feature)
         self._release()
-        for content in (
-            self._nodes,
-            self._clients,
-            self._input_set,
-            self.inputs,
-            self.outputs,
-            self.memo,
-            self.derived,
-        ):
+        for content in (self._input_set, self.inputs, self.outputs, self.memo, self.derived):
             content.clear()
+        self._forget_all()
         self.update_mapping = None
-
-    def _release(self) -> None:
-        for node in self._nodes:
-            node._membership = None
-        for variable in self._clients:
-            if getattr(variable, "_membership", None) is self._here:
-                variable._membership = None
 
     def clone(self, check_integrity: bool = True) -> FunctionGraph:
         """Return a copy of this graph; see :meth:`clone_get_equiv`."""
@@ -413,48 +435,59 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         GraphError
             Naming the first node or variable that breaks one.
         """
-        mend = "change the graph through its own methods only"
         self._number()
         order = toposort(self.inputs, self.outputs)
-        if set(order) != set(self._nodes):
-            stray = next(iter(set(order) ^ set(self._nodes)))
-            raise GraphError(
-                compose(
-                    "the nodes of the graph are not those that lead to its outputs",
-                    where=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
-                    mend=mend,
-                )
-            )
-        uses: dict[Variable, set[Client]] = {v: set() for v in self._clients}
+        check_nodes(self._arrived(), order, self._here)
+        n_clients = 0
         for node in order:
             for i, v in enumerate(node.inputs):
-                uses.setdefault(v, set()).add((node, i))
-                if v.owner is not None and v not in self._input_set and v.owner._position >= node._position:
-                    raise GraphError(compose(f"{node.op} comes before what it needs", where=[describe(v)], mend=mend))
+                self._check_client(v, (node, i))
+                check_position(node, v, self._input_set)
+            n_clients += len(node.inputs)
         for i, v in enumerate(self.outputs):
-            uses.setdefault(v, set()).add((OUTPUT, i))
-        for v, expected in uses.items():
-            if v not in self._clients or self._clients[v].keys() != expected:
-                raise GraphError(
-                    compose(f"the clients of `{v}` are not those of the graph", where=[describe(v)], mend=mend)
-                )
+            self._check_client(v, (OUTPUT, i))
+        if n_clients + len(self.outputs) != self._count_clients():
+            raise self._stray_client()
+        for v in self._leaves:
             if v.owner is None and v not in self._input_set and not isinstance(v, Constant):
                 raise missing(v, order, None)
+
+    def _stray_client(self) -> GraphError:
+        """Return the error for a client that uses something else by now."""
+        for variable in self.variables:
+            for user, i in self.clients(variable):
+                used = self.outputs if isinstance(user, str) else user.inputs if user in self.apply_nodes else []
+                if i >= len(used) or used[i] is not variable:
+                    return wrong_clients(variable)
+        return wrong_clients(self.outputs[0])
+
+    def _check_client(self, variable: Variable, client: Client) -> None:
+        if not self._has(variable) or not is_client(self._uses_of(variable), client):
+            raise wrong_clients(variable)
+
+    def __copy__(self) -> FunctionGraph:
+        return self.clone()
 
     def __getstate__(self) -> dict[str, Any]:
         # Nodes first and in order, so that no pickler has to follow the depth of the graph.
         state = {"nodes": NodeStore(self._all_in_order).stages(), **self.__dict__, "memo": {}, "derived": {}}
-        for name in ("_here", "_left", "_left_leaves", "_callbacks", "_lent", "_seconds"):
+        for name in (*OF_THE_STORE, "_callbacks", "_lent", "_seconds"):
             del state[name]
+        state["content"] = (list(self._leaves), self._arrived(), self._ordered_uses())
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         del state["nodes"]
+        leaves, nodes, uses = state.pop("content")
+        self._forget_all()
         self.__dict__.update(state)
         self._seconds = None
-        self._mark_members()
-        number(toposort(self.inputs, self.outputs))
-        self._is_numbered = True
+        self._is_numbered = False
+        self._is_cut = any(v.owner is not None for v in leaves)
+        self._restore(leaves, nodes)
+        for i, output in enumerate(self.outputs):
+            self._add_client(output, (OUTPUT, i))
+        self._reorder_uses(uses)
         self._index_callbacks()
 
     def _all_in_order(self) -> list[Any]:
@@ -466,9 +499,6 @@ class FunctionGraph(GraphStore, ShownAsHtml):
             order += fresh
             order.append(node)
         return order
-
-    def __len__(self) -> int:
-        return len(self._nodes)
 
     def __str__(self) -> str:
         return f"[{', '.join(as_string(self.inputs, self.outputs))}]"

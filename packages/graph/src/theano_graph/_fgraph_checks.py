@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ._errors import GraphError, IncompatibleReplacementError, MissingInputError, compose
@@ -64,8 +64,8 @@ def check_updates(mapping: Mapping[int, int] | None, n_inputs: int, n_outputs: i
 
 def check_newcomer(node: Apply, left: Membership) -> None:
     """Refuse a node of another graph, and one whose outputs say something else."""
-    membership = getattr(node, "_membership", None)
-    if membership is not None and membership is not left and membership.holds(node):
+    membership = node._membership
+    if membership is not None and membership is not left and membership.is_current():
         raise GraphError(
             compose(
                 f"{node.op} belongs to another function graph",
@@ -82,6 +82,37 @@ def check_newcomer(node: Apply, left: Membership) -> None:
                     mend="leave `owner` and `index` to Apply",
                 )
             )
+
+
+_MEND = "change the graph through its own methods only"
+
+
+def check_nodes(arrived: Sequence[Apply], order: Sequence[Apply], here: Membership) -> None:
+    """Refuse a graph whose nodes are not those that lead to its outputs, which are `order`."""
+    if len(arrived) == len(order) and all(node._membership is here for node in order):
+        return
+    stray = next(iter(set(order) ^ set(arrived)))
+    raise GraphError(
+        compose(
+            "the nodes of the graph are not those that lead to its outputs",
+            where=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
+            mend=_MEND,
+        )
+    )
+
+
+def check_position(node: Apply, used: Variable, inputs: Container[Variable]) -> None:
+    """Refuse a node whose number is not greater than that of what it needs."""
+    owner = used.owner
+    if owner is not None and used not in inputs and owner._position >= node._position:
+        raise GraphError(compose(f"{node.op} comes before what it needs", where=[describe(used)], mend=_MEND))
+
+
+def wrong_clients(variable: Variable) -> GraphError:
+    """Return the error for a variable of which the graph knows clients that it does not have, or not all."""
+    return GraphError(
+        compose(f"the clients of `{variable}` are not those of the graph", where=[describe(variable)], mend=_MEND)
+    )
 
 
 def fitting(old: Variable, new: object, reason: object) -> Variable:

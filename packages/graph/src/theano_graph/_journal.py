@@ -61,17 +61,17 @@ class Moved:
 
 @dataclass(slots=True)
 class LeafPruned:
-    """A variable without an owner left the graph."""
+    """A variable without an owner left the graph, and what was known of its uses."""
 
     leaf: Variable
+    uses: Any
 
 
 @dataclass(slots=True)
 class Pruned:
-    """A node left the graph, which it had been in since the moment `since`."""
+    """A node left the graph; its place is kept."""
 
     node: Apply
-    since: int
     client_since: list[int] = field(default_factory=list)
     told: list[Feature] = field(default_factory=list)
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ._nodes import Apply
-
 if TYPE_CHECKING:
     from ._graph_store import GraphStore
 
@@ -34,7 +32,7 @@ class Membership:
     def __init__(self, graph: GraphStore) -> None:
         self.graph = weakref.ref(graph)
 
-    def holds(self, node: Apply) -> bool:
-        """Tell whether the graph exists and has the node."""
+    def is_current(self) -> bool:
+        """Tell whether the graph exists, and what is marked with this is in it."""
         graph = self.graph()
-        return graph is not None and node in graph._nodes
+        return graph is not None and graph._here is self

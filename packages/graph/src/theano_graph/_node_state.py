@@ -17,7 +17,7 @@ NodeT = TypeVar("NodeT", bound="Node")
 
 
 #: Slots that say nothing of a node itself: copies and pickles leave them out.
-_NOT_STATE = ("__weakref__", "__dict__", "_mark", "_membership", "_position")
+_NOT_STATE = ("__weakref__", "__dict__", "_mark", "_membership", "_place", "_position")
 UNSET = object()
 
 
@@ -126,7 +126,7 @@ def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
     """Return a node without attributes; pickles put its ancestors before it."""
     node = cls.__new__(cls)
     if (_slots_of.get(cls) or _slots_of_class(cls)).is_marked:
-        node._mark = None  # type: ignore[attr-defined]  # of apply nodes
+        node._mark = node._membership = None  # type: ignore[attr-defined]  # of apply nodes
     return node
 
 

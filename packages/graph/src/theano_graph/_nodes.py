@@ -91,7 +91,7 @@ class Node:
     """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
 
     __slots__ = ("__weakref__", "_membership", "_tag", "origin")
-    #: The function graph that the node belongs to, in that graph's own terms; unset for free nodes.
+    #: The function graph that the node belongs to, in that graph's own terms; None, or unset, for free ones.
     _membership: Any
     _tag: Tag | None
     origin: Origin | None
@@ -347,11 +347,13 @@ class Apply(Node):
     Compared by identity. `inputs` changes through a :class:`FunctionGraph` only.
     """
 
-    __slots__ = ("_mark", "_position", "inputs", "op", "outputs")
+    __slots__ = ("_mark", "_place", "_position", "inputs", "op", "outputs")
     #: What the last walk that left marks has written here.
     _mark: Any
     #: Greater than those of the nodes that this one depends on; says something inside of a function graph only.
     _position: int
+    #: Where a function graph that it is in has put what it knows of it.
+    _place: int
     op: Any
     inputs: list[Any]
     outputs: list[Any]
@@ -370,7 +372,7 @@ class Apply(Node):
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        self._tag = self._mark = None
+        self._tag = self._mark = self._membership = None
         self.origin = current_origin()
         for i, variable in enumerate(self.inputs):
             if not isinstance(variable, Variable):
@@ -423,8 +425,8 @@ class Apply(Node):
     @property
     def fgraph(self) -> Any:
         """The function graph that the node is in, or None."""
-        membership = getattr(self, "_membership", None)
-        return membership.graph() if membership is not None and membership.holds(self) else None
+        membership = self._membership
+        return membership.graph() if membership is not None and membership.is_current() else None
 
     @property
     def nin(self) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ._errors import CycleError, compose
+from ._membership import Membership
 from ._nodes import Apply, Variable, describe
 
 #: Distance of neighbours in a fresh numbering: that many halvings of a gap fit before the nodes are numbered anew.
@@ -24,7 +25,7 @@ def number(nodes: Iterable[Apply], start: int = 0) -> None:
         node._position = start
 
 
-def before_users(new: Variable, users: Collection[Apply], present: Collection[Apply], old: Variable) -> bool:
+def before_users(new: Variable, users: Collection[Apply], here: Membership, old: Variable) -> bool:
     """Give the nodes of `new` positions before those of `users`, which are going to use it.
 
     Parameters
@@ -32,8 +33,9 @@ def before_users(new: Variable, users: Collection[Apply], present: Collection[Ap
     new : Variable
     users : collection of Apply
         Nodes of the graph, or on their way into it.
-    present : collection of Apply
-        The nodes of the graph; others that `new` needs are on their way into it and have no position yet.
+    here : Membership
+        What the nodes of the graph are marked with; others that `new` needs are on their way into it and have no
+        position yet.
     old : Variable
         What `new` replaces; named in errors.
 
@@ -50,10 +52,10 @@ def before_users(new: Variable, users: Collection[Apply], present: Collection[Ap
     root = new.owner
     if root is None:
         return True
-    limit = min((user._position for user in users if user in present), default=None)
-    if root in present and (limit is None or root._position < limit):
+    limit = min((user._position for user in users if user._membership is here), default=None)
+    if root._membership is here and (limit is None or root._position < limit):
         return True
-    behind = _behind(root, users, present, limit, old)
+    behind = _behind(root, users, here, limit, old)
     moved = set(behind)
     feeding = (v.owner for node in behind for v in node.inputs)
     low = max((node._position for node in feeding if node is not None and node not in moved), default=0)
@@ -68,9 +70,7 @@ def before_users(new: Variable, users: Collection[Apply], present: Collection[Ap
     return True
 
 
-def _behind(
-    root: Apply, users: Collection[Apply], present: Collection[Apply], limit: int | None, old: Variable
-) -> list[Apply]:
+def _behind(root: Apply, users: Collection[Apply], here: Membership, limit: int | None, old: Variable) -> list[Apply]:
     """Return what `root` depends on, itself included, without the nodes of the graph below `limit`; inputs first."""
     order: list[Apply] = []
     seen: set[Apply] = set()
@@ -90,7 +90,9 @@ def _behind(
         stack.append((node, True))
         for variable in node.inputs:
             owner = variable.owner
-            if owner is None or owner in seen or (owner in present and (limit is None or owner._position < limit)):
+            if owner is None or owner in seen:
+                continue
+            if owner._membership is here and (limit is None or owner._position < limit):
                 continue
             stack.append((owner, False))
     return order

@@ -76,8 +76,17 @@ class LinesOp(SparseOp):
         return ["-O3"]
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """Return the functions that `c_code` calls."""
+        """Return the functions that `c_call` calls."""
         return c_source(name, *self.files, ELEMENT=self.element(node))
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call; NotImplementedError where there is no code for the elements, so that `perform` runs."""
+        self.element(node)
+        return self.c_call(node, name, inputs, outputs, sub)
+
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call of a function, and what is done where that fails."""
+        raise TypeError(f"{type(self).__name__} is only a base")
 
     def element(self, node: Apply) -> str:
         """Return the C type of the elements; NotImplementedError where there is no code for it."""

@@ -65,7 +65,7 @@ class StructuredDotLines(LinesOp):
         """Multiply with SciPy."""
         return _product(self, values[:4], values[4])
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call of the product."""
         return _call(f"dot_{name}", self, inputs[:4], [inputs[4], "1", "NULL", "0", f"&{outputs[0]}"], sub)
 
@@ -128,7 +128,7 @@ class UsmmLines(LinesOp):
         product *= alpha.reshape(())
         return np.add(z, product, out=z if self.inplace else product)
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call of the product."""
         alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
         more = [inputs[5], alpha, inputs[6], str(int(self.inplace)), f"&{outputs[0]}"]
@@ -198,7 +198,7 @@ class UsmmRows(LinesOp):
         rows = np.diff(assembled(self.format, *values[1:5]).tocsr().indptr).nonzero()[0]
         return rows, product[rows] * values[0].reshape(())
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call of the product."""
         alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
         more = [inputs[5], alpha, *(other_length(n) for n in inputs[6:]), *(f"&{output}" for output in outputs)]

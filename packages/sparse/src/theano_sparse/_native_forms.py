@@ -42,7 +42,7 @@ class OtherLines(LinesOp):
         found = assembled("csr", *values).tocsc()
         return found.data, found.indices, found.indptr
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
         arguments = [*inputs[:3], other_length(inputs[3]), *(f"&{output}" for output in outputs)]
         return _call(f"other_lines_{name}", arguments, sub)
@@ -92,7 +92,7 @@ class DenseLines(LinesOp):
             )
         return np.add(z, found, out=z if self.inplace else found)
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
         z = inputs[4] if len(inputs) > 4 else "NULL"
         flags = str(int(self.format == "csr")), z, str(int(self.inplace))
@@ -134,7 +134,7 @@ class LineSums(LinesOp):
         """Add up with SciPy."""
         return np.asarray(assembled("csr", *values).sum(1 if self.of_lines else 0)).ravel()
 
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
         arguments = [*inputs[:3], other_length(inputs[3]), str(int(self.of_lines)), f"&{outputs[0]}"]
         return _call(f"sums_{name}", arguments, sub)

@@ -175,14 +175,18 @@ class SampledProduct(SparseOp):
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
         """Return the function that `c_code` calls."""
-        kinds: list[Any] = [variable.type.dtype for variable in node.inputs]
-        element, other, row, column = kinds
-        if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
-            raise NotImplementedError(f"no C code for {', '.join(kinds)}")
+        element, _, row, column = self._dtypes(node)
         return c_source(name, "sampled", ELEMENT=f"npy_{element}", ROW=f"npy_{row}", COLUMN=f"npy_{column}")
 
+    def _dtypes(self, node: Apply) -> list[Any]:
+        kinds: list[Any] = [variable.type for variable in node.inputs]
+        return [kind.dtype for kind in kinds]
+
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
+        """Return the call; NotImplementedError for other dtypes than those of the code, so that `perform` runs."""
+        element, other, row, column = self._dtypes(node)
+        if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
+            raise NotImplementedError(f"no C code for {element} and {other} at {row} and {column}")
         arguments = [*inputs, f"&{outputs[0]}"]
         return f"if (sample_{name}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
 

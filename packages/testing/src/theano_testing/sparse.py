@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from theano_graph import compose, config
-from theano_sparse import SparseVariable, all_dtypes, matrix
+from theano_sparse import SparseType, SparseVariable, all_dtypes, matrix
 
 __all__ = ["sparse_random_inputs"]
 
@@ -70,14 +70,27 @@ def sparse_random_inputs(
     bounds = _bounds(dtype, gap)
     if not 0 <= p <= 1:
         raise ValueError(compose(f"p is a chance from 0 to 1, not {p}", mend="for instance p=0.5"))
-    values = []
-    for _ in range(n):
+    needed = 2 if unsorted_indices else int(explicit_zero)
+    return variables, [
+        _changed(_drawn(v.type, shape, p, bounds, needed), explicit_zero, unsorted_indices) for v in variables
+    ]
+
+
+#: How often a matrix is drawn in which something can be changed.
+_ATTEMPTS = 1000
+
+
+def _drawn(kind: SparseType, shape: tuple[int, int], p: float, bounds: tuple[float, float], needed: int) -> Any:
+    """Return a matrix of which some line stores at least so many elements."""
+    for _ in range(_ATTEMPTS):
         there = np.random.random(shape) < p  # noqa: NPY002  # seeded by np.random.seed and seed_rng
-        value = _numbers(dtype, bounds, shape)
+        value = _numbers(kind.dtype, bounds, shape)
         value[~there] = 0
-        found = variables[0].type.filter(scipy.sparse.csc_matrix(value))
-        values.append(_changed(found, explicit_zero, unsorted_indices))
-    return variables, values
+        found = kind.filter(scipy.sparse.csc_matrix(value))
+        if np.diff(found.indptr).max(initial=0) >= needed:
+            return found
+    wanted = "two elements that could be out of order" if needed == 2 else "an element that could be zero"
+    raise ValueError(compose(f"no line has {wanted}", mend="raise p or shape"))
 
 
 def _bounds(dtype: str, gap: Sequence[float] | None) -> tuple[float, float]:
@@ -104,16 +117,11 @@ def _numbers(dtype: str, bounds: tuple[float, float], shape: tuple[int, int]) ->
 
 def _changed(value: Any, explicit_zero: bool, unsorted_indices: bool) -> Any:
     """Return the matrix with a stored zero, or with its positions turned round, line by line."""
-    lengths = np.diff(value.indptr)
     if unsorted_indices:
-        if lengths.max(initial=0) < 2:
-            raise ValueError(compose("no line has two elements that could be out of order", mend="raise p or shape"))
         pairs = zip(value.indptr[:-1], value.indptr[1:], strict=True)
         order = np.concatenate([np.arange(start, stop)[::-1] for start, stop in pairs])
         value = type(value)((value.data[order], value.indices[order], value.indptr), shape=value.shape)
         value.has_sorted_indices = False
     if explicit_zero:
-        if not value.nnz:
-            raise ValueError(compose("nothing is stored that could be a zero", mend="raise p or shape"))
         value.data[np.random.randint(value.nnz)] = 0  # noqa: NPY002  # as above
     return value
