@@ -172,7 +172,8 @@ def _gradients_row(
 def _convolution_row(options: Options) -> Row:
     from theano.tensor import nnet
 
-    jax, torch = peer("jax"), peer("torch")
+    jax: Any = peer("jax")
+    torch: Any = peer("torch")
     values = [random(IMAGES), random(FILTERS, 1), random((32, 32, 30, 30), 2)]
     theirs = {
         "jax": lambda x, w: _jax_conv(jax, x, w),
@@ -185,7 +186,8 @@ def _convolution_row(options: Options) -> Row:
 def _pooling_row(options: Options) -> Row:
     from theano.tensor.signal import pool
 
-    jax, torch = peer("jax"), peer("torch")
+    jax: Any = peer("jax")
+    torch: Any = peer("torch")
     values = [random(POOLED), random((32, 16, 32, 32), 1)]
     theirs = {
         "jax": lambda x: _jax_pool(jax, x),
