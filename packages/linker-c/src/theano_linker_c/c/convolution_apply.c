@@ -53,19 +53,43 @@ static void copy_item(char *to, const char *from, size_t item) {
         memcpy(to, from, sizeof(double));
 }
 
-static void pack_weights(const Job *job, Pass *pass) {
+/* Taps of a block of rows side by side; a few taps at a time, so that what is read and written is in the cache. */
+#define DEFINE_PACK(NAME, TYPE)                                                                                        \
+    static void NAME(TYPE *to, const TYPE *from, const int64_t *filters, int64_t taps, int64_t row_step, int count) {  \
+        for (int64_t begin = 0; begin < taps; begin += 64) {                                                           \
+            int64_t end = smaller(begin + 64, taps);                                                                   \
+            for (int r = 0; r < count; r++)                                                                            \
+                for (int64_t t = begin; t < end; t++)                                                                  \
+                    to[t * count + r] = from[r * row_step + filters[t]];                                               \
+        }                                                                                                              \
+    }
+DEFINE_PACK(pack_floats, float)
+DEFINE_PACK(pack_doubles, double)
+
+static int64_t pack_units(const Job *job) {
+    int rows = job->means->kernels->rows;
+    return job->groups * ((job->rows + rows - 1) / rows);
+}
+
+/* Units are groups and, in them, the most rows that a tile may have. */
+static void pack_weights(void *context, int64_t begin, int64_t end) {
+    const Job *job = context;
     size_t item = job->means->item;
-    char *to = pass->weights;
-    for (int64_t g = 0; g < job->groups; g++)
-        for (int64_t row = 0; row < job->rows;) {
-            int count = 1 << block_kind(job->rows - row, job->means->kernels->rows);
-            for (int64_t t = 0; t < pass->taps; t++)
-                for (int r = 0; r < count; r++, to += item)
-                    copy_item(to,
-                              job->kernel + (size_t)(g * job->kernel_group + (row + r) * job->kernel_row +
-                                                     pass->filters[t]) * item,
-                              item);
-            row += count;
+    int64_t most = job->means->kernels->rows, each = pack_units(job) / job->groups;
+    for (int64_t unit = begin; unit < end; unit++)
+        for (int64_t i = 0; i < job->n_passes; i++) {
+            const Pass *pass = &job->passes[i];
+            int64_t group = unit / each, row = unit % each * most, last = smaller(row + most, job->rows);
+            while (row < last) {
+                int count = 1 << block_kind(job->rows - row, (int)most);
+                char *to = pass->weights + (size_t)((group * job->rows + row) * pass->taps) * item;
+                const char *from = job->kernel + (size_t)(group * job->kernel_group + row * job->kernel_row) * item;
+                if (item == sizeof(float))
+                    pack_floats((float *)to, (const float *)from, pass->filters, pass->taps, job->kernel_row, count);
+                else
+                    pack_doubles((double *)to, (const double *)from, pass->filters, pass->taps, job->kernel_row, count);
+                row += count;
+            }
         }
 }
 
@@ -201,22 +225,25 @@ static void join_rows(Pass *pass) {
     }
 }
 
+/* Run units of work of so many cycles in all; short work keeps the GIL. */
+static int run(const Job *job, range_fn fn, int64_t units, double work) {
+    if (work >= WORK_FOR_GIL)
+        return run_long(fn, (void *)job, units, 1, work, job->means->threshold);
+    fn((void *)job, 0, units);
+    return RUN_DONE;
+}
+
 static int run_job(Job *job, double work) {
-    int64_t units = job->images, wanted = 4 * threads_get();
-    job->parts = units >= wanted ? 1 : (wanted + units - 1) / units;
+    int64_t wanted = work < job->means->threshold ? 1 : 4 * threads_get(), taps = 0;
+    job->parts = job->images >= wanted ? 1 : (wanted + job->images - 1) / job->images;
     for (int64_t i = 0; i < job->n_passes; i++) {
         join_rows(&job->passes[i]);
-        pack_weights(job, &job->passes[i]);
+        taps += job->passes[i].taps;
     }
     atomic_init(&job->failed, 0);
-    if (work < job->means->threshold)
-        job->parts = 1;
-    units *= job->parts;
-    int status = RUN_DONE;
-    if (work < WORK_FOR_GIL)
-        run_units(job, 0, units);
-    else
-        status = run_long(run_units, job, units, 1, work, job->means->threshold);
+    int status = run(job, pack_weights, pack_units(job), 2.0 * (double)(job->groups * job->rows * taps));
+    if (status == RUN_DONE)
+        status = run(job, run_units, job->images * job->parts, work);
     if (atomic_load(&job->failed)) {
         PyErr_NoMemory();
         status = RUN_RAISED;

@@ -16,6 +16,7 @@ typedef struct {
     const Geometry *g;
     Layout layout;
     const char *images, *top;
+    char *kernel;
     char *sums; /* [slabs][groups][blocks][taps, rounded up][vectors of a block] */
     int64_t slabs, blocks, vectors, taps, whole_taps, rows;
     int64_t *offsets, *bases; /* [whole_taps]; [rows] */
@@ -98,24 +99,26 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     workspace_give(slot, memory);
 }
 
-/* Add up slabs, and put sums where the elements of filters are. */
+/* Add up slabs, and put sums where the elements of filters are; units are groups and, in them, blocks. */
 #define DEFINE_FINISH(NAME, TYPE)                                                                                      \
-    static void NAME(const Job *job, TYPE *kernel) {                                                                   \
+    static void NAME(void *context, int64_t begin, int64_t end) {                                                      \
+        const Job *job = context;                                                                                      \
         const Geometry *g = job->g;                                                                                    \
         int64_t size = volume(g->kernel), width = job->vectors * job->means->kernels->lanes;                           \
         int64_t step = g->groups * job->blocks * job->whole_taps * width;                                              \
-        for (int64_t group = 0; group < g->groups; group++)                                                            \
-            for (int64_t f = 0; f < g->filters; f++) {                                                                 \
-                int64_t unit = group * job->blocks + f / width;                                                        \
-                const TYPE *from = (const TYPE *)job->sums + unit * job->whole_taps * width + f % width;               \
-                TYPE *to = kernel + (group * g->filters + f) * job->taps;                                              \
-                for (int64_t t = 0; t < job->taps; t++) {                                                              \
-                    TYPE sum = 0;                                                                                      \
-                    for (int64_t slab = 0; slab < job->slabs; slab++)                                                  \
-                        sum += from[slab * step + t * width];                                                          \
-                    to[t / size * size + (g->flip ? size - 1 - t % size : t % size)] = sum;                            \
-                }                                                                                                      \
-            }                                                                                                          \
+        for (int64_t unit = begin; unit < end; unit++) {                                                               \
+            int64_t filter = unit % job->blocks * width, filters = smaller(width, g->filters - filter);                \
+            const TYPE *from = (const TYPE *)job->sums + unit * job->whole_taps * width;                               \
+            TYPE *to = (TYPE *)job->kernel + (unit / job->blocks * g->filters + filter) * job->taps;                   \
+            for (int64_t tap = 0; tap < job->taps; tap += 16)                                                          \
+                for (int64_t f = 0; f < filters; f++)                                                                  \
+                    for (int64_t t = tap; t < smaller(tap + 16, job->taps); t++) {                                     \
+                        TYPE sum = 0;                                                                                  \
+                        for (int64_t slab = 0; slab < job->slabs; slab++)                                              \
+                            sum += from[slab * step + t * width + f];                                                  \
+                        to[f * job->taps + t / size * size + (g->flip ? size - 1 - t % size : t % size)] = sum;        \
+                    }                                                                                                  \
+        }                                                                                                              \
     }
 DEFINE_FINISH(finish_floats, float)
 DEFINE_FINISH(finish_doubles, double)
@@ -160,14 +163,22 @@ static double set_sizes(Job *job) {
     return places * (double)(slab_units * job->vectors * job->whole_taps);
 }
 
+/* Run units of work of so many cycles in all; short work keeps the GIL. */
+static int run(const Job *job, range_fn fn, int64_t units, double work) {
+    if (work >= WORK_FOR_GIL)
+        return run_long(fn, (void *)job, units, 1, work, job->means->threshold);
+    fn((void *)job, 0, units);
+    return RUN_DONE;
+}
+
 int convolve_kernel(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel) {
-    Job job = {.means = m, .g = g, .images = images, .top = top};
+    Job job = {.means = m, .g = g, .images = images, .top = top, .kernel = kernel};
     double work = set_sizes(&job);
-    int64_t units = job.slabs * g->groups * job.blocks;
+    int64_t blocks = g->groups * job.blocks, units = job.slabs * blocks;
+    int64_t elements = units * job.whole_taps * job.vectors * m->kernels->lanes;
     size_t tables = (size_t)(job.whole_taps + job.rows) * sizeof(int64_t);
-    size_t sums = (size_t)(units * job.whole_taps * job.vectors * m->kernels->lanes) * m->item;
     Slot *slot;
-    char *memory = workspace_take(m->workspace, tables + sums, &slot);
+    char *memory = workspace_take(m->workspace, tables + (size_t)elements * m->item, &slot);
     if (memory == NULL) {
         PyErr_NoMemory();
         return RUN_RAISED;
@@ -177,19 +188,13 @@ int convolve_kernel(const Means *m, const Geometry *g, const char *images, const
     job.sums = memory + tables;
     atomic_init(&job.failed, 0);
     set_tables(&job);
-    int status = RUN_DONE;
-    if (work < WORK_FOR_GIL)
-        run_units(&job, 0, units);
-    else
-        status = run_long(run_units, &job, units, 1, work, m->threshold);
+    int status = run(&job, run_units, units, work);
     if (atomic_load(&job.failed)) {
         PyErr_NoMemory();
         status = RUN_RAISED;
     }
-    if (status == RUN_DONE && m->item == sizeof(float))
-        finish_floats(&job, (float *)kernel);
-    else if (status == RUN_DONE)
-        finish_doubles(&job, (double *)kernel);
+    if (status == RUN_DONE)
+        status = run(&job, m->item == sizeof(float) ? finish_floats : finish_doubles, blocks, 4.0 * (double)elements);
     workspace_give(slot, memory);
     return status;
 }
