@@ -134,6 +134,18 @@ class TestProperties(unittest.TestCase):
             np.testing.assert_array_equal(run([x], x.shape, value), (3, 5))
             self.assertEqual(csm_shape(x).type.dtype, "int64")
 
+    def test_positions_that_int32_does_not_hold(self) -> None:
+        x = csr_matrix("x")
+        f = function([x], csm_properties(x)[1])
+        for column, fits in ((2**31 - 1, True), (2**31, False)):
+            places = np.asarray([0, column]), np.asarray([0, 2])
+            value = scipy.sparse.csr_matrix((np.ones(2), *places), shape=(1, 2**32))
+            if fits:
+                np.testing.assert_array_equal(f(value), places[0])
+            else:
+                with self.assertRaisesRegex(ValueError, "positions beyond 2147483647"):
+                    f(value)
+
     def test_ones_and_zeros(self) -> None:
         value = sparse_value("csr", (3, 5), "float32")
         x = csr_matrix("x", "float32")

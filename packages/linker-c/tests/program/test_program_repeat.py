@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from support import ArrayType, Elementwise, Product, Python, Reduce, Shuffle, array, machines
 
 from theano_linker_c.program import Becomes, Repetition, repeater
-from theano_linker_c.scalar import add, gt, mul, tanh
+from theano_linker_c.scalar import Composite, ScalarType, add, gt, mul, tanh
 
 STACK, SUM, NEWEST = Becomes.STACK, Becomes.SUM, Becomes.NEWEST
 
@@ -91,6 +91,42 @@ class TestRepeat(unittest.TestCase):
                 x, y = (v[part] if kind == STACK else v for v in (x, y))
                 self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
                 np.testing.assert_array_equal(x, y)
+
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.integers(1, 6),
+        st.tuples(st.integers(0, 3), st.integers(1, 3)),
+        st.booleans(),
+        st.sampled_from([STACK, SUM, NEWEST]),
+        st.sampled_from(["plain", "turned", "strided", "repeated", "swapped"]),
+        st.sampled_from(["float32", "float64", "int64"]),
+        st.booleans(),
+    )
+    def test_one_kernel(
+        self, runs: int, shape: tuple[int, ...], backwards: bool, kind: Becomes, layout: str, dtype: str, state: bool
+    ) -> None:
+        x, h, one = array(dtype, None, None), array(dtype, None, None), array(dtype, 1, 1)
+        d, e, f = (ScalarType(dtype).make_variable() for _ in range(3))
+        op: Any = Composite([d, e, f], [add(mul(d, f), e)])
+        kind = NEWEST if kind == SUM and state else kind
+        how = Repetition(1, int(state), (kind,), False, backwards)
+        native, plain = machines([x, h, one], [Elementwise(op)(x, h, one)])
+        values = (np.arange(runs * shape[0] * shape[1]).reshape(runs, *shape) % 7).astype(dtype)
+        rows = {
+            "plain": values,
+            "turned": np.asfortranarray(values),
+            "strided": np.repeat(values, 2, axis=2)[:, :, ::2],
+            "repeated": np.broadcast_to(values[:1], values.shape),
+            "swapped": values.astype(values.dtype.newbyteorder()),
+        }[layout]
+        start = np.ones(shape, dtype)
+        for _ in range(2):
+            given_values = [rows, start, np.full((1, 1), 2, dtype)]
+            done, (found,) = repeat(native, how, runs, given_values)
+            expected_done, (expected,) = by_hand(plain, how, runs, given_values)
+            self.assertEqual((done, found.dtype), (expected_done, expected.dtype))
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(start, np.ones(shape))
 
     def test_products_reductions_and_views(self) -> None:
         x, h, w = (array("float64", None, None) for _ in range(3))

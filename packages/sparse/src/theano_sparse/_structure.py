@@ -23,6 +23,7 @@ from ._type import CLASSES, SparseType, _Operators
 
 _INDEX = TensorType("int32", (None,))
 _SHAPE = TensorType("int64", (2,))
+_LARGEST = np.iinfo(np.int32).max
 
 
 def as_int32(part: Any) -> Any:
@@ -42,8 +43,16 @@ class CSMProperties(SparseOp):
         return Apply(self, [x], [dense(x.type.dtype, 1), _INDEX(), _INDEX(), _SHAPE()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Return the arrays of the matrix."""
+        """Return the arrays of the matrix; ValueError where they do not fit into int32."""
         (x,) = values
+        for part in (x.indices, x.indptr):
+            if part.dtype != np.int32 and part.max(initial=0) > _LARGEST:
+                raise ValueError(
+                    compose(
+                        f"a sparse matrix of shape {x.shape} with {x.nnz} elements has positions beyond {_LARGEST}",
+                        mend="divide it: positions and numbers of elements are int32 here",
+                    )
+                )
         return x.data, x.indices, x.indptr, np.asarray(x.shape)
 
 

@@ -124,6 +124,14 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
     return nest_run(m, &nest, e->fn, e->cost);
 }
 
+/* The kernel of an instruction and the types of its operands, for those who call it themselves. */
+const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost) {
+    const Elementwise *e = in->plan;
+    *fn = e->fn;
+    *cost = e->cost;
+    return e->types;
+}
+
 static void elementwise_free(void *plan) {
     Elementwise *e = plan;
     elementwise_free_takers(e);

@@ -6,36 +6,7 @@
  * with the buffer of the result that follows them, so that two arrays serve all runs; and as the array of a state has
  * no owner but the machine from the second run on, an instruction may overwrite it where the state dies.
  */
-#include "runtime.h"
-
-/* Same numbers as `Becomes` in _repetition.py. */
-enum { STACK = 0, SUM = 1, NEWEST = 2 };
-
-typedef struct {
-    int kind, reg, known;     /* whether all its values must have `shape` */
-    int ndim;
-    npy_intp shape[NPY_MAXDIMS];
-    PyArrayObject *stack;     /* owned */
-    PyArrayObject *views[2];  /* owned: of rows; a state is read in one while the next is written in the other */
-    PyArrayObject *slot;      /* borrowed: the one for the run at hand */
-    PyObject *value;          /* owned: the sum, or the newest value */
-} Result;
-
-typedef struct {
-    Machine *m;
-    Frame *f;
-    Py_ssize_t runs, run, row;  /* how many, which one, and which row of the sequences it reads */
-    int rows, states, until, backwards, n_results;
-    int movable;                /* no foreign code sees the arrays: views whose only owner we are may be moved */
-    PyObject *given, *complain; /* borrowed */
-    PyArrayObject **views;      /* of the sequences */
-    PyObject **fixed, **state;  /* owned: of each input; arguments as the program takes them, and states */
-    int *home;                  /* of each state */
-    Result *results;
-    PyArrayObject **slots;
-    double looked, yielded;     /* when the clock was read last, and when other threads were let run */
-    int pause, waited;
-} Repeat;
+#include "repeat.h"
 
 /* Codes that may show arrays to code outside of this runtime. */
 static int is_foreign(int code) {
@@ -306,7 +277,7 @@ static void hand_on(Repeat *r) {
 #define SWITCH_SECONDS 0.005
 
 /* Now and then, let other threads have the GIL. The clock is read after some runs only, where these are short. */
-static void let_others(Repeat *r) {
+void repeat_let_others(Repeat *r) {
     if (++r->waited < r->pause)
         return;
     double now = profile_clock(), spent = now - r->looked;
@@ -389,7 +360,9 @@ static PyObject *run_all(Repeat *r) {
         more = run_once(r);
         if (more >= 0)
             r->run++;
-        let_others(r);
+        repeat_let_others(r);
+        if (more > 0 && r->run == 1)
+            more = repeat_kernel(r);
     }
     if (more >= 0)
         return collect(r);
@@ -410,6 +383,7 @@ static void clear(Repeat *r) {
         Py_CLEAR(o->views[1]);
         Py_CLEAR(o->stack);
         Py_CLEAR(o->value);
+        Py_CLEAR(o->spare);
     }
     PyMem_Free(r->views);
     PyMem_Free(r->fixed);

@@ -171,6 +171,7 @@ PyObject *shared_code(void);
 
 /* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
+const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost);
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
 int position_prepare(Machine *m, Instruction *in, PyObject *payload);
 int product_prepare(Machine *m, Instruction *in, PyObject *payload);
