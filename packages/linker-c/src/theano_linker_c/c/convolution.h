@@ -35,6 +35,8 @@ typedef struct {
     sum_fn sum[SUM_VECTORS];                    /* 1, 2, 3, 4 vectors */
 } WindowKernels;
 
+/* Bytes that vectors may have, here and in pooling. */
+extern int most_vector_bytes;
 const WindowKernels *window_kernels(int doubles);
 
 /* Three axes; those that a convolution does not have come first, with lengths, steps and dilation 1. */

@@ -58,12 +58,14 @@
 #include "convolution_kernels.h"
 #endif
 
+int most_vector_bytes = 64;
+
 const WindowKernels *window_kernels(int doubles) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw"))
+    if (most_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
         return doubles ? &kernels_of_doubles_by_8 : &kernels_of_floats_by_16;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (most_vector_bytes >= 32 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return doubles ? &kernels_of_doubles_by_4 : &kernels_of_floats_by_8;
 #endif
     return doubles ? &kernels_of_doubles : &kernels_of_floats;

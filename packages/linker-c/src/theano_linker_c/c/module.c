@@ -1,6 +1,7 @@
 /* The extension module: the type Machine, and the settings of the thread pool. */
 #define RUNTIME_IMPORTS_ARRAY
 #include "runtime.h"
+#include "convolution.h"
 #include <structmember.h>
 
 static PyObject *machine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -130,10 +131,22 @@ static PyObject *set_threshold(PyObject *module, PyObject *cycles) {
     return PyFloat_FromDouble(before);
 }
 
+static PyObject *set_vector_bytes(PyObject *module, PyObject *bytes) {
+    (void)module;
+    long value = PyLong_AsLong(bytes);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    int before = most_vector_bytes;
+    most_vector_bytes = value < 16 ? 16 : value > 64 ? 64 : (int)value;
+    return PyLong_FromLong(before);
+}
+
 static PyMethodDef functions[] = {
     {"set_num_threads", set_threads, METH_O, "Set how many threads a kernel may use; 1 turns threads off."},
     {"get_num_threads", get_threads, METH_NOARGS, "How many threads a kernel may use."},
     {"set_thread_threshold", set_threshold, METH_O, "Set from how many cycles of work threads are used; gives the old."},
+    {"set_vector_bytes", set_vector_bytes, METH_O,
+     "Set how long vectors of convolutions and pooling may be, 16 to 64 bytes; gives the old length."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {

@@ -39,6 +39,7 @@ typedef struct {
     void (*pick)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *room);
 } PoolKernels;
 
+extern int most_vector_bytes; /* convolution_kernels.c */
 const PoolKernels *pool_kernels(int doubles);
 
 #endif

@@ -34,7 +34,7 @@
 
 const PoolKernels *pool_kernels(int doubles) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (most_vector_bytes >= 32 && __builtin_cpu_supports("avx2"))
         return doubles ? &kernels_of_doubles_by_4 : &kernels_of_floats_by_8;
 #endif
     return doubles ? &kernels_of_doubles : &kernels_of_floats;
