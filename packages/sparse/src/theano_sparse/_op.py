@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe
+from theano_graph import Apply, Op, compose, describe
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType
 
@@ -57,8 +57,3 @@ def refuse_rank(op: Op, variable: Any, ndim: int, wanted: str) -> None:
     """Raise TypeError where a tensor variable has not `ndim` dimensions."""
     if variable.type.ndim != ndim:
         raise TypeError(compose(f"{op}: {wanted}", where=[describe(variable)], mend=f"pass {ndim} dimensions"))
-
-
-def disconnected(node: Apply) -> list[Variable | None]:
-    """Return that no input of a node has a gradient."""
-    return [None] * len(node.inputs)

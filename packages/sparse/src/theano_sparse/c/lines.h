@@ -91,22 +91,25 @@ static void NAME(turn)(const NAME(Lines) *x, ELEMENT *data, npy_int32 *indices, 
     indptr[0] = 0;
 }
 
-/* Turn a matrix in memory of its own: -1 where there is none, and no error is set. `discard` frees it. No GIL. */
+/* Turn a matrix in memory of its own: -1 where there is none, and no error is set. `discard` frees it. No GIL.
+ *
+ * The memory is one piece: allocators give several large ones back to the system, and then each call takes fresh pages. */
 static int NAME(turned)(const NAME(Lines) *x, NAME(Lines) *to)
 {
     const size_t stored = (size_t)(x->indptr[x->lines] - x->indptr[0]);
-    ELEMENT *data = (ELEMENT *)malloc((stored + 1) * sizeof(ELEMENT));
-    npy_int32 *indices = (npy_int32 *)malloc((stored + 1) * sizeof *indices);
-    npy_int32 *indptr = (npy_int32 *)malloc((size_t)(x->other + 1) * sizeof *indptr);
+    const size_t positions = stored + (size_t)x->other + 1;
+    char *memory = (char *)malloc(stored * sizeof(ELEMENT) + positions * sizeof(npy_int32));
     memset(to, 0, sizeof *to);
+    if (memory == NULL)
+        return -1;
+    ELEMENT *data = (ELEMENT *)memory;
+    npy_int32 *indices = (npy_int32 *)(memory + stored * sizeof(ELEMENT)), *indptr = indices + stored;
     to->lines = x->other;
     to->other = x->lines;
     to->stored = (npy_intp)stored;
     to->data = data;
     to->indices = indices;
     to->indptr = indptr;
-    if (data == NULL || indices == NULL || indptr == NULL)
-        return -1;
     NAME(turn)(x, data, indices, indptr);
     return 0;
 }
@@ -114,8 +117,6 @@ static int NAME(turned)(const NAME(Lines) *x, NAME(Lines) *to)
 static void NAME(discard)(NAME(Lines) *x)
 {
     free((void *)x->data);
-    free((void *)x->indices);
-    free((void *)x->indptr);
 }
 
 /* Return an array of the type and lengths that are wanted: the one of the last call if it fits, or a new one. */
