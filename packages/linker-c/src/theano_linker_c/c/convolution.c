@@ -20,7 +20,6 @@ typedef struct {
     int64_t groups;
     npy_intp *strides, *dilations, *before, *after; /* [ndim] */
     PyObject *fallback;                             /* borrowed from the payload: input values -> output values */
-    Workspace workspace;
 } Convolution;
 
 static int by_python(Frame *f, const Instruction *in, const Convolution *p) {
@@ -34,25 +33,39 @@ static int by_python(Frame *f, const Instruction *in, const Convolution *p) {
     return status;
 }
 
-/* Memory of at least so many bytes, at a multiple of 64; NULL if there is none. */
-void *workspace_take(Workspace *w, size_t bytes, Slot **slot) {
-    *slot = NULL;
-    bytes = (bytes + 127) / 64 * 64;
+enum { SLOTS = 32 };
+static Slot slots[SLOTS];
+
+/* Take a slot that nobody uses, of at least so many bytes; NULL if there is none. */
+static Slot *claim(size_t bytes) {
     for (int i = 0; i < SLOTS; i++) {
         int none = 0;
-        if (!atomic_compare_exchange_strong(&w->slots[i].busy, &none, 1))
+        if (!atomic_compare_exchange_strong(&slots[i].busy, &none, 1))
             continue;
-        Slot *s = *slot = &w->slots[i];
-        if (s->size < bytes) {
-            free(s->memory);
-            s->memory = aligned_alloc(64, bytes);
-            s->size = s->memory == NULL ? 0 : bytes;
-        }
-        if (s->memory == NULL)
-            workspace_give(s, NULL);
-        return s->memory;
+        if (slots[i].size >= bytes)
+            return &slots[i];
+        atomic_store(&slots[i].busy, 0);
     }
-    return aligned_alloc(64, bytes);
+    return NULL;
+}
+
+/* Memory of at least so many bytes, at a multiple of 64; NULL if there is none. */
+void *workspace_take(size_t bytes, Slot **slot) {
+    bytes = (bytes + 127) / 64 * 64;
+    Slot *s = *slot = claim(bytes);
+    if (s == NULL)
+        s = *slot = claim(0);
+    if (s == NULL)
+        return aligned_alloc(64, bytes);
+    if (s->size < bytes) {
+        free(s->memory);
+        s->memory = aligned_alloc(64, bytes);
+        s->size = s->memory == NULL ? 0 : bytes;
+    }
+    void *memory = s->memory;
+    if (memory == NULL)
+        workspace_give(s, NULL);
+    return memory;
 }
 
 void workspace_give(Slot *slot, void *memory) {
@@ -66,11 +79,6 @@ void workspace_give(Slot *slot, void *memory) {
         slot->size = 0;
     }
     atomic_store(&slot->busy, 0);
-}
-
-void workspace_clear(Workspace *w) {
-    for (int i = 0; i < SLOTS; i++)
-        free(w->slots[i].memory);
 }
 
 void layout_set(Layout *l, int64_t channels, const int64_t *image, const int64_t *before, const int64_t *after,
@@ -192,7 +200,7 @@ static PyArrayObject *result(Machine *m, Frame *f, const Instruction *in, const 
 
 static int compute(Machine *m, Convolution *p, const Geometry *g, PyArrayObject *first, PyArrayObject *second,
                    PyArrayObject *out) {
-    Means means = {window_kernels(p->type_num == NPY_DOUBLE), &p->workspace, (size_t)PyArray_ITEMSIZE(out),
+    Means means = {window_kernels(p->type_num == NPY_DOUBLE), (size_t)PyArray_ITEMSIZE(out),
                    m->thread_scale * work_for_threads};
     const char *a = PyArray_BYTES(first), *b = PyArray_BYTES(second);
     switch (p->task) {
@@ -234,7 +242,6 @@ static void convolution_free(void *plan) {
     PyMem_Free(p->dilations);
     PyMem_Free(p->before);
     PyMem_Free(p->after);
-    workspace_clear(&p->workspace);
     PyMem_Free(p);
 }
 

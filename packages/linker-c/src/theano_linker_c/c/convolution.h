@@ -46,19 +46,14 @@ typedef struct {
     int flip;
 } Geometry;
 
-/* Memory that calls of one instruction use again. */
+/* Memory that all convolutions of the process use again: as many pieces as are in use at one time. */
 typedef struct {
     atomic_int busy;
     void *memory;
     size_t size;
 } Slot;
-enum { SLOTS = 16 };
-typedef struct {
-    Slot slots[SLOTS];
-} Workspace;
-void *workspace_take(Workspace *w, size_t bytes, Slot **slot);
+void *workspace_take(size_t bytes, Slot **slot);
 void workspace_give(Slot *slot, void *memory);
-void workspace_clear(Workspace *w);
 
 /* How an array of images lies in memory when zeros have been put around it: the elements of the last axis in `phases`
  * rows, element i in the row i % phases. */
@@ -76,7 +71,6 @@ void layout_fill(const Layout *l, size_t item, char *to, const char *from);
 /* What computes a convolution or a gradient. Returns RUN_DONE, or RUN_RAISED. */
 typedef struct {
     const WindowKernels *kernels;
-    Workspace *workspace;
     size_t item;
     double threshold; /* cycles from which threads are used */
 } Means;

@@ -185,7 +185,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     size_t filled = (size_t)(layout_size(&job->layout) + lanes) * item, packed = (size_t)((TAPS + 1) * width) * item;
     size_t spilled = (size_t)(job->rows * width) * item, total = filled + packed + spilled + 3 * 64;
     Slot *slot;
-    char *memory = workspace_take(job->means->workspace, total + (size_t)width * sizeof(Stretch), &slot);
+    char *memory = workspace_take(total + (size_t)width * sizeof(Stretch), &slot);
     if (memory == NULL) {
         atomic_store(&job->failed, 1);
         return;
@@ -272,7 +272,7 @@ static int64_t element(const Geometry *g, const int64_t *tap) {
 static char *job_memory(const Job *job, int64_t passes, int64_t rows, int64_t taps, Slot **slot) {
     size_t weights = (size_t)(taps * job->rows * job->groups) * job->means->item;
     size_t bytes = weights + (size_t)passes * sizeof(Pass) + (size_t)(2 * rows + 2 * taps) * sizeof(int64_t);
-    char *memory = workspace_take(job->means->workspace, bytes, slot);
+    char *memory = workspace_take(bytes, slot);
     if (memory == NULL)
         PyErr_NoMemory();
     return memory;

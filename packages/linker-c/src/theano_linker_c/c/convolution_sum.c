@@ -89,7 +89,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     size_t filled = job->layout.whole ? 0 : ((size_t)layout_size(&job->layout) * item + 63) / 64 * 64;
     size_t turned = (PLACES * width * item + 63) / 64 * 64;
     Slot *slot;
-    char *memory = workspace_take(job->means->workspace, turned + filled + (PLACES + 1) * sizeof(Stretch), &slot);
+    char *memory = workspace_take(turned + filled + (PLACES + 1) * sizeof(Stretch), &slot);
     if (memory == NULL) {
         atomic_store(&job->failed, 1);
         return;
@@ -178,7 +178,7 @@ int convolve_kernel(const Means *m, const Geometry *g, const char *images, const
     int64_t elements = units * job.whole_taps * job.vectors * m->kernels->lanes;
     size_t tables = (size_t)(job.whole_taps + job.rows) * sizeof(int64_t);
     Slot *slot;
-    char *memory = workspace_take(m->workspace, tables + (size_t)elements * m->item, &slot);
+    char *memory = workspace_take(tables + (size_t)elements * m->item, &slot);
     if (memory == NULL) {
         PyErr_NoMemory();
         return RUN_RAISED;
