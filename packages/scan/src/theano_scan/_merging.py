@@ -72,7 +72,7 @@ def _instead_of_both(fgraph: FunctionGraph, parts: Parts, loops: Sequence[Apply]
     joined = made[0].owner
     for loop in loops:
         if joined.op == loop.op and joined.inputs == loop.inputs:
-            new = {old: loop.outputs[v.index] for old, v in new.items() if old.owner is not loop}
+            new = {old: loop.outputs[joined.outputs.index(v)] for old, v in new.items() if old.owner is not loop}
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
