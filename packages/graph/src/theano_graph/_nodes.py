@@ -67,6 +67,8 @@ class Node:
             self.__dict__.update(attributes)
 
 
+#: The class of classes, which is no name where variables have a `type`.
+_CLASS = type
 _construction_observers: list[Callable[[Variable], None]] = []
 
 
@@ -112,7 +114,11 @@ class Variable(Node):
             )
         if owner is not None and not isinstance(owner, Apply):
             raise TypeError(compose(f"the owner of a variable is a node, not {owner!r}", mend="leave it to Apply"))
-        if not hasattr(type, "filter"):
+        if index is not None and (not isinstance(index, int) or index < 0):
+            raise GraphError(
+                compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
+            )
+        if not hasattr(type, "filter") or isinstance(type, _CLASS):
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",
@@ -314,8 +320,8 @@ class Apply(Node):
                     mend="pass Apply(op, [inputs], [outputs])",
                 )
             )
-        if isinstance(op, type):
-            raise TypeError(compose(f"{op.__name__} is a class of ops, not an op", mend=f"pass {op.__name__}(...)"))
+        if isinstance(op, type) or not hasattr(op, "make_node"):
+            raise _no_op(op)
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -466,6 +472,14 @@ class Apply(Node):
                     mend="pass one for each input of the node, or apply the op anew",
                 )
             )
+        for i, variable in enumerate(inputs):
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    compose(
+                        f"new input {i} of {self.op} is no variable: {variable!r}",
+                        mend="pass variables; a value becomes one through Type.make_constant",
+                    )
+                )
         new_inputs, remake = self._converted(inputs, strict)
         if remake:
             node: Apply = self.op.make_node(*new_inputs)
@@ -506,6 +520,12 @@ class Apply(Node):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _no_op(given: Any) -> TypeError:
+    if isinstance(given, type):
+        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
+    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))
 
 
 def _no_output(op: Op, i: int, output: Variable) -> GraphError:
