@@ -12,18 +12,22 @@ from support import NUMBER, join, names, other
 from theano_graph import (
     AlreadyThere,
     Apply,
+    ConfigError,
     CycleError,
     Feature,
     FunctionGraph,
     GraphError,
+    IntFlag,
     NodeFinder,
     Variable,
+    add_flag,
     ancestors,
     applys_between,
     as_string,
     clone_get_equiv,
     clone_graph,
     clone_replace,
+    debugprint,
     equal_computations,
     general_toposort,
     graph_inputs,
@@ -291,3 +295,55 @@ class TestGraphs(unittest.TestCase):
             Apply(join, [self.x], bad)
         with self.assertRaisesRegex(GraphError, "both an owner and an index, or neither"):
             Variable(NUMBER, None, 0)
+
+
+class TestRemainingArguments(unittest.TestCase):
+    """Arguments that have nothing to do with what they stand for."""
+
+    def check(self, *cases: tuple[str, Callable[[], Any]]) -> None:
+        """Each call fails with a text, and with words on how to mend it."""
+        for text, call in cases:
+            with self.subTest(text), self.assertRaisesRegex((TypeError, GraphError), f"{text}(.|\n)*\n  To mend: "):
+                call()
+
+    def test_nodes_and_variables(self) -> None:
+        x, y = names("xy")
+        out: Any = join(x, y)
+        wrong: Any = None
+        kind: Any = type(NUMBER)
+        index: Any = "a"
+        pairs: Any = [x]
+        self.check(
+            ("an op, not None", lambda: Apply(wrong, [x], [NUMBER()])),
+            ("is a Type, not", lambda: Variable(kind)),
+            ("counts outputs from 0: -1", lambda: Variable(NUMBER, out.owner, -1)),
+            ("counts outputs from 0: 'a'", lambda: Variable(NUMBER, out.owner, index)),
+            ("new input 1 of join is no variable: 3", lambda: out.owner.clone_with_new_inputs([x, 3])),
+            ("a replacement is a pair", lambda: clone_replace(out, pairs)),
+        )
+
+    def test_function_graphs(self) -> None:
+        x = names("x")[0]
+        fgraph = FunctionGraph([x], [join(x)])
+        wrong: Any = None
+        number: Any = 3
+        self.check(
+            ("inputs of a function graph are a list of variables, not None", lambda: FunctionGraph(wrong, [x])),
+            ("outputs of a function graph are a list of variables, not 3", lambda: FunctionGraph([x], number)),
+            ("features are a list, not 3", lambda: FunctionGraph([x], [x], number)),
+            ("replacements are pairs of variables, not None", lambda: fgraph.replace_all(wrong)),
+        )
+
+    def test_printing(self) -> None:
+        x = names("x")[0]
+        number: Any = 3
+        word: Any = "a"
+        self.check(
+            ("cannot write to 3", lambda: debugprint(x, file=number)),
+            ("levels, not 'a'", lambda: debugprint(x, depth=word)),
+        )
+
+    def test_flags_that_are_there(self) -> None:
+        for name in ("traceback.limit", "traceback"):
+            with self.assertRaisesRegex(ConfigError, "traceback(.|\n)*\n  To mend: "):
+                add_flag(name, "Twice.", IntFlag(3))

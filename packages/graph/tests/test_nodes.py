@@ -127,6 +127,19 @@ class TestConstant(unittest.TestCase):
         self.assertLess(len(str(Generic().make_constant("x" * 1000))), 60)
 
 
+class TestValueOfConstants(unittest.TestCase):
+    def test_it_is_set_once(self) -> None:
+        constant: Any = NUMBER.make_constant(2, "two")
+        for name in ("data", "value"):
+            with self.assertRaises(AttributeError):
+                setattr(constant, name, 3)
+        with self.assertRaisesRegex(AttributeError, "set once[^$]*`two`: number[^$]*make_constant"):
+            constant.data = 2
+        for copied in (constant, constant.clone(), copy.copy(constant), copy.deepcopy(constant)):
+            self.assertEqual((copied.data, copied.value), (2, 2))
+        self.assertEqual(pickle.loads(pickle.dumps(constant)).data, 2)
+
+
 class TestApply(unittest.TestCase):
     def test_outputs_know_their_owner(self) -> None:
         first, second = halves(names("x")[0])

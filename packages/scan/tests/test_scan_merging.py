@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_graph import Constant
@@ -93,6 +95,15 @@ class TestMerging(unittest.TestCase):
         forward = [n for n in loops_of(f) if not n.op.plan.backwards and n.inputs[-1] is f.maker.fgraph.inputs[1]]
         self.assertEqual(len({tuple(n.inputs[1:]) for n in forward}), len(forward))
 
+    def test_a_loop_that_does_what_another_does_too(self) -> None:
+        s, a, b = T.dvector("s"), T.dscalar("a"), T.dscalar("b")
+        two, _ = scan(lambda x, u, v: (T.tanh(u + x), T.tanh(v + x)), s, [a, b])
+        for inputs in (two, two[::-1]):
+            one, _ = scan(lambda x, u: T.tanh(u + x), s, a)
+            self.check([s, a, b], [one, *inputs], [np.arange(3.0), 0.5, 1.5], 1)
+        again, _ = scan(lambda x, u, v: (T.tanh(u + x), T.tanh(v + x), T.tanh(u + x)), s, [a, b, None])
+        self.check([s, a, b], [*again, *two], [np.arange(3.0), 0.5, 1.5], 1)
+
     def test_random_loops_stay_random(self) -> None:
         streams = RandomStreams(3)
         s = T.dvector("s")
@@ -107,6 +118,66 @@ class TestMerging(unittest.TestCase):
         sums, _ = scan(lambda x, total: T.tanh(total + x), s, T.zeros(()))
         products, _ = scan(lambda x, total: T.tanh(total * x), s, T.ones(()))
         self.check([s, c], [ifelse(c > 0, sums[-1], products[-1])], [np.arange(3.0), 1.0], 2)
+
+
+#: What a state of a loop becomes: of an element of a sequence, itself, another state, a constant.
+STEPS: list[Callable[[Any, Any, Any, Any], Any]] = [
+    lambda x, a, b, c: T.tanh(a + x),
+    lambda x, a, b, c: T.tanh(b + x),
+    lambda x, a, b, c: T.tanh(a * c + b),
+    lambda x, a, b, c: a + x * c,
+    lambda x, a, b, c: x * 0.5,
+    lambda x, a, b, c: c,
+    lambda x, a, b, c: a,
+]
+
+
+class TestDrawnLoops(unittest.TestCase):
+    @settings(deadline=None, max_examples=40)
+    @given(
+        st.lists(
+            st.tuples(
+                st.integers(0, len(STEPS) - 1),
+                st.integers(0, len(STEPS) - 1),
+                st.booleans(),
+                st.booleans(),
+                st.booleans(),
+                st.sampled_from(["all", "last", "gradient"]),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        st.integers(0, 4),
+    )
+    def test_same_values(self, drawn: list[Any], steps: int) -> None:
+        s, t, a, b, c = T.dvector("s"), T.dvector("t"), T.dscalar("a"), T.dscalar("b"), T.dscalar("c")
+        outputs: list[Any] = []
+        for first, second, other, equal, backwards, wanted in drawn:
+
+            def step(x: Any, y: Any, u: Any, v: Any, c: Any, first: int = first, second: int = second) -> Any:
+                return STEPS[first](x, u, v, c), STEPS[second](y, v, u, c), x + y * u
+
+            found, _ = scan(
+                step, [s, t if other else s], [a, a if equal else b, None], c, s.shape[0], go_backwards=backwards
+            )
+            if wanted == "gradient":
+                outputs += T.grad(sum((v**2).sum() for v in found), [s, a, c], disconnected_inputs="ignore")
+            else:
+                outputs += [v[-1] for v in found] if wanted == "last" else found
+        inputs = [s, t, a, b, c]
+        rng = np.random.default_rng(steps)
+        values = [rng.normal(size=steps), rng.normal(size=steps), 0.3, -0.2, 0.7]
+        results = []
+        for mode in ("FAST_RUN", PLAIN):
+            f = function(inputs, outputs, mode=mode, on_unused_input="ignore")
+            if steps == 0 and any(d[-1] == "last" for d in drawn):
+                with self.assertRaises(IndexError):
+                    f(*values)
+            else:
+                results.append(f(*values))
+        for x, y in zip(*results, strict=True) if results else ():
+            self.assertEqual(x.shape, y.shape)
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
 
 
 class TestConstantsAndSums(unittest.TestCase):

@@ -180,6 +180,17 @@ class TestNativeLoops(unittest.TestCase):
         for a, b in zip(first, copies, strict=True):
             np.testing.assert_array_equal(a, b)
 
+    def test_memory_of_results_can_be_let_go(self) -> None:
+        s = T.dmatrix("s")
+        f = function([s], scan(lambda x, v: T.tanh(x + v), s, T.zeros((50,)))[0].sum())
+        (node,) = [n for n in f.maker.fgraph.toposort() if isinstance(n.op, Scan)]
+        expected = f(np.ones((100, 50)))
+        if HAS_RUNTIME:
+            self.assertGreaterEqual(node.op.compiled().fn.buffered_bytes, 8 * 100 * 50)
+        f.free()
+        self.assertEqual(getattr(node.op.compiled().fn, "buffered_bytes", 0), 0)
+        self.assertEqual(f(np.ones((100, 50))), expected)
+
     def test_arguments_are_left_alone(self) -> None:
         m, start = T.dmatrix("m"), T.dvector("start")
         states, _ = scan(lambda x, v: T.set_subtensor(v[0], x[0]), m, start)

@@ -68,8 +68,6 @@ from ._nodes import (
     AtomicVariable as AtomicVariable,
     Constant as Constant,
     Node as Node,
-    NoParams as NoParams,
-    Tag as Tag,
     Variable as Variable,
     describe as describe,
     nodes_constructed as nodes_constructed,
@@ -127,6 +125,7 @@ from ._search import (
     stack_search as stack_search,
     variables_and_orphans as variables_and_orphans,
 )
+from ._tags import NoParams as NoParams, Tag as Tag
 from ._test_values import (
     TestComputationError as TestComputationError,
     compute_test_values as compute_test_values,

@@ -102,7 +102,14 @@ def clone_replace(
     wanted = [outputs] if isinstance(outputs, Variable) else variables_of("outputs", outputs)
     pairs = replace.items() if isinstance(replace, Mapping) else replace
     memo: dict[Variable, Any] = {}
-    for old, new in pairs:
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                compose(
+                    f"a replacement is a pair of variables, not {pair!r}", mend="pass a mapping, or pairs (old, new)"
+                )
+            )
+        old, new = pair
         if not isinstance(old, Variable):
             raise GraphError(
                 compose(f"only variables can be replaced, not {old!r}", mend="map variables to variables or values")

@@ -167,10 +167,20 @@ class Config:
         if not all(part.isidentifier() and not part.startswith("_") for part in name.split(".")):
             raise ConfigError(compose(f"{name!r} cannot be the name of a flag", mend="use words joined by dots"))
         if name in self._flags:
-            raise ConfigError(compose(f"flag `{name}` is declared twice"))
+            raise ConfigError(
+                compose(
+                    f"flag `{name}` is declared twice",
+                    mend="import it from where it is declared, or choose another name",
+                )
+            )
         inside = [other for other in self._flags if other.startswith(name + ".") or name.startswith(other + ".")]
         if inside:
-            raise ConfigError(compose(f"flags `{name}` and `{inside[0]}` cannot be both: one would be a section"))
+            raise ConfigError(
+                compose(
+                    f"flags `{name}` and `{inside[0]}` cannot be both: one would be a section",
+                    mend="choose another name",
+                )
+            )
         self._flags[name] = Flag(name, doc, kind, fixed, on_change=on_change)
 
     def flag_names(self) -> list[str]:

@@ -251,6 +251,10 @@ def debugprint(
     """
     if ids not in ("CHAR", "int", "id", ""):
         raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))
+    if not isinstance(depth, int):
+        raise TypeError(compose(f"depth is a number of levels, not {depth!r}", mend="pass an int, -1 for all levels"))
+    if file is not None and file != "str" and not hasattr(file, "write"):
+        raise TypeError(compose(f"cannot write to {file!r}", mend="pass a text file, 'str' or None"))
     options = TreeOptions(
         depth, print_type, ids, stop_on_name, print_storage, print_clients, print_view_map, print_destroy_map
     )

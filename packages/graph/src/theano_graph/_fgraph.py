@@ -77,6 +77,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     ) -> None:
         super().__init__()
         inputs, outputs = check_boundary(inputs, outputs)
+        if features is not None and not isinstance(features, Iterable):
+            raise TypeError(compose(f"features are a list, not {features!r}", mend=f"pass [{features!r}]"))
         self.update_mapping = check_updates(update_mapping, len(inputs), len(outputs))
         self.memo: dict[Any, Any] = {}
         if clone:
@@ -275,6 +277,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
         The first that fails ends it; those before it stay. ``ReplaceValidate`` makes all or none.
         """
+        if not isinstance(pairs, Iterable):
+            raise TypeError(
+                compose(f"replacements are pairs of variables, not {pairs!r}", mend="pass a list of pairs (old, new)")
+            )
         for pair in list(pairs):
             try:
                 old, new = pair

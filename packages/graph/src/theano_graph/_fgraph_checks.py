@@ -24,6 +24,10 @@ def check_boundary(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> t
                     mend=f"pass [{given}]",
                 )
             )
+        if not isinstance(given, Iterable):
+            raise TypeError(
+                compose(f"the {kind} of a function graph are a list of variables, not {given!r}", mend="pass a list")
+            )
     inputs, outputs = list(inputs), list(outputs)
     for kind, variables in (("input", inputs), ("output", outputs)):
         for i, variable in enumerate(variables):

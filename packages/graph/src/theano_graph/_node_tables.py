@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import GraphError, compose
 from ._node_state import UNSET, is_plain, new_node, slot_names
-from ._postorder import NumberedMarks, numbered_marks
+from ._postorder import NO_PLACE, places_of
 
 if TYPE_CHECKING:
     from ._nodes import Apply, Variable
@@ -21,6 +21,7 @@ Numbers = list[int] | int
 #: A class, an attribute, its different values, and for each node the number of its value; None if there is one for all.
 Column = tuple[type, str, list[Any], "list[int] | None"]
 
+#: Stands for the number of a value where an attribute is not set.
 _ABSENT = -1
 #: What :func:`linked` and :func:`new_apply` restore.
 _LINKS = ("inputs", "outputs", "owner", "index")
@@ -65,34 +66,13 @@ def by_class(nodes: Sequence[Any]) -> dict[type, list[Any]]:
 
 def links(nodes: Sequence[Any], asked: Sequence[Apply]) -> tuple[Any, ...]:
     """Return how the nodes that were asked for are connected: all arguments of :func:`linked` but the first."""
-    with numbered_marks() as marks:
-        place_of = _places_by_marks(nodes, marks) if marks is not None else _places(nodes)
-        everyone = len(asked) == sum(hasattr(node, "outputs") for node in nodes)
+    everyone = len(asked) == sum(hasattr(node, "outputs") for node in nodes)
+    with places_of(nodes) as place_of:
         return (
             None if everyone else [place_of(node) for node in asked],
             _short([len(node.inputs) for node in asked]),
             *_inputs(nodes, asked, place_of),
         )
-
-
-def _places_by_marks(nodes: Sequence[Any], marks: NumberedMarks) -> Callable[[Apply], int]:
-    """Return a function that tells the place of an apply node; a dictionary of a million would lie in no cache."""
-    first = marks.first
-    marks.things.extend(nodes)
-    for mark, node in enumerate(nodes, first):
-        if hasattr(node, "outputs"):
-            node._mark = mark
-
-    def place_of(node: Apply) -> int:
-        mark = node._mark
-        return mark - first if mark.__class__ is int and mark >= first else _ABSENT
-
-    return place_of
-
-
-def _places(nodes: Sequence[Any]) -> Callable[[Apply], int]:
-    places = {id(node): i for i, node in enumerate(nodes)}
-    return lambda node: places.get(id(node), _ABSENT)
 
 
 def _inputs(
@@ -105,13 +85,13 @@ def _inputs(
     for node in asked:
         for variable in node.inputs:
             owner = variable.owner
-            place, index = _ABSENT, 0
+            place, index = NO_PLACE, 0
             if owner is not None:
                 index = variable.index
                 if index < len(owner.outputs) and owner.outputs[index] is variable:
                     place = place_of(owner)
             if place < 0:
-                place, index = leaves.get(id(variable), _ABSENT), 0
+                place, index = leaves.get(id(variable), NO_PLACE), 0
             if place < 0:  # neither an output of a node nor a leaf: the pickler writes it as it does anything
                 place = ~len(others)
                 others.append(variable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
@@ -12,79 +13,11 @@ from ._node_state import deep_copy, in_order, is_plain, new_arguments, new_node,
 from ._node_tables import is_own_output, new_apply, output_of, signature
 from ._origin import Origin, current_origin, with_origin
 from ._pickling import NodeStore, store_asked_for
+from ._tags import NoParams, Tag, TagOfNode
 from ._type import Type
 
 if TYPE_CHECKING:
     from ._op import Op
-
-
-class Tag:
-    """A scratchpad on a node: any attribute may be set. It does not take part in comparisons.
-
-    Attributes
-    ----------
-    trace : list of lists of tuple
-        Where the node was made: one stack, outermost frame first, of (file, line number, function, source line). Worked
-        out from the node's origin when asked for; empty when that is unknown.
-    test_value : object
-        A value to compute with while the graph is built; see the flag `compute_test_value`.
-    nan_guard_mode_check : bool
-        Set to False, it keeps the checks of NanGuardMode away from a variable, and from what replaces it.
-    """
-
-    __slots__ = ("__dict__", "_origin")
-    test_value: Any
-    nan_guard_mode_check: bool
-    _origin: Origin | None
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "trace":
-            origin = getattr(self, "_origin", None)
-            return [] if origin is None else [origin.entries()]
-        raise AttributeError(f"the tag has no attribute {name!r}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__
-
-    def __repr__(self) -> str:
-        return "Tag(" + ", ".join(f"{k}={v!r}" for k, v in vars(self).items()) + ")"
-
-    def copy(self) -> Tag:
-        """Return a scratchpad with the same attributes."""
-        new = Tag()
-        new.__dict__.update(self.__dict__)
-        return new
-
-
-class _NoParams:
-    """Stands for the parameters of an op that has none; there is one instance."""
-
-    def __repr__(self) -> str:
-        return "NoParams"
-
-    def __reduce__(self) -> str:
-        return "NoParams"
-
-
-#: What :meth:`Apply.run_params` returns for an op without parameters.
-NoParams = _NoParams()
-
-
-class _TagOfNode:
-    """The attribute `tag` of nodes: a scratchpad that is made on first use; of the class, what scratchpads are."""
-
-    def __get__(self, node: Node | None, owner: type[Node]) -> Any:
-        if node is None:
-            return Tag
-        tag = node._tag
-        if tag is None:
-            tag = node._tag = Tag()
-        if isinstance(tag, Tag):
-            tag._origin = node.origin  # current also after a copy, a pickle or a change of the origin
-        return tag
-
-    def __set__(self, node: Node, value: Any) -> None:
-        node._tag = value
 
 
 class Node:
@@ -96,7 +29,7 @@ class Node:
     _tag: Tag | None
     origin: Origin | None
 
-    tag = _TagOfNode()
+    tag = TagOfNode()
 
     def has_tag(self) -> bool:
         """Tell whether the scratchpad has been used; does not create it."""
@@ -134,6 +67,8 @@ class Node:
             self.__dict__.update(attributes)
 
 
+#: The class of classes, which is no name where variables have a `type`.
+_CLASS = type
 _construction_observers: list[Callable[[Variable], None]] = []
 
 
@@ -179,7 +114,11 @@ class Variable(Node):
             )
         if owner is not None and not isinstance(owner, Apply):
             raise TypeError(compose(f"the owner of a variable is a node, not {owner!r}", mend="leave it to Apply"))
-        if not hasattr(type, "filter"):
+        if index is not None and (not isinstance(index, int) or index < 0):
+            raise GraphError(
+                compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
+            )
+        if not hasattr(type, "filter") or isinstance(type, _CLASS):
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",
@@ -286,17 +225,31 @@ class Constant(AtomicVariable):
         If the type refuses `data`.
     """
 
-    __slots__ = ("data",)
-    data: Any
+    __slots__ = ("_data",)
+    _data: Any
 
     def __init__(self, type: Type, data: Any, name: str | None = None) -> None:
         super().__init__(type, None, None, name)
         self.data = type.filter(data)
 
+    def _set_data(self, data: Any) -> None:
+        if hasattr(self, "_data"):
+            raise AttributeError(
+                compose(
+                    "the value of a constant is set once",
+                    where=[describe(self)],
+                    mend="make another constant: `constant.type.make_constant(value)`",
+                )
+            )
+        self._data = data
+
+    #: The value; settable once.
+    data = property(attrgetter("_data"), _set_data)
+
     @property
     def value(self) -> Any:
         """The value; read only."""
-        return self.data
+        return self._data
 
     def signature(self) -> Hashable:
         """Return a key that is equal for constants that may be merged into one."""
@@ -367,8 +320,8 @@ class Apply(Node):
                     mend="pass Apply(op, [inputs], [outputs])",
                 )
             )
-        if isinstance(op, type):
-            raise TypeError(compose(f"{op.__name__} is a class of ops, not an op", mend=f"pass {op.__name__}(...)"))
+        if isinstance(op, type) or not hasattr(op, "make_node"):
+            raise _no_op(op)
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -519,6 +472,14 @@ class Apply(Node):
                     mend="pass one for each input of the node, or apply the op anew",
                 )
             )
+        for i, variable in enumerate(inputs):
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    compose(
+                        f"new input {i} of {self.op} is no variable: {variable!r}",
+                        mend="pass variables; a value becomes one through Type.make_constant",
+                    )
+                )
         new_inputs, remake = self._converted(inputs, strict)
         if remake:
             node: Apply = self.op.make_node(*new_inputs)
@@ -559,6 +520,12 @@ class Apply(Node):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _no_op(given: Any) -> TypeError:
+    if isinstance(given, type):
+        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
+    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))
 
 
 def _no_output(op: Op, i: int, output: Variable) -> GraphError:

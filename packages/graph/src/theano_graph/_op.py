@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ._errors import GraphError, MissingRuleError, compose
-from ._nodes import Apply, NoParams, Variable, describe
+from ._nodes import Apply, Variable, describe
 from ._origin import begin_origin, end_origin, mark_boundary
+from ._tags import NoParams
 from ._type import Type
 
 

@@ -76,6 +76,34 @@ def numbered_marks() -> Iterator[NumberedMarks | None]:
         lock.release()
 
 
+#: The place of a node that has none.
+NO_PLACE = -1
+
+
+@contextlib.contextmanager
+def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
+    """Give a function that tells where in `nodes` an apply node is; :data:`NO_PLACE` where it is not there.
+
+    Things that are no apply nodes are counted, and have no place.
+    """
+    with numbered_marks() as marks:
+        if marks is None:  # another walk has marks on its way
+            places = {id(node): place for place, node in enumerate(nodes)}
+            yield lambda node: places.get(id(node), NO_PLACE)
+            return
+        first = marks.first
+        marks.things.extend(nodes)
+        for mark, node in enumerate(nodes, first):
+            if hasattr(node, "outputs"):
+                node._mark = mark
+
+        def place_of(node: Apply) -> int:
+            mark = node._mark
+            return mark - first if mark.__class__ is int and mark >= first else NO_PLACE
+
+        yield place_of
+
+
 def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:
     """Return what :func:`postorder` returns for the owners of inputs; None where it must be asked instead.
 

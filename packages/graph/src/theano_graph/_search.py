@@ -12,6 +12,7 @@ from ._check import variables_of
 from ._errors import GraphError, compose
 from ._nodes import Apply, Variable
 from ._op import connection_pattern
+from ._postorder import NO_PLACE, places_of
 from ._walk import orphans_between, toposort, variables_between
 
 NodeT = TypeVar("NodeT")
@@ -131,30 +132,46 @@ def sort_apply_nodes(
                 compose(f"a comparator is a function of two nodes, not {compare!r}", mend="return -1, 0 or 1 from it")
             )
     order = toposort(inputs, outputs)
-    position = {node: i for i, node in enumerate(order)}
-    waits_for: dict[Apply, int] = {}
-    unblocks: dict[Apply, list[Apply]] = {}
-    for node in order:
-        needed = {v.owner for v in node.inputs if v.owner in position}
-        waits_for[node] = len(needed)
-        for other in needed:
-            unblocks.setdefault(other, []).append(node)
+    waits_for, unblocks = _waiting(order)
     keys = [cmp_to_key(compare) for compare in comparators]
 
-    def entry(node: Apply) -> tuple[Any, ...]:
-        return (*(key(node) for key in keys), position[node])
+    def entry(place: int) -> Any:
+        return (*(key(order[place]) for key in keys), place) if keys else place
 
-    ready = [entry(node) for node in order if not waits_for[node]]
+    ready = [entry(place) for place, count in enumerate(waits_for) if not count]
     heapq.heapify(ready)
     found = []
     while ready:
-        node = order[heapq.heappop(ready)[-1]]
-        found.append(node)
-        for other in unblocks.get(node, ()):
+        first = heapq.heappop(ready)
+        place = first[-1] if keys else first
+        found.append(order[place])
+        following = unblocks[place]
+        for other in (following,) if isinstance(following, int) else following or ():
             waits_for[other] -= 1
             if not waits_for[other]:
                 heapq.heappush(ready, entry(other))
     return found
+
+
+def _waiting(order: Sequence[Apply]) -> tuple[list[int], list[list[int] | int | None]]:
+    """Return, by places in `order`, how many nodes each one waits for, and which wait for it: none, one or a list."""
+    waits_for: list[int] = []
+    unblocks: list[list[int] | int | None] = [None] * len(order)
+    with places_of(order) as place_of:
+        for place, node in enumerate(order):
+            # A node that the order has not is beyond the inputs; the order is topological.
+            needed = {place_of(v.owner) for v in node.inputs if v.owner is not None}
+            needed.discard(NO_PLACE)
+            waits_for.append(len(needed))
+            for other in needed:
+                waiting = unblocks[other]
+                if waiting is None:
+                    unblocks[other] = place
+                elif isinstance(waiting, int):
+                    unblocks[other] = [waiting, place]
+                else:
+                    waiting.append(place)
+    return waits_for, unblocks
 
 
 def io_connection_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> list[list[bool]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from ._config import config
 from ._errors import MissingTestValueError, TheanoError, compose
-from ._nodes import Apply, Constant, NoParams, Variable, describe
+from ._nodes import Apply, Constant, Variable, describe
 from ._op import call_make_thunk, has_own_thunk
+from ._tags import NoParams
 from ._walk import general_toposort
 
 

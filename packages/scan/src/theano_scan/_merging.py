@@ -62,8 +62,18 @@ def scan_merge(fgraph: FunctionGraph, node: Apply) -> Found:
         if position == 0 and isinstance(client, Apply) and client is not node and _go_together(node, client):
             parts = _joined(Parts(node), Parts(client))
             _simplify(parts)
-            return _used(fgraph, parts)
+            return _instead_of_both(fgraph, parts, (node, client))
     return None
+
+
+def _instead_of_both(fgraph: FunctionGraph, parts: Parts, loops: Sequence[Apply]) -> Found:
+    """Return what the outputs of two loops are now; of one of them, where it does all that the other does."""
+    new, made = parts.together()
+    joined = made[0].owner
+    for loop in loops:
+        if joined.op == loop.op and joined.inputs == loop.inputs:
+            new = {old: loop.outputs[joined.outputs.index(v)] for old, v in new.items() if old.owner is not loop}
+    return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
 #: Before matrix products become BLAS, when the rules above and their kin have done their work.

@@ -71,6 +71,11 @@ class GraphOp(Op):
         run: Runner = self.compiled().fn.run
         return run
 
+    def free_buffers(self) -> None:
+        """Let go of memory that the function inside keeps for its next call."""
+        if self._function is not None:
+            self._function.free()
+
     # ---- the graph elsewhere
 
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:

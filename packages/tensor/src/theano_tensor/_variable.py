@@ -59,13 +59,12 @@ class TensorConstant(Tensor, Constant):
     __slots__ = ("_signature",)
 
     def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:
-        Constant.__init__(self, type, data, name)
-        array = self.data
+        array = type.filter(data)
         if array.flags.writeable:
             if array is data or array.base is not None:
                 array = array.copy()
             array.flags.writeable = False
-            self.data = array
+        Constant.__init__(self, type, array, name)
         self._signature: Hashable = None
 
     def signature(self) -> Hashable:

@@ -124,7 +124,7 @@ CASES: dict[str, Case] = {
     # reductions
     "sum_of_negative": case(lambda v: (-v.A).sum(axis=0)),
     "sum_of_multiple": case(lambda v: (3 * v.A).sum(axis=1), lambda v: (v.x / v.s).sum()),
-    "sum_of_sum": case(lambda v: v.A.sum(axis=1).sum()),
+    "sum_of_sum": case(lambda v: v.A.sum(axis=1).sum(), lambda v: v.A.max(axis=0).max(), lambda v: v.A.min(1).min()),
     "reduction_over_single_elements": case(lambda v: v.A.dimshuffle(0, "x", 1).sum(axis=1)),
     "sum_of_fill": case(lambda v: T.fill(v.A, v.s).sum()),
     "reduction_of_permuted": case(lambda v: v.A.T.sum(), lambda v: v.A.T.max()),
@@ -172,6 +172,9 @@ CASES: dict[str, Case] = {
     "log_of_sigmoid": case(lambda v: T.log(T.sigmoid(v.x)), lambda v: T.log(1 - T.sigmoid(v.x)), reason=STABLE),
     "log1p_of_exp": case(lambda v: T.log1p(T.exp(v.x)), reason=STABLE),
     "log_of_one_plus": case(lambda v: T.log(1 + abs(v.x)), lambda v: T.log(1 - abs(v.A) / 4)),
+    "log_of_one_minus_exp": case(
+        lambda v: T.log(1 - T.exp(-abs(v.x) - 1)), lambda v: T.log1p(-T.exp(-abs(v.x) - 1)), reason=STABLE
+    ),
     "exp_minus_one": case(lambda v: T.exp(v.x) - 1, lambda v: 1 - T.exp(v.x)),
     "one_minus_sigmoid": case(lambda v: 1 - T.sigmoid(v.x)),
     "logistic_factors": case(lambda v: 1 / (1 + T.exp(-v.x)), lambda v: T.exp(v.x) / (1 + T.exp(v.x)), reason=STABLE),

@@ -53,7 +53,11 @@ PARTS: dict[str, Case] = {
         lambda v: v.x[9:][::-1],
         lambda v: v.x[::-1][9:],
     ),
-    "part_before_elementwise": case(lambda v: T.exp(v.x)[1], lambda v: (v.A * v.s)[1:3]),
+    "part_before_elementwise": case(
+        lambda v: T.exp(v.x)[1],
+        lambda v: (v.A * v.s)[1:3],
+        lambda v: (v.A + v.A[0].dimshuffle("x", 0))[1:3],
+    ),
     "part_of_alloc": case(lambda v: T.alloc(v.s, v.x.shape[0], 3)[2:], lambda v: T.alloc(v.s, 6, 3)[1]),
     "element_of_vector": case(lambda v: T.stack([v.s, v.s * 2])[1], lambda v: T.stack([v.s, v.s * 2, v.s + 1])[:2]),
     "part_of_product": case(lambda v: T.dot(v.A, v.B)[1], lambda v: T.dot(v.A, v.B)[1:3, 2]),

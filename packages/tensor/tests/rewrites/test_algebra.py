@@ -12,6 +12,8 @@ from theano_graph import FunctionGraph
 from theano_linker_c import FAST_RUN, Mode, function
 from theano_optimize import EquilibriumRewriter, Exactness
 from theano_tensor.gradient import grad
+from theano_tensor.indexing import Subtensor
+from theano_tensor.reduce import Reduce
 from theano_tensor.rewrites import RULES
 from theano_testing.graph import interpret
 from theano_testing.optimize import check_rewrite
@@ -222,6 +224,80 @@ class TestFullPipeline(unittest.TestCase):
         got = interpret(graph.outputs, dict(zip(graph.inputs, values.values(), strict=True)))
         for before, after in zip(wanted, got, strict=True):
             assert_allclose(after, before, rtol=1e-7, atol=1e-9)
+
+
+def _ops(graph: FunctionGraph) -> list[str]:
+    return [type(node.op).__name__ for node in graph.toposort()]
+
+
+class TestIntegers(unittest.TestCase):
+    """What wraps around does so in any order."""
+
+    def test_minus_one(self) -> None:
+        for dtype in ("int8", "int32", "int64", "uint8"):
+            x = tt.vector("x", dtype=dtype)
+            y = x * tt.constant(np.int8(-1))
+            value = np.array([0, 1, 7, np.iinfo(dtype).min], dtype)
+            self.assertEqual(function([x], y)(value).tolist(), (value * np.int8(-1)).tolist(), dtype)
+            if dtype[0] == "i":
+                (node,) = full([x], [y]).toposort()
+                self.assertEqual(node.op, tt.neg)
+
+    def test_reductions_of_reductions(self) -> None:
+        value = np.random.RandomState(0).randint(-100, 100, (3, 4, 5))
+        for dtype in ("int8", "int32", "uint16", "bool"):
+            x = tt.tensor3("x", dtype=dtype)
+            v = value.astype(dtype)
+            builds: list[Build] = [
+                lambda a: a.sum(axis=1).sum(axis=0),
+                lambda a: a.prod(axis=0).prod(),
+                lambda a: a.max(axis=2).max(axis=1),
+                lambda a: a.min(axis=0).min(axis=0),
+                lambda a: a.any(axis=0).any(axis=1),
+                lambda a: a.all(axis=1).all(),
+            ]
+            for build in builds:
+                y = build(x)
+                found, wanted = function([x], y)(v), build(v)
+                self.assertEqual((found.dtype.kind, found.tolist()), (wanted.dtype.kind, wanted.tolist()))
+                reductions = [n for n in full([x], [y]).toposort() if isinstance(n.op, Reduce)]
+                self.assertEqual(len(reductions), 1, str(y.owner.op))
+
+    def test_products_of_floats_stay_apart(self) -> None:
+        x = tt.dmatrix("x")
+        value = np.array([[1e200, 1e200], [1e-200, 1e-200]])
+        assert_allclose(function([x], x.prod(axis=0).prod())(value), 1.0)
+
+
+class TestPartsOfRows(unittest.TestCase):
+    """Parts of elementwise results are computed alone where all else is stretched there."""
+
+    def test_a_bias(self) -> None:
+        x, b = tt.dmatrix("x"), tt.dvector("b")
+        value, bias = np.arange(12.0).reshape(4, 3), np.array([1.0, 2.0, 3.0])
+        parts: list[Build] = [lambda y: y[1], lambda y: y[1:3], lambda y: y[::-2], lambda y: y[-1]]
+        for part in parts:
+            graph = full([x, b], [part(tt.exp(x / 9) + b)])
+            self.assertEqual(_ops(graph)[-1], "Elemwise")
+            assert_allclose(function([x, b], part(tt.exp(x / 9) + b))(value, bias), part(np.exp(value / 9) + bias))
+
+    def test_where_both_have_elements_it_stays(self) -> None:
+        x, b = tt.dmatrix("x"), tt.dvector("b")
+        parts: list[Build] = [lambda y: y[:, 1], lambda y: y[1, 1:]]
+        for part in parts:
+            self.assertEqual(_ops(full([x, b], [part(x + b)]))[-1], "Subtensor")
+        with self.assertRaisesRegex(ValueError, "mis-match"):
+            function([x, b], (x + b)[1])(np.ones((2, 3)), np.ones(2))
+
+    def test_chains_of_parts(self) -> None:
+        x, b = tt.dmatrix("x"), tt.dvector("b")
+        y, wanted = x, np.arange(300.0).reshape(100, 3)
+        value = wanted
+        for _ in range(60):
+            y, wanted = tt.tanh(y + b)[1:], np.tanh(wanted + 0.25)[1:]
+        graph = full([x, b], [y])
+        self.assertEqual(sum(isinstance(n.op, Subtensor) for n in graph.toposort()), 1)
+        assert_allclose(function([x, b], y)(value, np.full(3, 0.25)), wanted)
 
 
 class TestReductions(unittest.TestCase):

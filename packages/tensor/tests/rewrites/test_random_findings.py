@@ -108,6 +108,12 @@ class ConstantsOfSmallIntegers(unittest.TestCase):
         self.assertEqual(run(abs(i) * abs(x), [i, x], least, np.array([-3.0])).tolist(), [-384.0])
 
 
+class QuotientsOfTruthValues(unittest.TestCase):
+    def test_they_have_no_sign(self) -> None:
+        x = tt.vector("x", dtype="bool")
+        self.assertEqual(run(x / abs(x), [x], np.array([True, True])).tolist(), [1.0, 1.0])
+
+
 class SignsOfZero(unittest.TestCase):
     def test_integers_have_no_negative_zero(self) -> None:
         x = tt.dvector("x")

@@ -296,6 +296,45 @@ class TestCrossEntropy(unittest.TestCase):
     def test_the_logarithm_of_entries(self) -> None:
         self.check(lambda p, y: -T.log(p[T.arange(y.shape[0]), y]).mean())
 
+    def test_single_precision_near_the_largest_score(self) -> None:
+        """The logarithm of the sum is near -1000: what is left of a score keeps the digits of the scores alone."""
+        scores = np.array([[-1000.0, -1001.0, -1002.0], [8000.0, 8001.0, 7999.5]], "float32")
+        classes = np.array([0, 1])
+        wanted = -special.log_softmax(scores.astype("float64"), axis=1)
+        z, y = T.fmatrix("z"), T.lvector("y")
+        costs = [
+            (-T.log(softmax(z)), wanted),
+            (-T.log(softmax(z))[T.arange(y.shape[0]), y], wanted[[0, 1], classes]),
+            (-T.log(softmax(z)[T.arange(y.shape[0]), y]), wanted[[0, 1], classes]),
+        ]
+        for optimizer in MODES:
+            for number, (cost, right) in enumerate(costs):
+                with self.subTest(optimizer=optimizer, cost=number):
+                    f: Any = function([z, y], cost, mode=Mode("cvm", optimizer), on_unused_input="ignore")
+                    assert_allclose(f(scores, classes), right.astype("float32"), rtol=1e-6)
+
+
+class TestOneMinusExponential(unittest.TestCase):
+    """``log(1 - exp(x))`` for x below zero: near it, and where the exponential is less than any rounding of 1."""
+
+    def test_in_every_mode(self) -> None:
+        z = np.array([-1e-12, -1e-3, -0.5, -5.0, -50.0, -700.0])
+        value = np.where(z > -0.69, np.log(-np.expm1(z)), np.log1p(-np.exp(z)))
+        builds: list[Function] = [
+            lambda x: T.log(1 - T.exp(x)),
+            lambda x: T.log(-T.expm1(x)),
+            lambda x: T.log1p(-T.exp(x)),
+        ]
+        for optimizer in MODES:
+            for build in builds:
+                with self.subTest(optimizer=optimizer):
+                    x = T.dvector("x")
+                    y = build(x)
+                    f: Any = function([x], [y, grad(y.sum(), x)], mode=Mode("cvm", optimizer))
+                    found, slope = f(z)
+                    np.testing.assert_allclose(found, value, rtol=1e-12)
+                    np.testing.assert_allclose(slope, -1 / np.expm1(-z), rtol=1e-9)
+
 
 class TestBounds(unittest.TestCase):
     def test_squares_of_squares_take_no_time(self) -> None:

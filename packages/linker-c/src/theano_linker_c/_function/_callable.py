@@ -159,10 +159,17 @@ class Function(ShownAsHtml):
                 sync()
 
     def free(self) -> None:
-        """Let go of memory kept for the next call; values of inputs and shared variables stay."""
+        """Let go of memory kept for the next call; values of inputs and shared variables stay.
+
+        Ops that run graphs of their own, and have a method `free_buffers`, do the same there.
+        """
         self.fn.clear()
         for machine in self._subsets.values():
             machine.clear()
+        for instruction in self.fn.program.instructions:
+            free_buffers = getattr(instruction.node.op, "free_buffers", None)
+            if free_buffers is not None:
+                free_buffers()
 
     def get_shared(self) -> list[Variable]:
         """Return the shared variables that the function reads or updates."""

@@ -110,7 +110,9 @@ def _exp2(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
 
 @differentiable(Expm1)
 def _expm1(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
-    return [seed * (output + 1)]
+    # ``output + 1`` would be 0 where the exponential is less than the roundings of 1.
+    (x,) = real_operands(inputs, output)
+    return [seed * exp(x)]
 
 
 @differentiable(Log)

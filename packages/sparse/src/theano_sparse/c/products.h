@@ -55,14 +55,31 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
     }
 }
 
-/* A row of less than a vector. */
+/* A row of `n` columns, less than a vector. */
+static inline __attribute__((always_inline)) void NAME(few)(const int n, const NAME(Stored) *x,
+                                                            const NAME(Factor) *factor, const ELEMENT *from,
+                                                            ELEMENT *to)
+{
+    ELEMENT sums[8] = {0};
+    for (npy_intp p = 0; p < x->stored; p++) {
+        const ELEMENT *row = (const ELEMENT *)(factor->y + x->indices[p] * factor->step);
+        for (int k = 0; k < n; k++)
+            sums[k] += x->data[p] * row[k];
+    }
+    for (int k = 0; k < n; k++)
+        to[k] = from == NULL ? factor->alpha * sums[k] : from[k] + factor->alpha * sums[k];
+}
+
 static void NAME(short_row)(const NAME(Stored) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
 {
-    for (npy_intp k = 0; k < factor->columns; k++) {
-        ELEMENT sum = 0;
-        for (npy_intp p = 0; p < x->stored; p++)
-            sum += x->data[p] * ((const ELEMENT *)(factor->y + x->indices[p] * factor->step))[k];
-        to[k] = from == NULL ? factor->alpha * sum : from[k] + factor->alpha * sum;
+    switch (factor->columns) {
+    case 1: NAME(few)(1, x, factor, from, to); break;
+    case 2: NAME(few)(2, x, factor, from, to); break;
+    case 3: NAME(few)(3, x, factor, from, to); break;
+    case 4: NAME(few)(4, x, factor, from, to); break;
+    case 5: NAME(few)(5, x, factor, from, to); break;
+    case 6: NAME(few)(6, x, factor, from, to); break;
+    case 7: NAME(few)(7, x, factor, from, to); break;
     }
 }
 
@@ -111,24 +128,45 @@ static void NAME(by_rows)(const NAME(Lines) *x, const NAME(Factor) *factor, cons
     }
 }
 
-/* z += alpha x y for an x whose lines are the rows of y. */
-static void NAME(by_columns)(const NAME(Lines) *x, const NAME(Factor) *factor, ELEMENT *z)
+/* z += alpha x y for an x whose lines are the rows of y, and `n` columns: a constant where there are few. */
+static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Lines) *x,
+                                                                const NAME(Factor) *factor, ELEMENT *z)
 {
     for (npy_intp line = 0; line < x->lines; line++) {
         const ELEMENT *restrict row = (const ELEMENT *)(factor->y + line * factor->step);
         for (npy_intp p = x->indptr[line]; p < x->indptr[line + 1]; p++) {
             const ELEMENT scale = factor->alpha * x->data[p];
-            ELEMENT *restrict to = z + x->indices[p] * factor->columns;
-            for (npy_intp k = 0; k < factor->columns; k++)
+            ELEMENT *restrict to = z + x->indices[p] * n;
+            npy_intp k = 0;
+            for (; k + NAME(LANES) <= n; k += NAME(LANES))
+                *(NAME(lanes) *)(to + k) += scale * *(const NAME(lanes) *)(row + k);
+            for (; k < n; k++)
                 to[k] += scale * row[k];
         }
     }
 }
 
+static void NAME(by_columns)(const NAME(Lines) *x, const NAME(Factor) *factor, ELEMENT *z)
+{
+    switch (factor->columns) {
+    case 1: NAME(scatter)(1, x, factor, z); break;
+    case 2: NAME(scatter)(2, x, factor, z); break;
+    case 3: NAME(scatter)(3, x, factor, z); break;
+    case 4: NAME(scatter)(4, x, factor, z); break;
+    case 8: NAME(scatter)(8, x, factor, z); break;
+    case 10: NAME(scatter)(10, x, factor, z); break;
+    case 16: NAME(scatter)(16, x, factor, z); break;
+    default: NAME(scatter)(factor->columns, x, factor, z); break;
+    }
+}
+
+/* Bytes of a row of the result up to which it is read and written anywhere. */
+enum { NAME(SHORT) = 160 };
+
 /* z = from + alpha x y; `rows_are_lines` tells csr from csc. -1 where there is no memory. Needs no GIL.
  *
  * Rows of z are summed one after the other, in registers. A csc matrix is turned for that, which costs less than
- * reading and writing rows of z anywhere, unless they are short. */
+ * reading and writing long rows of z anywhere. */
 static int NAME(product)(const NAME(Lines) *x, int rows_are_lines, const NAME(Factor) *factor, const char *from,
                          npy_intp from_step, ELEMENT *z)
 {
@@ -137,7 +175,7 @@ static int NAME(product)(const NAME(Lines) *x, int rows_are_lines, const NAME(Fa
         return 0;
     }
     const size_t length = (size_t)factor->columns * sizeof(ELEMENT);
-    if (factor->columns < NAME(LANES)) {
+    if (length <= NAME(SHORT)) {
         if (from == NULL)
             memset(z, 0, (size_t)x->other * length);
         else if (from != (const char *)z)

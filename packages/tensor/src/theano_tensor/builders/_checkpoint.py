@@ -20,8 +20,8 @@ class Checkpoint(OpFromGraph):
 
     def runner(self) -> Runner:
         """Return what computes output values, and lets go of everything else."""
-        machine = self.compiled().fn
-        run, free = machine.run, machine.clear
+        function = self.compiled()
+        run, free = function.fn.run, function.free
 
         def run_and_free(values: list[Any]) -> Sequence[Any]:
             try:

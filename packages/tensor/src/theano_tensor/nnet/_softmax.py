@@ -126,8 +126,9 @@ class LogSoftmax(AlongAxis):
         output_storage[0][0] = np.asarray(result, dtype=node.outputs[0].type.dtype)
 
     def written_out(self, x: Tensor) -> Tensor:
-        """Return the scores less the logarithm of the sum of their exponentials."""
-        return x - log_of_sum(x, self.axis)
+        """Return the scores less the largest, less the logarithm of the sum of exponentials of these."""
+        shift, total = log_of_sum(x, self.axis)
+        return (x - shift) - total
 
 
 def _largest(x: Tensor, axis: int) -> Tensor:
@@ -136,13 +137,14 @@ def _largest(x: Tensor, axis: int) -> Tensor:
     return shape_padaxis(Supremum((place,))(x), place)
 
 
-def log_of_sum(x: Tensor, axis: int) -> Tensor:
-    """Return the logarithm of the sum of exponentials along an axis, of length 1 then.
+def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Return the largest elements along an axis, of length 1 then, and the logarithm of the sum of ``exp(x - those)``.
 
-    It has the exponentials in common with the softmax, and no regard for infinite scores, of which a softmax makes NaN.
+    Their sum is the logarithm of the sum of exponentials. What it is subtracted from loses no digits by large scores if
+    the largest comes first. The exponentials are those of the softmax; infinite scores make NaN as there.
     """
     shift = _largest(x, axis)
-    return log(sum_over(exp(x - shift), axis=axis, keepdims=True)) + shift
+    return shift, log(sum_over(exp(x - shift), axis=axis, keepdims=True))
 
 
 @shape_rule.register(AlongAxis)

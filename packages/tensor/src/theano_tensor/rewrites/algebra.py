@@ -12,6 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._dtypes import COMPLEX_DTYPES
 from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
@@ -250,7 +251,9 @@ def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x * -1 -> -x``, ``x / -1 -> -x``."""
     factors = _inputs(node)
     signs = [i for i, x in enumerate(factors) if number(x) == -1]
-    if not signs or not is_float(node.outputs[0]) or (signs[0] == 0 and node.op.scalar_op == scalar.true_div):
+    if not signs or node.outputs[0].type.dtype in COMPLEX_DTYPES:
+        return None
+    if node.op.scalar_op == scalar.true_div and (signs[0] == 0 or not is_float(node.outputs[0])):
         return None
     kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
     return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))

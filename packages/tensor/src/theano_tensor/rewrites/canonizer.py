@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable, constant
 from .._type import TensorType
 from .._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import call, cast_to, fitted, kind_of, lift, number, sole_client
+from ._language import call, cast_to, fitted, kind_of, lift, number, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -142,14 +142,7 @@ class AlgebraicCanonizer(NodeRewriter):
         What is done to a narrow constant alone, as with ``-1`` of dtype uint8, would go round otherwise.
         """
         dtype = getattr(out_type, "dtype", None)
-        return [
-            v
-            if dtype is None or not isinstance(v, Tensor) or v.type.dtype == dtype
-            else _constant(v.data, out_type)
-            if isinstance(v, Constant)
-            else cast_to(v, dtype)
-            for v in terms
-        ]
+        return [_converted(v, dtype) if dtype is not None and isinstance(v, Tensor) else v for v in terms]
 
     def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
         """Return an expression of ``inverse(main(*num), main(*denum))`` with as few operations as possible."""
@@ -246,6 +239,15 @@ def _split(get_constant: Callable[[Any], Any], terms: Iterable[Any]) -> tuple[li
         else:
             constants.append(value)
     return others, constants
+
+
+def _converted(v: Tensor, dtype: str) -> Tensor:
+    if v.type.dtype == dtype:
+        return v
+    value = number(v)
+    if value is not None:
+        return scalar_constant(value, dtype, v.type.ndim)
+    return constant(np.asarray(v.data, dtype=dtype)) if isinstance(v, Constant) else cast_to(v, dtype)
 
 
 def _same(a: Any, b: Any) -> bool:

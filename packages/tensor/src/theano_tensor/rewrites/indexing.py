@@ -190,7 +190,7 @@ LOOK_UP = 32
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
 @unless_out_of_range
 def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must be single numbers.
+    """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must have length 1 where i takes parts.
 
     This runs after stabilisation, whose patterns it would hide. A part that another one will come down to waits for
     it, so that both go on as one: otherwise each part of a chain would pass all that is below on its own.
@@ -199,36 +199,46 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = whole.owner
     if inner is None or not node.op.entries or sole_client(fgraph, whole) is not node:
         return None
-    large = _large_input(inner)
+    index = index_of(node)
+    large = _large_input(inner, index)
     if large is None or _another_comes(fgraph, node):
         return None
-    index = index_of(node)
     one = [0 if not isinstance(item, slice) else FULL for item in index]
     inputs = cast("list[Tensor]", inner.inputs)
     new = inner.op.make_node(*(part_of(v, index if v is large else one) for v in inputs))
     return _if_it_fits(node, new.outputs[0])
 
 
-def _large_input(node: Apply) -> Variable | None:
-    """Return the one input of an elementwise node that is no single number, where it has the shape of the output."""
+def _large_input(node: Apply, index: Sequence[Any]) -> Variable | None:
+    """Return the input of an elementwise node that alone has more than one element where an index takes a part.
+
+    It must have the length of the output there. Elsewhere all inputs stay as they are, so that lengths are checked.
+    """
     if type(node.op) is not Elemwise or len(node.outputs) != 1:
         return None
-    large = [v for v in cast("list[Tensor]", node.inputs) if not all(v.type.broadcastable)]
-    whole = cast(Tensor, node.outputs[0])
-    return large[0] if len(large) == 1 and large[0].type.broadcastable == whole.type.broadcastable else None
+    touched = [axis for axis, item in enumerate(index) if item != FULL]
+    large = [v for v in cast("list[Tensor]", node.inputs) if not all(v.type.broadcastable[d] for d in touched)]
+    whole = cast(Tensor, node.outputs[0]).type.broadcastable
+    fits = len(large) == 1 and all(large[0].type.broadcastable[d] == whole[d] for d in touched)
+    return large[0] if fits else None
 
 
 def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
     """Tell whether a part further up can pass all that lies between. Looks up a bounded number of nodes."""
     variable = node.outputs[0]
-    for step in range(LOOK_UP):
+    passed: list[tuple[Apply, Variable]] = []
+    for _ in range(LOOK_UP):
         user = sole_client(fgraph, variable)
         if user is None:
             return False
         if isinstance(user.op, Subtensor):
-            return step > 0 and bool(user.op.entries) and user.inputs[0] is variable
-        if _large_input(user) is not variable:
+            if not passed or not user.op.entries or user.inputs[0] is not variable:
+                return False
+            index = index_of(user)
+            return all(_large_input(between, index) is below for between, below in passed)
+        if type(user.op) is not Elemwise or len(user.outputs) != 1:
             return False
+        passed.append((user, variable))
         variable = user.outputs[0]
     return False
 

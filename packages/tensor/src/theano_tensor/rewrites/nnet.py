@@ -79,17 +79,19 @@ def _scores_of_logarithms(variable: Variable) -> Tensor | None:
 
 @_early(losses, AdvancedSubtensor, key="local_advanced_indexing_crossentropy_onehot", reach=3)
 def chosen_logarithm_of_share(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``logsoftmax(x)[rows, classes] -> x[rows, classes] - logsumexp(x, axis=1)[rows]``, with no matrix in between."""
+    """``logsoftmax(x)[rows, classes] -> x[rows, classes] - logsumexp(x, axis=1)[rows]``, with no matrix in between.
+
+    The largest of a row, which the logarithm of the sum has in it, is subtracted first: near it no digits are lost.
+    """
     if node.op.entries != _PAIRS:
         return None
     scores = _scores_of_logarithms(node.inputs[0])
     _, rows, classes = cast("list[Tensor]", node.inputs)
     if scores is None or any(v.type.ndim != 1 or v.type.dtype == "bool" for v in (rows, classes)):
         return None
-    total = log_of_sum(scores, 1)[:, 0]
     stop = _counted(rows)
-    result = node.op(scores, rows, classes) - (total[rows] if stop is None else total[:stop])
-    return fitted(node, result)
+    shift, total = (v[:, 0][rows] if stop is None else v[:stop, 0] for v in log_of_sum(scores, 1))
+    return fitted(node, (node.op(scores, rows, classes) - shift) - total)
 
 
 def _counted(index: Tensor) -> Tensor | None:

@@ -10,9 +10,10 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._dtypes import DISCRETE_DTYPES
 from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
-from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Reduce, Sum
+from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum
 from ..shape import size
 from ._language import (
     call,
@@ -102,20 +103,38 @@ def _number(c: Tensor, ndim: int) -> Tensor:
     return dimshuffle(bare, ["x"] * ndim)
 
 
-@rule(Sum, key="local_sum_sum", names=("local_sum_prod_prod", "local_op_of_op"))
+_MERGED = (Sum, Prod, Max, Min, All, Any_)
+
+
+@rule(*_MERGED, key="local_sum_sum", names=("local_sum_prod_prod", "local_op_of_op"))
 def sum_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sum(sum(x, a), b)`` as one sum over both, where nothing else uses the inner one."""
+    """``sum(sum(x, a), b)`` as one sum over both, where nothing else uses the inner one; so also maxima, and so on.
+
+    Products of floats stay: in another order they may overflow.
+    """
     (x,) = node.inputs
     inner = x.owner
-    if inner is None or not isinstance(inner.op, Sum) or sole_client(fgraph, x) is None:
+    if inner is None or type(inner.op) is not type(node.op) or type(node.op) not in _MERGED:
         return None
-    source = inner.inputs[0]
-    if not is_float(source) or source.type.dtype != node.outputs[0].type.dtype:
+    if sole_client(fgraph, x) is None:
+        return None
+    source = cast(Tensor, inner.inputs[0])
+    if isinstance(node.op, AccumulatingReduce) and not _same_whatever_the_order(node, source):
         return None
     gone = set(inner.op.axes(source.type.ndim))
     kept = [axis for axis in range(source.type.ndim) if axis not in gone]
     gone |= {kept[axis] for axis in node.op.axes(x.type.ndim)}
-    return _as_type(node, Sum(sorted(gone), node.op.dtype, node.op.acc_dtype)(source))
+    return _as_type(node, _with_axes(node.op, sorted(gone))(source))
+
+
+def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
+    """Tell whether sums or products may be put together: of one float dtype, or of integers that wrap around."""
+    result = node.outputs[0].type.dtype
+    if is_float(source):
+        return isinstance(node.op, Sum) and source.type.dtype == result
+    inner = cast(Apply, node.inputs[0].owner)
+    names = {node.inputs[0].type.dtype, result, node.op.acc_dtype or result, inner.op.acc_dtype or result}
+    return source.type.dtype in DISCRETE_DTYPES and names == {result} and result in DISCRETE_DTYPES
 
 
 @rule(Sum, Max, Min, reach=0, key="local_reduce_broadcastable")

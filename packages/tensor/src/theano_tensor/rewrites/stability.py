@@ -75,6 +75,25 @@ def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
+@stabilizing(scalar.log, scalar.log1p, reach=3, key="local_log1mexp")
+def log_of_one_minus_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``log(1 - exp(x)) -> log1mexp(x)``, also ``log(-expm1(x))`` and ``log1p(-exp(x))``, which others make of it."""
+    (argument,) = cast("list[Tensor]", node.inputs)
+    if not is_float(argument):
+        return None
+    negative = operands(argument, scalar.neg)
+    if node.op.scalar_op == scalar.log1p:
+        found = None if negative is None else operands(negative[0], scalar.exp)
+    elif negative is not None:
+        found = operands(negative[0], scalar.expm1)
+    else:
+        x = one_minus(argument)
+        found = None if x is None else operands(x, scalar.exp)
+    if found is None or found[0].type.dtype != argument.type.dtype:
+        return None
+    return fitted(node, call(scalar.log1mexp, found[0]))
+
+
 @stabilizing(scalar.sub, scalar.add, key="local_expm1")
 def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
     """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
