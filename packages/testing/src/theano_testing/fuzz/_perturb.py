@@ -104,16 +104,8 @@ class Perturbed:
         moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node.op)
         if moves and not _is_cast(node.op):
             given = [self._moved(x) for x in given]
-        storage: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, given, storage)
-        if _is_cast(node.op):
-            storage[0][0] = self._held(given[0], storage[0][0])
-        if _is_equality(node.op):
-            storage[0][0] = self._undecided(given, [plain[x] for x in node.inputs], storage[0][0])
-        if _is_cast(node.op) and storage[0][0].dtype.kind == "b":
-            zero = np.zeros_like(given[0])
-            storage[0][0] = self._undecided([given[0], zero], [plain[node.inputs[0]], zero], storage[0][0])
-        for y, (value,) in zip(node.outputs, storage, strict=True):
+        results = self._performed(node, given, [plain[x] for x in node.inputs])
+        for y, value in zip(node.outputs, results, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
@@ -124,6 +116,22 @@ class Perturbed:
                 if kind == "special":
                     result = self._special(node.op, given, result, plain[y])
             known[y] = result
+
+    def _performed(self, node: Any, given: list[Any], plain: Sequence[Any]) -> list[Any]:
+        """Return what an op makes of operands; what it decides where numbers nearly agree is random."""
+        if _is_switch(node.op) and given[0].dtype.kind in "fc":
+            truth = self._truth(given[0], plain[0], given[0] != 0)
+            given = [truth.astype(given[0].dtype), *given[1:]]
+        storage: list[list[Any]] = [[None] for _ in node.outputs]
+        node.op.perform(node, given, storage)
+        results = [value for (value,) in storage]
+        if _is_cast(node.op):
+            results[0] = self._held(given[0], results[0])
+            if results[0].dtype.kind == "b":
+                results[0] = self._truth(given[0], plain[0], results[0])
+        elif _is_equality(node.op):
+            results[0] = self._undecided(given, plain, results[0])
+        return results
 
     def _special(self, op: Any, given: Sequence[Any], result: Any, plain: Any) -> Any:
         """Return a result with what is not finite made finite, or spread further than the op as written does."""
@@ -170,6 +178,11 @@ class Perturbed:
             size = np.maximum(size, 8 * sum(np.abs(_wide(x) - _wide(y)) for x, y in zip(given, plain, strict=True)))
         near = (a != b) & (np.abs(_wide(a) - _wide(b)) <= size)
         return np.where(near, self._rng.random(a.shape) < 0.5, result)
+
+    def _truth(self, given: Any, plain: Any, result: Any) -> Any:
+        """Return truth values with random ones where a number is as near to zero as it was moved."""
+        zero = np.zeros_like(given)
+        return self._undecided([given, zero], [plain, zero], result)
 
     def _moved(self, value: Any, vanishing: Any = None) -> Any:
         """Return a copy with numbers moved by some units in the last place, and zeros of either sign."""
@@ -250,6 +263,10 @@ def _is_exact(op: Any) -> bool:
 
 def _is_equality(op: Any) -> bool:
     return isinstance(op, Elemwise) and op.scalar_op in (scalar.eq, scalar.neq)
+
+
+def _is_switch(op: Any) -> bool:
+    return isinstance(op, Elemwise) and op.scalar_op == scalar.switch
 
 
 def _is_cast(op: Any) -> bool:
