@@ -88,9 +88,22 @@ class TestForms(unittest.TestCase):
             for format in FORMATS:
                 x, v = S.matrix(format, "x"), T.dvector("v")
                 f = function([x, v], scale(x, v), mode="FAST_RUN")
-                self.assertTrue(has(f, S.StoredPlaces))
+                self.assertTrue(has(f, S.SpreadLines))
                 for value in values(format, (6, 9), "float64"):
                     np.testing.assert_allclose(f(value, factors).toarray(), value.toarray() * turned)
+
+    def test_vectors_that_are_too_short(self) -> None:
+        value = sparse_value("csr", (6, 9))
+        x, v = S.csr_matrix("x"), T.dvector("v")
+        _, indices, indptr, _ = S.csm_properties(x)
+        modes: tuple[Any, ...] = ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py"))
+        for of_lines, mode in itertools.product((True, False), modes):
+            f = function([x, v], S.SpreadLines(of_lines)(v, indices, indptr), mode=mode)
+            whole = np.arange(9.0)[::-1]
+            coordinates = value.tocoo()
+            np.testing.assert_array_equal(f(value, whole), whole[coordinates.row if of_lines else coordinates.col])
+            with self.assertRaisesRegex(IndexError, "in a vector of 2"):
+                f(value, whole[:2])
 
     def test_signs_and_casts_join_other_loops(self) -> None:
         x = S.csr_matrix("x", "float64")

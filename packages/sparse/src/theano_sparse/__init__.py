@@ -84,6 +84,7 @@ from ._native_forms import (
     DenseLines as DenseLines,
     LineSums as LineSums,
     OtherLines as OtherLines,
+    SpreadLines as SpreadLines,
 )
 from ._patches import (
     ConvolutionIndices as ConvolutionIndices,
@@ -228,6 +229,7 @@ __all__ = [
     "SparseSharedVariable",
     "SparseType",
     "SparseVariable",
+    "SpreadLines",
     "SquareDiagonal",
     "Stack",
     "StoredPlaces",

@@ -145,4 +145,49 @@ def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[2][0] - 1 if node.op.of_lines else as_tensor_variable(node.inputs[3]),)]
 
 
-not_differentiated(OtherLines, DenseLines, LineSums)
+class SpreadLines(LinesOp):
+    """Elements of a vector at the lines of what a sparse matrix stores, or at its places. No gradient.
+
+    The inputs are the vector, ``indices`` and ``indptr``.
+
+    Parameters
+    ----------
+    of_lines : bool
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("of_lines",)
+    files: ClassVar[tuple[str, ...]] = ("spread",)
+
+    def __init__(self, of_lines: bool) -> None:
+        self.of_lines = bool(of_lines)
+
+    def make_node(self, vector: Any, indices: Any, indptr: Any) -> Apply:
+        """Apply to a vector and two arrays of a sparse matrix."""
+        values = as_tensor_variable(vector)
+        inputs = self.check((values, indices, indptr), values.type.dtype)
+        return Apply(self, inputs, [dense(values.type.dtype, 1)])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Take the elements with NumPy; IndexError where there is none."""
+        vector, indices, indptr = values
+        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.of_lines else indices
+        if len(places) != len(indices) or places.max(initial=-1) >= len(vector) or places.min(initial=0) < 0:
+            raise IndexError(
+                compose(
+                    f"an element of a sparse matrix has no element in a vector of {len(vector)}",
+                    mend="pass one element for each line of the matrix",
+                )
+            )
+        return vector[places]
+
+    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
+        """Return the call."""
+        return _call(f"spread_{name}", [*inputs, str(int(self.of_lines)), f"&{outputs[0]}"], sub)
+
+
+@shape_rule.register(SpreadLines)
+def _shape_spread(node: Apply, input_shapes: list[Any]) -> list[Any]:
+    return [input_shapes[1]]
+
+
+not_differentiated(OtherLines, DenseLines, LineSums, SpreadLines)

@@ -10,18 +10,18 @@ from theano_graph import Apply, FunctionGraph, Op
 from theano_linker_c import SharedVariable
 from theano_linker_c.modes import optdb
 from theano_optimize import EquilibriumDatabase, InplaceRewriter, Phase, WalkRewriter, constant_folding, node_rewriter
-from theano_tensor import as_tensor_variable, inc_subtensor
+from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from ._arithmetic import AddSD, Neg
 from ._build import is_sparse
 from ._conversion import Cast, DenseFromSparse
 from ._lines import NATIVE_DTYPES
 from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
-from ._native_forms import DenseLines, LineSums, OtherLines
+from ._native_forms import DenseLines, LineSums, OtherLines, SpreadLines
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
 from ._shape import SpSum, ToFormat
-from ._structure import CSM, CSMProperties, TrustedCSM, csm_data, csm_properties, with_data
+from ._structure import CSM, CSMProperties, StoredPlaces, TrustedCSM, csm_data, csm_properties, with_data
 
 #: After the phases that know the ops of this package, before loops are fused.
 _POSITION = 2.6
@@ -132,6 +132,19 @@ def local_to_format_lines(fgraph: FunctionGraph, node: Apply) -> Found:
     if not _native(x) or x.type == kind:
         return None
     return [TrustedCSM(kind.format)(*OtherLines()(*_lines(x)), csm_properties(x)[3])]
+
+
+@_rule(AdvancedSubtensor1)
+def local_spread_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are read without making a vector of lines."""
+    vector, places = node.inputs[:2]
+    source = places.owner
+    if source is None or not isinstance(source.op, StoredPlaces) or not _native(vector):
+        return None
+    if as_tensor_variable(vector).type.ndim != 1:
+        return None
+    of_lines = (source.op.format == "csr") == (places.index == 0)
+    return _fitting(node, SpreadLines(of_lines)(vector, *source.inputs))
 
 
 @_rule(Neg, Cast)
