@@ -72,6 +72,7 @@ from theano_tensor import (
     Split as Split,
     Subtensor as Subtensor,
     Sum as Sum,
+    Tensor as Tensor,
     TensorConstant as TensorConstant,
     TensorFromScalar as TensorFromScalar,
     TensorOperators as TensorOperators,
