@@ -43,6 +43,7 @@ CASES: dict[str, Case] = {
         lambda v: 2 * (3 * v.x),
         lambda v: -(2 * v.x),
         lambda v: (v.x / v.y) * (v.y / v.x),
+        lambda v: v.x**3 / v.x**2,
         reason=LANGUAGE,
     ),
     "constants_in_sum": case(lambda v: (v.x + 1) + 2, lambda v: 3 - (v.x - 2), lambda v: 2.5 - (0.5 - v.x)),

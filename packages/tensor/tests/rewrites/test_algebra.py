@@ -269,6 +269,31 @@ class TestIntegers(unittest.TestCase):
         assert_allclose(function([x], x.prod(axis=0).prod())(value), 1.0)
 
 
+class TestPowers(unittest.TestCase):
+    def test_quotients_of_powers(self) -> None:
+        value = np.array([-2.0, 0.5, 3.0, 0.0])
+        forms: list[tuple[Build, Build, int]] = [
+            (lambda x: x**3 / x**2, lambda v: v, 0),
+            (lambda x: x**3.0 * x**-2.0, lambda v: v, 0),
+            (lambda x: x**4 / x, lambda v: v**3, 2),
+            (lambda x: 2 * x**5 / (4 * x**4), lambda v: v / 2, 1),
+            (lambda x: x**2 * x**3, lambda v: v**5, 4),
+        ]
+        for dtype in ("float64", "float32"):
+            x = tt.vector("x", dtype=dtype)
+            for build, wanted, most in forms:
+                self.assertLessEqual(len(full([x], [build(x)]).toposort()), most)
+                found = function([x], build(x))(value.astype(dtype))
+                assert_allclose(found, wanted(value).astype(dtype))
+
+    def test_powers_that_others_use_stay(self) -> None:
+        x = tt.dvector("x")
+        cube = x**3
+        first, second = function([x], [cube / x**2, cube])(np.array([2.0, -3.0]))
+        assert_allclose(first, [2.0, -3.0])
+        assert_allclose(second, [8.0, -27.0])
+
+
 class TestPartsOfRows(unittest.TestCase):
     """Parts of elementwise results are computed alone where all else is stretched there."""
 

@@ -22,7 +22,11 @@ MAX_FACTORS = 48
 #: Nor is one with more occurrences of factors: squares of squares have few factors, and very many occurrences.
 MAX_STEPS = 256
 
+#: Larger powers are left whole.
+MAX_POWER = 16
+
 #: What products are made of.
+_POWER = type(scalar.pow)
 _MUL, _DIVISION, _RECIPROCAL, _NEG, _SQUARE = (
     type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr)
 )
@@ -126,6 +130,24 @@ def _power(variable: Tensor, power: int) -> Tensor:
     return result
 
 
+def whole_power(variable: Variable) -> int | None:
+    """Return the exponent of a power of a float of the same dtype, if it is a small whole number other than 0."""
+    node = variable.owner
+    if node is None or not isinstance(node.op, Elemwise) or type(node.op.scalar_op) is not _POWER:
+        return None
+    base, by = cast("list[Tensor]", node.inputs)
+    value = number(by)
+    if not isinstance(value, (int, float)) or not 0 < abs(value) <= MAX_POWER or value != int(value):
+        return None
+    return int(value) if base.type.dtype in FLOATS and base.type.dtype == cast(Tensor, variable).type.dtype else None
+
+
+def _multiplications(exponent: int) -> int:
+    """Return how many operations a power takes that is made of squares."""
+    size = abs(exponent)
+    return size.bit_length() + size.bit_count() - 2 + (exponent < 0)
+
+
 def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGraph | None = None) -> Product:
     """Return the normal form of the product that makes `root`.
 
@@ -134,7 +156,7 @@ def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGrap
     root : Tensor
         Taken apart itself in any case, if it holds real floating-point numbers.
     squares : bool
-        Whether squares inside are taken apart as well.
+        Whether squares inside are taken apart as well; with a graph, also other small powers.
     fgraph : FunctionGraph, optional
         Only what has no other user in this graph is taken apart.
     """
@@ -147,7 +169,16 @@ def flatten_product(root: Tensor, *, squares: bool = False, fgraph: FunctionGrap
         variable, power = stack.pop()
         node = variable.owner
         kind = type(node.op.scalar_op) if node is not None and isinstance(node.op, Elemwise) else None
-        if kind in entered or (variable is root and kind is _SQUARE and dtype in FLOATS):
+        exponent = whole_power(variable) if kind is _POWER and squares and fgraph is not None else None
+        if (
+            exponent
+            and variable.type.dtype == dtype
+            and fgraph is not None
+            and fgraph.sole_client(variable) is not None
+        ):
+            product.nodes += _multiplications(exponent) * abs(power)
+            stack.append((cast(Tensor, cast(Apply, node).inputs[0]), exponent * power))
+        elif kind in entered or (variable is root and kind is _SQUARE and dtype in FLOATS):
             shown = variable is root or fgraph is None or fgraph.sole_client(variable) is not None
             if shown and variable.type.dtype == dtype:
                 stack.extend(_parts(product, cast(Apply, node), kind, power))

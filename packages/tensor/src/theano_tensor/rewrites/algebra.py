@@ -16,7 +16,7 @@ from .._dtypes import COMPLEX_DTYPES
 from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
-from ._products import flatten_product, is_inside_product, is_product
+from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -154,7 +154,7 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     tags=ONLY_RUN,
 )
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``-(2 * x) -> -2 * x``: the normal form, where it is shorter.
+    """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``x**3 / x**2 -> x``: the normal form, where it is shorter.
 
     As everywhere in the language, ``x * y / y`` is x also where y is zero, and ``x / x`` is 1.
     """
@@ -162,7 +162,7 @@ def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
     if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):
         return None
     of_itself = node.op.scalar_op == scalar.true_div and node.inputs[0] is node.inputs[1] and is_float(node.inputs[0])
-    if not of_itself and not any(is_product(v) or operands(v, scalar.sqr) for v in node.inputs):
+    if not of_itself and not any(is_product(v) or operands(v, scalar.sqr) or whole_power(v) for v in node.inputs):
         return None
     product = flatten_product(root, squares=True, fgraph=fgraph)
     if not product.complete or product.cost() >= product.nodes:
