@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import attrgetter, is_
 from types import MemberDescriptorType
@@ -21,6 +21,11 @@ Numbers = list[int] | int
 #: A class, an attribute, its different values, and for each node the number of its value; None if there is one for all.
 Column = tuple[type, str, list[Any], "list[int] | None"]
 
+#: Class -> attribute -> its values.
+Values = dict[type, dict[str, list[Any]]]
+
+#: How many nodes are read at a time.
+_AT_A_TIME = 2048
 #: Stands for the number of a value where an attribute is not set.
 _ABSENT = -1
 #: What :func:`linked` and :func:`new_apply` restore.
@@ -114,25 +119,43 @@ def strangers(asked: Sequence[Apply]) -> list[tuple[int, int, Variable]]:
     ]
 
 
-def tables(groups: dict[type, list[Any]], wanted: Callable[[str], bool]) -> list[Column]:
-    """Return the columns of those attributes of nodes, by class, for which `wanted` is true."""
-    return [
-        (kind, name, *_numbered(values))
-        for kind, members in groups.items()
-        for name in (*slot_names(kind), "__dict__")
-        if name not in _LINKS and wanted(name) and (values := _values(kind, members, name))
-    ]
+def values_of(asked: Sequence[Apply], apart: Container[int]) -> Values:
+    """Return what nodes and their outputs hold, but for those outputs whose ``id`` is in `apart`.
+
+    Some nodes at a time: all that they hold is read while they are in the caches.
+    """
+    found: Values = {}
+    for start in range(0, len(asked), _AT_A_TIME):
+        nodes = asked[start : start + _AT_A_TIME]
+        outputs = [output for node in nodes for output in node.outputs]
+        if apart:
+            outputs = [output for output in outputs if id(output) not in apart]
+        for kind, members in {**by_class(nodes), **by_class(outputs)}.items():
+            if kind not in found:
+                names = (*slot_names(kind), "__dict__") if kind.__dictoffset__ else slot_names(kind)
+                found[kind] = {name: [] for name in names if name not in _LINKS}
+            for name, values in found[kind].items():
+                values += _read(members, name)
+    return found
 
 
-def _values(kind: type, members: Sequence[Any], name: str) -> list[Any]:
+def _read(members: Sequence[Any], name: str) -> list[Any]:
     if name == "__dict__":
-        if not kind.__dictoffset__:
-            return []
-        return [vars(member) or None for member in members] if any(map(vars, members)) else []
+        return [vars(member) or None for member in members] if any(map(vars, members)) else [None] * len(members)
     try:
         return list(map(attrgetter(name), members))
     except AttributeError:
         return [getattr(member, name, UNSET) for member in members]
+
+
+def tables(values: Values, wanted: Callable[[str], bool]) -> list[Column]:
+    """Return the columns of those attributes, by class, for which `wanted` is true."""
+    return [
+        (kind, name, *_numbered(column))
+        for kind, columns in values.items()
+        for name, column in columns.items()
+        if wanted(name) and (name != "__dict__" or any(column))
+    ]
 
 
 def _numbered(values: list[Any]) -> tuple[list[Any], list[int] | None]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ._node_tables import by_class, filled, linked, links, signature, strangers, tables
+from ._node_tables import Values, filled, linked, links, signature, strangers, tables, values_of
 
 if TYPE_CHECKING:
     from ._nodes import Apply
@@ -151,19 +151,17 @@ class _Nodes:
 class _Links:
     """The inputs of the nodes that are new to the pickler; when it is read, these and their outputs by class."""
 
-    __slots__ = ("groups", "nodes")
+    __slots__ = ("nodes", "values")
 
     def __init__(self, nodes: _Nodes) -> None:
         self.nodes = nodes
-        self.groups: dict[type, list[Any]] = {}
+        self.values: Values = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         store = self.nodes.store
         store.finish()
         strange = strangers(store.asked) if store.has_strangers else []
-        apart = {id(output) for _, _, output in strange}
-        outputs = [output for node in store.asked for output in node.outputs if id(output) not in apart]
-        self.groups = {**by_class(store.asked), **by_class(outputs)}
+        self.values = values_of(store.asked, {id(output) for _, _, output in strange})
         return (linked, (self.nodes, *links(store.nodes, store.asked), *([strange] if strange else [])))
 
 
@@ -177,4 +175,4 @@ class _Values:
         self.turn = turn
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (filled, (self.links, tables(self.links.groups, lambda name: _TURN.get(name, 1) == self.turn)))
+        return (filled, (self.links, tables(self.links.values, lambda name: _TURN.get(name, 1) == self.turn)))
