@@ -93,15 +93,20 @@ class EquilibriumDatabase(RewriteDatabase[EquilibriumRewriter]):
 
     def build(self, query: RewriteQuery) -> EquilibriumRewriter:
         rules: list[NodeRewriter] = []
+        names: dict[NodeRewriter, tuple[str, ...]] = {}
         after: dict[str, list[GraphRewriter]] = {"cleanup": [], "final": []}
         for entry, rewriter in self.selected(query):
             if isinstance(rewriter, NodeRewriter):
                 rules.append(rewriter)
+                if entry.aliases:
+                    names[rewriter] = tuple(sorted(entry.aliases))
             else:
                 after["final" if entry.role == "final" else "cleanup"].append(rewriter)
-        return EquilibriumRewriter(
+        built = EquilibriumRewriter(
             rules, self.name, cleanup=after["cleanup"], final=after["final"], max_use_ratio=self.max_use_ratio
         )
+        built.other_names = names
+        return built
 
 
 class GroupDatabase(RewriteDatabase[RewriterGroup]):

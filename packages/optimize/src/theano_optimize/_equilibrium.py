@@ -173,6 +173,8 @@ class EquilibriumRewriter(GraphRewriter):
         self.cleanup = tuple(cleanup)
         self.final = tuple(final)
         self.max_use_ratio = max_use_ratio
+        #: For summaries: further names by which a database knows rules.
+        self.other_names: dict[NodeRewriter, tuple[str, ...]] = {}
         for rewriter in self.node_rewriters:
             require_node_rewriter(rewriter, f"equilibrium {self.name}")
         for graph_rewriter in (*self.cleanup, *self.final):
@@ -277,7 +279,9 @@ class EquilibriumRewriter(GraphRewriter):
     def summary_lines(self) -> list[str]:
         lines = [f"{self.name} (until nothing changes)"]
         for rewriter in self.node_rewriters:
-            lines += indented(rewriter.summary_lines())
+            first, *rest = rewriter.summary_lines()
+            names = self.other_names.get(rewriter)
+            lines += indented([f"{first} [{', '.join(names)}]" if names else first, *rest])
         for title, parts in (("cleanup", self.cleanup), ("final", self.final)):
             lines += [f"  {title}: {line}" for r in parts for line in r.summary_lines()]
         return lines

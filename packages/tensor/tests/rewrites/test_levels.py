@@ -42,6 +42,7 @@ TABLE: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "inplace_elemwise": (("inplace_elemwise_optimizer", "overwrite_elementwise"), {"o4"}),
     "inplace_random": (("random_make_inplace",), {"o4"}),
     "elemwise fusion": (("elemwise_fusion", "composite_elemwise_fusion"), ALL | {"o2"}),
+    "local_log_softmax": (("local_log_softmax",), ALL | {"Stabilization"}),
     "local_remove_all_assert": (("local_remove_all_assert",), {"unsafe"}),
 }
 #: Other documented names of the same rewrites, by which modes include and exclude them.
@@ -71,10 +72,12 @@ def names_in(database: RewriteDatabase[Any], query: RewriteQuery) -> set[str]:
 
 
 def summary(level: str) -> set[str]:
-    """Return the names in front of the lines of `print_summary`."""
+    """Return the names in front of the lines of `print_summary`, and those in brackets at their ends."""
     text = io.StringIO()
     optdb.query(predefined_optimizers[level]).print_summary(text)
-    return {line.split(":")[0].split("(")[0].strip() for line in text.getvalue().splitlines()[1:]}
+    lines = text.getvalue().splitlines()[1:]
+    found = {line.split(":")[0].split("(")[0].split("[")[0].strip() for line in lines}
+    return found | {name for line in lines if "[" in line for name in line.split("[")[1].rstrip("]").split(", ")}
 
 
 PROGRAM = """
