@@ -131,7 +131,7 @@ def run(options: Options, lengths: Sequence[int] = LENGTHS) -> list[Row]:
     contenders = {OURS: _ours(), "pytensor": _pytensor()}
     before: dict[str, float] = {}
     for length in lengths:
-        rounds = max(1, options.rounds // (1 if length <= 10**4 else 8)) if length <= 10**5 else 3
+        rounds = max(1, options.rounds // 8)
         times = {name: None if layer is None else _measure(layer, length, rounds) for name, layer in contenders.items()}
         for case, limit in LIMITS.items():
             row = Row(f"chain of {length:,} nodes: {case}")
