@@ -283,21 +283,31 @@ class TestForeignCode(unittest.TestCase):
         x, n = T.dscalar("x"), T.lscalar("n")
         f = function([x, n], scan(lambda v: v * 0.5 + 1, None, x, n_steps=n)[0][-1])
         f(0.0, 10)
-        ticks: list[float] = []
-        done = threading.Event()
+        started, ran = threading.Event(), threading.Event()
 
-        def tick() -> None:
-            while not done.is_set():
-                ticks.append(time.monotonic())
-                time.sleep(0.001)
+        def end_the_loop() -> None:
+            started.wait()
+            for _ in range(3):  # each time the loop has to let go again
+                time.sleep(0.01)
+            ran.set()
+            signal.raise_signal(signal.SIGALRM)
 
-        thread = threading.Thread(target=tick)
-        thread.start()
-        f(0.0, 2 * 10**6)
-        seen = len(ticks)
-        done.set()
-        thread.join()
-        self.assertGreater(seen, 1)
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        thread = threading.Thread(target=end_the_loop)
+        before = signal.signal(signal.SIGALRM, stop)
+        try:
+            thread.start()
+            signal.setitimer(signal.ITIMER_REAL, 60)  # a loop that lets nobody in ends all the same
+            with self.assertRaises(KeyboardInterrupt):
+                started.set()
+                f(0.0, 10**11)
+            self.assertTrue(ran.is_set())
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            thread.join()
 
     def test_threads_share_a_loop(self) -> None:
         s = T.dmatrix("s")
