@@ -63,7 +63,7 @@ class _Layer:
     start: Callable[[], Any]
     step: Callable[[Any], Any]
     toposort: Callable[[list[Any], list[Any]], list[Any]]
-    clone: Callable[[list[Any], list[Any]], object]
+    clone: Callable[[list[Any], list[Any]], tuple[Any, Any]]
     function_graph: Callable[[list[Any], list[Any]], Any]
     equal: Callable[[list[Any], list[Any], list[Any], list[Any]], bool]
     sort: Callable[[list[Any], list[Any]], object] | None = None

@@ -48,7 +48,7 @@ class Recorder(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         self.events.append(("change", str(reason)))
 
@@ -88,6 +88,15 @@ class TestConstruction(unittest.TestCase):
             FunctionGraph([x, x], [x])
         with self.assertRaisesRegex(TypeError, "output 0 .* no variable: 3"):
             FunctionGraph([x], [3])  # type: ignore[list-item]  # the wrong type is what is tested
+
+    def test_variables_know_their_graph(self) -> None:
+        x, y = names("xy")
+        self.assertIsNone(x.fgraph)
+        z = join(x, x)
+        fgraph = FunctionGraph([x], [z], clone=False)
+        self.assertEqual([v.fgraph for v in (x, y, z)], [fgraph, None, fgraph])
+        fgraph.replace(var=z, new_var=x)
+        self.assertEqual([v.fgraph for v in (x, z)], [fgraph, None])
 
     def test_clients(self) -> None:
         x = names("x")[0]

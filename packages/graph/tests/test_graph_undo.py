@@ -54,7 +54,7 @@ class Fails(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         self._count("on_change_input", reason)
 
@@ -79,7 +79,7 @@ class Mirror(Bookkeeper):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         if not isinstance(node, str):
             assert self.inputs[node][i] is old, "changes are told in order"

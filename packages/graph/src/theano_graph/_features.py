@@ -63,7 +63,7 @@ class Feature:
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Called after input `i` of `node`, or output `i` of the graph, changed from `old` to `new`."""
 
@@ -114,7 +114,7 @@ class History(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Remember the old input."""
         if isinstance(reason, Undo):
@@ -130,24 +130,24 @@ class History(Feature):
         """Return a mark for :meth:`revert`."""
         return len(self._changes)
 
-    def revert(self, fgraph: FunctionGraph, mark: int) -> None:
-        """Undo all changes since `mark`, the last one first.
+    def revert(self, fgraph: FunctionGraph, checkpoint: int) -> None:
+        """Undo all changes since `checkpoint`, the last one first.
 
         Raises
         ------
         GraphError
-            If `mark` is no mark, or one of a moment that has been undone.
+            If `checkpoint` is no mark, or one of a moment that has been undone.
         """
-        if not isinstance(mark, int) or not 0 <= mark <= len(self._changes):
+        if not isinstance(checkpoint, int) or not 0 <= checkpoint <= len(self._changes):
             raise GraphError(
                 compose(
-                    f"{mark!r} marks no moment of the {len(self._changes)} changes that are remembered",
+                    f"{checkpoint!r} marks no moment of the {len(self._changes)} changes that are remembered",
                     mend="pass what `checkpoint` returned; marks of later moments end when an earlier one is restored",
                 )
             )
         self._reverting = True
         try:
-            while len(self._changes) > mark:
+            while len(self._changes) > checkpoint:
                 node, i, old = self._changes.pop()
                 current = fgraph.outputs[i] if isinstance(node, str) else node.inputs[i]
                 if current is not old and (isinstance(node, str) or node in fgraph.apply_nodes):
@@ -212,9 +212,9 @@ class ReplaceValidate(History, Validator):
         "replace_all_validate_remove": "replace_all_validate_remove",
     }
 
-    def replace_validate(self, fgraph: FunctionGraph, old: Variable, new: Variable, reason: object = None) -> None:
-        """Replace `old` by `new`, unless a feature refuses the result; see :meth:`replace_all_validate`."""
-        self.replace_all_validate(fgraph, [(old, new)], reason)
+    def replace_validate(self, fgraph: FunctionGraph, var: Variable, new_var: Variable, reason: object = None) -> None:
+        """Replace `var` by `new_var`, unless a feature refuses the result; see :meth:`replace_all_validate`."""
+        self.replace_all_validate(fgraph, [(var, new_var)], reason)
 
     def replace_all_validate_remove(
         self,
@@ -359,7 +359,7 @@ class PrintListener(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Tell what changed."""
         user = "the graph, output" if isinstance(node, str) else f"{node.op}, input"

@@ -220,14 +220,14 @@ class FunctionGraph(GraphStore, ShownAsHtml):
 
     # ---- changes
 
-    def replace(self, old: Variable, new: Variable, reason: object = None, verbose: bool | None = None) -> None:
-        """Make everything that uses `old` use `new`.
+    def replace(self, var: Variable, new_var: Variable, reason: object = None, verbose: bool | None = None) -> None:
+        """Make everything that uses `var` use `new_var`.
 
-        A new variable takes over the name of `old` where it has none, and the mark ``tag.nan_guard_mode_check``.
+        A new variable takes over the name of `var` where it has none, and the mark ``tag.nan_guard_mode_check``.
 
         Parameters
         ----------
-        old, new : Variable
+        var, new_var : Variable
         reason : object, optional
             Who wants this, for features and errors; a rewrite passes itself.
         verbose : bool, optional
@@ -236,13 +236,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         Raises
         ------
         IncompatibleReplacementError
-            If the type of `new` does not fit.
+            If the type of `new_var` does not fit.
         MissingInputError
-            If `new` needs a variable that the graph does not have.
+            If `new_var` needs a variable that the graph does not have.
         CycleError
-            If `new` depends on something that uses `old`; the text names the nodes of the cycle.
+            If `new_var` depends on something that uses `var`; the text names the nodes of the cycle.
         GraphError
-            If `old` was never in the graph. One that has left it, for instance because an earlier replacement of
+            If `var` was never in the graph. One that has left it, for instance because an earlier replacement of
             the same step removed its last use, is ignored.
         Exception
             What a feature raises. In each case the graph is as before.
@@ -250,27 +250,27 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         Notes
         -----
         The search for a cycle costs two comparisons for most replacements and never walks further than to what comes
-        before the first user of `old`.
+        before the first user of `var`.
         """
-        if old is new:
+        if var is new_var:
             return
-        if not isinstance(old, Variable) or not self._has(old):
-            if self._has_left(old):
+        if not isinstance(var, Variable) or not self._has(var):
+            if self._has_left(var):
                 return
-            raise foreign(self, old, "be replaced")
-        new = fitting(old, new, reason)
-        clients = clients_in(self._uses_of(old))
-        if new is old or not clients:
+            raise foreign(self, var, "be replaced")
+        new_var = fitting(var, new_var, reason)
+        clients = clients_in(self._uses_of(var))
+        if new_var is var or not clients:
             return
         if verbose:
-            sys.stdout.write(f"{reason}: {old} -> {new}\n")
-        is_new = not self._has(new)
-        self._change(old, new, clients, reason, everywhere=True)
-        if is_new and new.owner is not None:
-            if new.name is None:
-                new.name = old.name
-            if old.has_tag() and hasattr(old.tag, "nan_guard_mode_check"):
-                new.tag.nan_guard_mode_check = old.tag.nan_guard_mode_check
+            sys.stdout.write(f"{reason}: {var} -> {new_var}\n")
+        is_new = not self._has(new_var)
+        self._change(var, new_var, clients, reason, everywhere=True)
+        if is_new and new_var.owner is not None:
+            if new_var.name is None:
+                new_var.name = var.name
+            if var.has_tag() and hasattr(var.tag, "nan_guard_mode_check"):
+                new_var.tag.nan_guard_mode_check = var.tag.nan_guard_mode_check
 
     def replace_all(self, pairs: Iterable[tuple[Variable, Variable]], reason: object = None) -> None:
         """Make several replacements, in order.

@@ -172,9 +172,15 @@ class Variable(Node):
         Empty where nothing uses it, and outside of any graph. A constant that several graphs share speaks of the one
         that took it in last; ask :meth:`FunctionGraph.clients` where that matters.
         """
+        graph = self.fgraph
+        return [] if graph is None else graph.clients(self)
+
+    @property
+    def fgraph(self) -> Any:
+        """The function graph that the variable is in, or None."""
         membership = getattr(self if self.owner is None else self.owner, "_membership", None)
         graph = None if membership is None else membership.graph()
-        return graph.clients(self) if graph is not None and self in graph.variables else []
+        return graph if graph is not None and self in graph.variables else None
 
     def get_parents(self) -> list[Any]:
         """Return the owner in a list, or an empty list."""

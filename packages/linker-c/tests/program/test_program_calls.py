@@ -118,6 +118,9 @@ class TestFailures(unittest.TestCase):
             signal.raise_signal(signal.SIGINT)
             return value
 
+        # Jobs in the background of a shell start with this signal ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         for machine in machines([x], [Elementwise(add)(Python(interrupt, x.type)(x), x)]):
             with self.assertRaises(KeyboardInterrupt):
                 machine(1.0)

@@ -108,7 +108,7 @@ class Worklist(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         if self._held is not None:
             self._held.append((self.on_change_input, (fgraph, node, i, old, new, reason)))

@@ -244,7 +244,7 @@ class ChangeTracker(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Count the change."""
         self.changes += 1
@@ -273,7 +273,7 @@ class UndoableChanges(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Remember the change."""
         self._history.on_change_input(fgraph, node, i, old, new, reason)

@@ -78,7 +78,7 @@ class MergeTable(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         if not isinstance(node, str):
             self._forget(node)

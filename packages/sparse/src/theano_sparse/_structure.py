@@ -281,24 +281,24 @@ def with_data(x: Any, data: Any) -> Any:
     return CSM(matrix.type.format)(data, indices, indptr, shape)
 
 
-def csm_data(csm: Any) -> Any:
+def csm_data(x: Any) -> Any:
     """Return the stored elements of a sparse matrix, a vector."""
-    return csm_properties(csm)[0]
+    return csm_properties(x)[0]
 
 
-def csm_indices(csm: Any) -> Any:
+def csm_indices(x: Any) -> Any:
     """Return, for each stored element, its position in its line: the row in csc, the column in csr format."""
-    return csm_properties(csm)[1]
+    return csm_properties(x)[1]
 
 
-def csm_indptr(csm: Any) -> Any:
+def csm_indptr(x: Any) -> Any:
     """Return where each line begins among the stored elements, and their number at the end."""
-    return csm_properties(csm)[2]
+    return csm_properties(x)[2]
 
 
-def csm_shape(csm: Any) -> Any:
+def csm_shape(x: Any) -> Any:
     """Return the number of rows and of columns, a vector of 2 integers."""
-    return csm_properties(csm)[3]
+    return csm_properties(x)[3]
 
 
 def sp_ones_like(x: Any, dtype: str | None = None) -> Any:

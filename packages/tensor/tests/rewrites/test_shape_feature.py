@@ -10,7 +10,7 @@ from theano_graph import AlreadyThere, Apply, FunctionGraph, Op, generic
 from theano_linker_c import FAST_RUN
 from theano_optimize import WalkRewriter, node_rewriter
 from theano_tensor import ShapeError
-from theano_tensor.rewrites import ShapeFeature, ShapeOptimizer, UnShapeOptimizer
+from theano_tensor.rewrites import ShapeFeature, ShapeOptimizer, UnShapeOptimizer, known_shape_i
 
 
 class TestShapeFeature(unittest.TestCase):
@@ -34,6 +34,16 @@ class TestShapeFeature(unittest.TestCase):
         self.assertTrue(self.feature.same_shape(self.y, self.x, 0, 1))
         self.assertFalse(self.feature.same_shape(self.y, self.x))
         self.assertTrue(self.feature.same_shape(self.z, self.z))
+
+    def test_a_length_that_is_known_in_a_graph(self) -> None:
+        for length in (known_shape_i(self.z, 0), known_shape_i(self.z, -1)):
+            self.assertIs(cast(Any, length).owner.inputs[0], self.x)
+            self.assertEqual(self.value(length), 5)
+        stranger = T.exp(self.y)
+        self.assertIs(cast(Any, known_shape_i(stranger, 1, self.graph)).owner.inputs[0], self.x)
+        self.assertIs(cast(Any, known_shape_i(stranger, 1)).owner.inputs[0], stranger)
+        with self.assertRaisesRegex(ShapeError, "no dimension 2 of 2"):
+            known_shape_i(self.z, 2)
 
     def test_entries_can_be_set(self) -> None:
         self.feature.set_shape_i(self.z, 0, 7)

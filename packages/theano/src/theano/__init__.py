@@ -58,7 +58,7 @@ from theano_scan import (
     scan_checkpoints as scan_checkpoints,
 )
 from theano_tensor import (
-    dot as dot,
+    dot as _dot,
     get_scalar_constant_value as get_scalar_constant_value,
     sparse_grad as sparse_grad,
 )
@@ -86,6 +86,7 @@ from . import (
 )
 from ._announced import announce
 from ._graph_copies import clone as clone
+from ._keywords import also_called
 from ._lazy import submodule
 from ._nose import test as test
 from ._version import __version__ as __version__
@@ -95,6 +96,8 @@ from .compile.pfunc import Param as Param, pfunc as pfunc
 from .configparser import change_flags as change_flags
 from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
 from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
+
+dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
 register_library(__file__)
 configdefaults.start()

@@ -73,7 +73,7 @@ class ReplacementTracker(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Note a replacement."""
         self.variables.update({old: None, new: None})
@@ -123,7 +123,7 @@ class EventLog(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Write down a replacement."""
         user = "output" if isinstance(node, str) else tuple(self._number(v) for v in node.outputs)

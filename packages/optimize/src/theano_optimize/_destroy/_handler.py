@@ -143,7 +143,7 @@ class DestroyHandler(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Follow a replacement."""
         if self._versions is None or self._sequencer is None:

@@ -40,9 +40,9 @@ def conj(x: Any) -> Tensor:
 
 
 @operation("angle")
-def angle(x: Any) -> Tensor:
+def angle(a: Any) -> Tensor:
     """Angle of complex numbers in the plane, from -pi to pi; 0 or pi for real ones."""
-    return _angle(x)
+    return _angle(a)
 
 
 def complex(real: Any, imag: Any) -> Tensor:

@@ -189,12 +189,12 @@ _CASTS: dict[str, Elemwise] = {}
 
 
 @operation("round")
-def round(x: Any, mode: str | None = None) -> Tensor:
-    """Round to the nearest whole number, in the dtype of `x`.
+def round(a: Any, mode: str | None = None) -> Tensor:
+    """Round to the nearest whole number, in the dtype of `a`.
 
     Parameters
     ----------
-    x : tensor_like
+    a : tensor_like
     mode : {"half_away_from_zero", "half_to_even"}
         Where halves go; away from zero by default.
 
@@ -204,15 +204,15 @@ def round(x: Any, mode: str | None = None) -> Tensor:
         If there is no such mode.
     """
     if mode in (None, "half_away_from_zero"):
-        return round_half_away_from_zero(x)
+        return round_half_away_from_zero(a)
     if mode == "half_to_even":
-        return round_half_to_even(x)
+        return round_half_to_even(a)
     raise ValueError(compose(f"round: unknown mode {mode!r}", mend="use 'half_away_from_zero' or 'half_to_even'"))
 
 
-def iround(x: Any, mode: str | None = None) -> Tensor:
+def iround(a: Any, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, as int64; see :func:`round`."""
-    return cast(round(x, mode), "int64")
+    return cast(round(a, mode), "int64")
 
 
 @operation("int_or_true_div")

@@ -20,16 +20,15 @@ from ._dot import check_inner, matrix_product
 
 
 @operation("dot")
-def dot(x: Any, y: Any) -> Tensor:
+def dot(a: Any, b: Any) -> Tensor:
     """Dot product, with the rules of ``numpy.dot``.
 
-    Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `x` and the
-    second-to-last of
-    `y`. With a scalar it multiplies.
+    Inner product of vectors, matrix product, and for more dimensions the sum over the last axis of `a` and the
+    second-to-last of `b`. With a scalar it multiplies.
 
     Parameters
     ----------
-    x, y : tensor_like
+    a, b : tensor_like
         Of shapes (..., k) and (..., k, n), or (k,).
 
     Returns
@@ -47,17 +46,17 @@ def dot(x: Any, y: Any) -> Tensor:
     >>> dot(dmatrix("x"), dvector("w")).type
     TensorType(float64, vector)
     """
-    for own, name, other in ((x, "__dot__", y), (y, "__rdot__", x)):
+    for own, name, other in ((a, "__dot__", b), (b, "__rdot__", a)):
         if getattr(own, "__array_ufunc__", name) is None and hasattr(own, name):
             # A type of matrices with products of its own, such as sparse ones.
             result: Tensor = getattr(own, name)(other)
             return result
-    a, b = as_tensor_variable(x), as_tensor_variable(y)
-    if a.type.ndim == 0 or b.type.ndim == 0:
-        return mul(a, b)
-    if a.type.ndim > 2 or b.type.ndim > 2:
-        return tensordot(a, b, [[a.type.ndim - 1], [max(b.type.ndim - 2, 0)]])
-    return matrix_product(a, b)
+    x, y = as_tensor_variable(a), as_tensor_variable(b)
+    if x.type.ndim == 0 or y.type.ndim == 0:
+        return mul(x, y)
+    if x.type.ndim > 2 or y.type.ndim > 2:
+        return tensordot(x, y, [[x.type.ndim - 1], [max(y.type.ndim - 2, 0)]])
+    return matrix_product(x, y)
 
 
 def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:

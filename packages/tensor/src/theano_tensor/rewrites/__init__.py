@@ -41,6 +41,7 @@ from .shape_feature import (
     ShapeFeature as ShapeFeature,
     ShapeOptimizer as ShapeOptimizer,
     UnShapeOptimizer as UnShapeOptimizer,
+    known_shape_i as known_shape_i,
 )
 from .slices import merge_two_slices as merge_two_slices
 
@@ -56,6 +57,7 @@ __all__ = [
     "ShapeFeature",
     "ShapeOptimizer",
     "UnShapeOptimizer",
+    "known_shape_i",
     "GemmOptimizer",
     "algebra",
     "allocs",

@@ -36,7 +36,7 @@ class KnownLengths(Feature):
         i: int,
         old: Variable,
         new: Variable,
-        reason: object,
+        reason: object = None,
     ) -> None:
         """Follow a replacement."""
         keys = self._keys.pop(old, None)

@@ -83,7 +83,7 @@ class ShapeFeature(Feature):
             del cast(Any, fgraph).shape_feature
 
     def on_change_input(
-        self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: object
+        self, fgraph: FunctionGraph, node: Any, i: int, old: Variable, new: Variable, reason: object = None
     ) -> None:
         """Let a replacement have the shape of what it replaces, where its own is not known."""
         if self._knows(old) and not self._knows(new):
@@ -235,6 +235,44 @@ def _equal(a: Any, b: Any) -> bool:
     if a.owner is None or b.owner is None:
         return False
     return bool(a.owner.op == b.owner.op and all(x is y for x, y in zip(a.owner.inputs, b.owner.inputs, strict=False)))
+
+
+def known_shape_i(var: Any, i: int, fgraph: FunctionGraph | None = None) -> Variable:
+    """Length of one dimension, in terms of the inputs of a graph that knows shapes.
+
+    Parameters
+    ----------
+    var : Variable
+    i : int
+    fgraph : FunctionGraph, optional
+        The graph to ask where `var` is in none. Without a :class:`ShapeFeature` the length is read off the value.
+
+    Returns
+    -------
+    Variable
+        A scalar of dtype int64.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such dimension.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix, exp
+    >>> x = dmatrix("x")
+    >>> graph = FunctionGraph([x], [exp(x)], features=[ShapeFeature()], clone=False)
+    >>> known_shape_i(exp(x).T, 1, graph).owner.inputs
+    [x]
+    """
+    graph = getattr(var, "fgraph", None)
+    feature = getattr(fgraph if graph is None else graph, "shape_feature", None)
+    shape = None if feature is None else feature.shape_of[var]
+    if shape is None:
+        return shape_i(var, i)
+    if not -len(shape) <= i < len(shape):
+        raise ShapeError(compose(f"there is no dimension {i} of {len(shape)}", where=[describe(var)]))
+    return cast(Variable, shape[i])
 
 
 class ShapeOptimizer(GraphRewriter):

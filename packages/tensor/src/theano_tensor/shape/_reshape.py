@@ -333,9 +333,9 @@ def shape_padright(x: Any, n_ones: int = 1) -> Tensor:
     return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
 
 
-def shape_padaxis(x: Any, axis: int) -> Tensor:
-    """Return `x` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
-    variable = as_tensor_variable(x)
+def shape_padaxis(t: Any, axis: int) -> Tensor:
+    """Return `t` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
+    variable = as_tensor_variable(t)
     ndim = variable.type.ndim + 1
     if not -ndim <= axis < ndim:
         raise ShapeError(

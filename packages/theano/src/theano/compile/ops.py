@@ -23,9 +23,9 @@ from theano_tensor import (
     register_shape_i_c_code as register_shape_i_c_code,
     register_specify_shape_c_code as register_specify_shape_c_code,
     shape as shape,
-    shape_i as shape_i,
     specify_shape as specify_shape,
 )
+from theano_tensor.rewrites import known_shape_i as shape_i
 
 __all__ = [
     "DeepCopyOp",

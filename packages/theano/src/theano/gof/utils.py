@@ -6,15 +6,25 @@ from theano_graph import MissingRuleError as MethodNotDefined
 from theano_graph.utils import (
     add_tag_trace as add_tag_trace,
     deprecated as deprecated,
-    difference as difference,
-    flatten as flatten,
-    hash_from_file as hash_from_file,
-    memoize as memoize,
-    remove as remove,
+    difference as _difference,
+    flatten as _flatten,
+    hash_from_file as _hash_from_file,
+    memoize as _memoize,
+    remove as _remove,
     simple_extract_stack as simple_extract_stack,
-    toposort as toposort,
-    uniq as uniq,
+    toposort as _toposort,
+    uniq as _uniq,
 )
+
+from .._keywords import also_called
+
+difference = also_called(__name__, "difference", _difference, seq1="first", seq2="second")
+flatten = also_called(__name__, "flatten", _flatten, a="value")
+hash_from_file = also_called(__name__, "hash_from_file", _hash_from_file, file_path="path")
+memoize = also_called(__name__, "memoize", _memoize, f="function")
+remove = also_called(__name__, "remove", _remove, coll="items")
+toposort = also_called(__name__, "toposort", _toposort, prereqs_d="prerequisites")
+uniq = also_called(__name__, "uniq", _uniq, seq="items")
 
 
 def hashtype(self: object) -> int:

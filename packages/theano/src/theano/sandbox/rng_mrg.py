@@ -12,8 +12,10 @@ from theano_tensor.random.mrg import (
     jump,
     jump_matrices,
     mat_vec_mod as matVecModM,
-    mult_mat_vect as multMatVect,
+    mult_mat_vect,
 )
+
+from .._keywords import also_called
 
 __all__ = [
     "A1",
@@ -33,6 +35,8 @@ __all__ = [
     "mrg_uniform",
     "multMatVect",
 ]
+
+multMatVect = also_called(__name__, "multMatVect", mult_mat_vect, A="first", B="second")
 
 #: The matrices that move the halves of a state by 2**72 and by 2**134 steps.
 A1p72, A2p72 = jump_matrices(72)

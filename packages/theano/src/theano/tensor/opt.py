@@ -11,7 +11,7 @@ from theano_tensor import (
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
     assert_op as assert_op,
-    get_scalar_constant_value as get_scalar_constant_value,
+    get_scalar_constant_value as _get_scalar_constant_value,
 )
 from theano_tensor.rewrites import (
     RULES,
@@ -24,10 +24,11 @@ from theano_tensor.rewrites import (
 )
 from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_x_over_absX
 from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
-from theano_tensor.rewrites.useless import is_inverse_pair as is_inverse_pair
-from theano_tensor.rewrites.views import rebroadcast_simplified as apply_rebroadcast_opt
+from theano_tensor.rewrites.useless import is_inverse_pair as _is_inverse_pair
+from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, make_vector as make_vector
 
+from .._keywords import also_called
 from ..gof.opt import (
     MergeOptimizer as MergeOptimizer,
     copy_stack_trace as copy_stack_trace,
@@ -86,6 +87,12 @@ __all__ = [
     "register_uncanonicalize",
     "scalarconsts_rest",
 ]
+
+apply_rebroadcast_opt = also_called(__name__, "apply_rebroadcast_opt", rebroadcast_simplified, rval="variable")
+get_scalar_constant_value = also_called(__name__, "get_scalar_constant_value", _get_scalar_constant_value, v="x")
+is_inverse_pair = also_called(
+    __name__, "is_inverse_pair", _is_inverse_pair, node_op="outer", prev_op="inner", inv_pair="pair"
+)
 
 #: The name that the manual has.
 Canonizer = AlgebraicCanonizer

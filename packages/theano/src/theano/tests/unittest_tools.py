@@ -5,12 +5,15 @@ from theano_testing.tensor import (
     GradientError as GradientError,
     InferShapeTester as InferShapeTester,
     MockRandomState as MockRandomState,
-    assert_allclose as assert_allclose,
+    assert_allclose as _assert_allclose,
     fetch_seed as fetch_seed,
     numeric_grad as numeric_grad,
     seed_rng as seed_rng,
     verify_grad as verify_grad,
 )
 
+from .._keywords import also_called
+
+assert_allclose = also_called(__name__, "assert_allclose", _assert_allclose, expected="actual", value="desired")
 OptimizationTestMixin = FunctionContents
 TestOptimizationMixin = FunctionContents
