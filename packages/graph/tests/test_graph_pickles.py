@@ -8,6 +8,7 @@ import pickle
 import unittest
 from typing import Any, ClassVar
 
+from hypothesis import given, settings, strategies as st
 from support import NUMBER, chain, halves, join, names
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, equal_computations, toposort
@@ -98,9 +99,9 @@ class TestIdentity(unittest.TestCase):
         out = chain(x, 30)
         order = toposort([x], [out])
         things = [x, *(node.outputs[0] for node in order)]
-        for given in (things, things[::-1]):
-            for copies in again(given):
-                first, *rest = copies if given is things else copies[::-1]
+        for listed in (things, things[::-1]):
+            for copies in again(listed):
+                first, *rest = copies if listed is things else copies[::-1]
                 for before, after in zip([first, *rest], rest, strict=False):
                     self.assertIs(after.owner.inputs[0], before)
 
@@ -186,6 +187,54 @@ class TestIdentity(unittest.TestCase):
         for copied in again([twin, out]):
             self.assertIs(copied[0].outputs[0], copied[1])
             self.assertIsNot(copied[1].owner, copied[0])
+
+
+class TestPartsThatAreKnown(unittest.TestCase):
+    """Things that hold variables of one graph: what is written of it already is not walked through again."""
+
+    def test_lists_from_the_inputs_on_grow_with_their_length(self) -> None:
+        def everything(length: int) -> list[Variable]:
+            things = [*names("x"), *names("y")]
+            for _ in range(length):
+                branch = join(things[0])
+                for _ in range(10):
+                    branch = join(branch, things[0])
+                things.append(join(things[-1], branch))
+            return things
+
+        sizes = [len(pickle.dumps(everything(length))) for length in (100, 800)]
+        self.assertLess(sizes[1], 8.5 * sizes[0])
+        sizes = [len(dump_in_python(everything(length))) for length in (50, 200)]
+        self.assertLess(sizes[1], 4.5 * sizes[0])
+
+    def test_new_parts_of_any_size(self) -> None:
+        x = names("x")[0]
+        for lengths in ([3, 90, 70, 2, 1500], [2000, 1, 20000, 5], [1, 1]):
+            things = [x]
+            for length in lengths:
+                things.append(join(chain(things[-1], length), things[0], things[-1]))
+            for copied in (pickle.loads(pickle.dumps(things)), pickle.loads(dump_in_python(things))):
+                self.assertEqual([v.owner.inputs[2] for v in copied[1:]], copied[:-1])
+                self.assertEqual(len(toposort([], [copied[-1]])), sum(lengths) + len(lengths))
+
+    @settings(deadline=None, max_examples=60)
+    @given(st.data())
+    def test_variables_of_any_graph_in_any_order(self, data: st.DataObject) -> None:
+        ops = [join, halves, Making(Apply, Marked), Making(OwnApply, Variable), Making(StatefulApply, Counted)]
+        things: list[Any] = [*names("xy")]
+        for _ in range(data.draw(st.integers(0, 40))):
+            op = data.draw(st.sampled_from(ops))
+            result: Any = op(*data.draw(st.lists(st.sampled_from(things[-8:]), min_size=1, max_size=3)))
+            things += result if isinstance(result, list | tuple) else [result]
+        things = data.draw(st.permutations(things))
+
+        def connections(variables: list[Any]) -> list[Any]:
+            place = {id(v): i for i, v in enumerate(variables)}
+            return [v.owner and [place[id(i)] for i in (*v.owner.inputs, *v.owner.outputs)] for v in variables]
+
+        for copied in again(things):
+            self.assertEqual(connections(copied), connections(things))
+            self.assertEqual([type(v.owner) for v in copied], [type(v.owner) for v in things])
 
 
 class TestUsersClasses(unittest.TestCase):

@@ -167,17 +167,12 @@ class Variable(Node):
 
     @property
     def clients(self) -> list[Any]:
-        """What uses the variable in the function graph that it belongs to: pairs of a node (or "output") and an index.
-
-        Empty where nothing uses it, and outside of any graph. A constant that several graphs share speaks of the one
-        that took it in last; ask :meth:`FunctionGraph.clients` where that matters.
-        """
-        graph = self.fgraph
-        return [] if graph is None else graph.clients(self)
+        """What uses the variable in its function graph, :attr:`fgraph`: pairs of a node (or "output") and an index."""
+        return [] if self.fgraph is None else self.fgraph.clients(self)
 
     @property
     def fgraph(self) -> Any:
-        """The function graph that the variable is in, or None."""
+        """The function graph that the variable is in, or None; of a constant of several, the last that took it in."""
         membership = getattr(self if self.owner is None else self.owner, "_membership", None)
         graph = None if membership is None else membership.graph()
         return graph if graph is not None and self in graph.variables else None

@@ -6,7 +6,9 @@ hands over all its ancestors, inputs first, by a generator. Each is written in a
 those of its outputs. What they hold follows by columns, in which a node is the number of its place. Where the pickler
 meets one of these nodes once more it knows it, and a variable is told by the node that computes it.
 
-The generator notes whom the pickler asked for: others it had met before, and they are not filled again.
+The generator notes whom the pickler asked for: others it had met before, and they are not filled again. What a known
+node needs is known too, so that a few looks, each at more nodes than the one before, tell where a graph that is partly
+written begins to be new: a list of all variables of a graph, from the inputs on, is not walked through once for each.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ._looks import Looks
 from ._node_tables import Values, filled, linked, links, signature, strangers, tables, values_of
 
 if TYPE_CHECKING:
@@ -61,6 +64,7 @@ class NodeStore:
     __slots__ = (
         "__weakref__",
         "_collect",
+        "_looks",
         "_reader",
         "_reference",
         "asked",
@@ -76,6 +80,7 @@ class NodeStore:
         self._reference = weakref.ref(self)
         self.nodes: list[Any] = []
         self._reader: FrameType | None = None
+        self._looks = Looks(last) if last is not None else None
         #: Nodes that were handed over and that the pickler has not asked yet: it takes some at once, never all.
         self.waiting: dict[Apply, None] = {}
         #: Those that it has asked: they are new to it. When it has read all of them, they are in order.
@@ -85,18 +90,25 @@ class NodeStore:
 
     def stages(self) -> tuple[Any, ...]:
         """Return what a pickler writes, in this order; when it is read, each part fills nodes and is of no more use."""
-        nodes = _Nodes(self)
+        nodes = _Nodes(self, self._all)
         connected = _Links(nodes)
-        return (nodes, connected, *(_Values(connected, turn) for turn in range(3)))
+        looks = [] if self._looks is None else [_Nodes(self, look) for look in self._looks.each()]
+        return (*looks, nodes, connected, *(_Values(connected, turn) for turn in range(3)))
 
-    def hand_over(self) -> Iterator[Any]:
-        """Yield the nodes."""
-        _open.stores.append(self._reference)
+    def _all(self, known: Container[Apply]) -> list[Any]:
+        self.nodes = self._collect() if self._looks is None else self._looks.all(known, self._collect)
+        return self.nodes
+
+    def hand_over(self, collect: Callable[[Container[Apply]], list[Any]]) -> Iterator[Any]:
+        """Yield what `collect` gives, which is told which of the nodes before were known to the pickler."""
+        if self._reference not in _open.stores:
+            _open.stores.append(self._reference)
         self._reader = sys._getframe(1)
-        self.nodes = self._collect()
+        nodes = collect(self.waiting)
         waiting = self.waiting
+        waiting.clear()
         try:
-            for node in self.nodes:
+            for node in nodes:
                 if hasattr(node, "outputs"):
                     waiting[node] = None
                 yield node
@@ -137,15 +149,16 @@ class NodeStore:
 
 
 class _Nodes:
-    """The nodes of a store; a plain list when it is read."""
+    """Nodes of a store; a plain list when it is read."""
 
-    __slots__ = ("store",)
+    __slots__ = ("collect", "store")
 
-    def __init__(self, store: NodeStore) -> None:
+    def __init__(self, store: NodeStore, collect: Callable[[Container[Apply]], list[Any]]) -> None:
         self.store = store
+        self.collect = collect
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (list, (), None, self.store.hand_over())
+        return (list, (), None, self.store.hand_over(self.collect))
 
 
 class _Links:
