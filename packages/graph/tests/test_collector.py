@@ -24,6 +24,21 @@ class TestPauses(unittest.TestCase):
             raise KeyError
         self.assertTrue(gc.isenabled())
 
+    def test_what_lasts_is_old(self) -> None:
+        with collector_paused(lasting=True):
+            kept = [[n] for n in range(100)]
+        self.assertTrue({id(k) for k in kept} <= {id(k) for k in gc.get_objects(generation=2)})
+        self.assertTrue(gc.isenabled())
+        gc.freeze()
+        try:
+            frozen = gc.get_freeze_count()
+            with collector_paused(lasting=True):
+                more = [[n] for n in range(100)]
+            self.assertEqual(gc.get_freeze_count(), frozen)
+            self.assertFalse({id(m) for m in more} & {id(k) for k in gc.get_objects(generation=2)})
+        finally:
+            gc.unfreeze()
+
     def test_what_was_off_stays_off(self) -> None:
         gc.disable()
         with collector_paused():

@@ -44,9 +44,17 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(lasting: bool = False) -> Iterator[None]:
     """Let the cyclic collector rest meanwhile.
 
+    Parameters
+    ----------
+    lasting : bool
+        Whether what is made meanwhile stays for good, as modules do. It is counted as old then, which spares the
+        collector the walk over it that else follows at once.
+
+    Notes
+    -----
     Graphs are made of cycles that live: each full collection in between walks over all of them, and over everything
     that has been imported, and finds next to nothing. A collector that was off stays off. Pauses of several threads
     may overlap; the last that ends lets the collector go on.
@@ -61,5 +69,8 @@ def collector_paused() -> Iterator[None]:
     _pauses.begin()
     try:
         yield
+        if lasting and not gc.get_freeze_count():  # objects that a program has frozen stay so
+            gc.freeze()
+            gc.unfreeze()
     finally:
         _pauses.end()

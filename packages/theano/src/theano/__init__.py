@@ -12,90 +12,94 @@ This package says under which documented name each thing is known; the layers be
 
 from typing import TYPE_CHECKING
 
-from theano_graph import (
-    Apply as Apply,
-    Constant as Constant,
-    FunctionGraph as FunctionGraph,
-    Generic as Generic,
-    InconsistencyError as InconsistencyError,
-    Op as Op,
-    TheanoError as TheanoError,
-    Type as Type,
-    Variable as Variable,
-    config as config,
-    debugprint as debugprint,
-    generic as generic,
-    pp as pp,
-    pprint as pprint,
-    register_library,
-)
-from theano_linker_c import (
-    Function as Function,
-    FunctionMaker as FunctionMaker,
-    In as In,
-    Linker as Linker,
-    Mode as Mode,
-    OrderedUpdates as OrderedUpdates,
-    Out as Out,
-    ProfileStats as ProfileStats,
-    SharedVariable as SharedVariable,
-    function as function,
-    function_dump as function_dump,
-    get_default_mode as get_default_mode,
-    get_mode as get_mode,
-    predefined_linkers as predefined_linkers,
-    predefined_modes as predefined_modes,
-    predefined_optimizers as predefined_optimizers,
-    shared as shared,
-    shared_constructor as shared_constructor,
-)
-from theano_scan import (
-    foldl as foldl,
-    foldr as foldr,
-    map as map,
-    reduce as reduce,
-    scan as scan,
-    scan_checkpoints as scan_checkpoints,
-)
-from theano_tensor import (
-    dot as _dot,
-    get_scalar_constant_value as get_scalar_constant_value,
-    sparse_grad as sparse_grad,
-)
-from theano_tensor.builders import OpFromGraph as OpFromGraph
-from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
+from theano_graph import collector_paused
 
-from . import (
-    compat as compat,
-    compile as compile,
-    configdefaults as configdefaults,
-    configparser as configparser,
-    gof as gof,
-    gradient as gradient,
-    ifelse as ifelse,
-    misc as misc,
-    printing as printing,
-    raise_op as raise_op,
-    sandbox as sandbox,
-    scalar as scalar,
-    scan_module as scan_module,
-    tensor as tensor,
-    typed_list as typed_list,
-    updates as updates,
-    version as version,
-)
-from ._announced import announce
-from ._graph_copies import clone as clone
-from ._keywords import also_called
-from ._lazy import submodule
-from ._nose import test as test
-from ._version import __version__ as __version__
-from .compile.io import SymbolicInput as SymbolicInput
-from .compile.ops import as_op as as_op
-from .compile.pfunc import Param as Param, pfunc as pfunc
-from .configparser import change_flags as change_flags
-from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
-from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
+# A collector that walks over what is imported again and again takes a sixth of the time.
+with collector_paused(lasting=True):
+    from theano_graph import (
+        Apply as Apply,
+        Constant as Constant,
+        FunctionGraph as FunctionGraph,
+        Generic as Generic,
+        InconsistencyError as InconsistencyError,
+        Op as Op,
+        TheanoError as TheanoError,
+        Type as Type,
+        Variable as Variable,
+        config as config,
+        debugprint as debugprint,
+        generic as generic,
+        pp as pp,
+        pprint as pprint,
+        register_library,
+    )
+    from theano_linker_c import (
+        Function as Function,
+        FunctionMaker as FunctionMaker,
+        In as In,
+        Linker as Linker,
+        Mode as Mode,
+        OrderedUpdates as OrderedUpdates,
+        Out as Out,
+        ProfileStats as ProfileStats,
+        SharedVariable as SharedVariable,
+        function as function,
+        function_dump as function_dump,
+        get_default_mode as get_default_mode,
+        get_mode as get_mode,
+        predefined_linkers as predefined_linkers,
+        predefined_modes as predefined_modes,
+        predefined_optimizers as predefined_optimizers,
+        shared as shared,
+        shared_constructor as shared_constructor,
+    )
+    from theano_scan import (
+        foldl as foldl,
+        foldr as foldr,
+        map as map,
+        reduce as reduce,
+        scan as scan,
+        scan_checkpoints as scan_checkpoints,
+    )
+    from theano_tensor import (
+        dot as _dot,
+        get_scalar_constant_value as get_scalar_constant_value,
+        sparse_grad as sparse_grad,
+    )
+    from theano_tensor.builders import OpFromGraph as OpFromGraph
+    from theano_tensor.gradient import Lop as Lop, Rop as Rop, grad as grad, subgraph_grad as subgraph_grad
+
+    from . import (
+        compat as compat,
+        compile as compile,
+        configdefaults as configdefaults,
+        configparser as configparser,
+        gof as gof,
+        gradient as gradient,
+        ifelse as ifelse,
+        misc as misc,
+        printing as printing,
+        raise_op as raise_op,
+        sandbox as sandbox,
+        scalar as scalar,
+        scan_module as scan_module,
+        tensor as tensor,
+        typed_list as typed_list,
+        updates as updates,
+        version as version,
+    )
+    from ._announced import announce
+    from ._graph_copies import clone as clone
+    from ._keywords import also_called
+    from ._lazy import submodule
+    from ._nose import test as test
+    from ._version import __version__ as __version__
+    from .compile.io import SymbolicInput as SymbolicInput
+    from .compile.ops import as_op as as_op
+    from .compile.pfunc import Param as Param, pfunc as pfunc
+    from .configparser import change_flags as change_flags
+    from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
+    from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
 
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
