@@ -51,6 +51,29 @@ class ProductsOfNarrowFactors(unittest.TestCase):
 class ShiftedExponentials(unittest.TestCase):
     """Exponentials whose argument has lost its maximum already."""
 
+    def test_logarithms_of_the_exponentials_themselves(self) -> None:
+        x = tt.dvector("x")
+        e = tt.exp(x)
+        value = np.array([1.0, -800.0, 2.0])
+        for mode in (Mode("cvm", "fast_run"), Mode("cvm", "fast_run").excluding("canonicalize")):
+            compiled: Any = function([x], [tt.log(e), tt.log(e.sum()), e / e.sum()], mode=mode)
+            itself, total, share = compiled(value)
+            assert_allclose(itself, value)
+            assert_allclose(total, np.logaddexp.reduce(value))
+            assert_allclose(share, np.exp(value - np.logaddexp.reduce(value)))
+
+    def test_logarithms_of_what_the_shift_would_turn_into_zero(self) -> None:
+        x, mask = tt.dvectors("x", "mask")
+        e = tt.exp(x)
+        outputs = [tt.log((mask * e).sum()), e / e.sum(), tt.log(e.sum()), tt.log(mask * e)]
+        for mode in (Mode("cvm", "fast_run"), Mode("cvm", "fast_run").excluding("canonicalize")):
+            for wanted in (outputs, outputs[:3], outputs[1:]):
+                compiled: Any = function([x, mask], wanted, mode=mode)
+                found = dict(zip(wanted, compiled(np.array([700.0, -700.0]), np.array([0.0, 1.0])), strict=True))
+                known = dict(zip(outputs, [-700.0, [1.0, 0.0], 700.0, [-np.inf, -700.0]], strict=True))
+                for output, value in found.items():
+                    assert_allclose(value, known[output], atol=1e-300)
+
     def test_a_softmax_of_a_negative(self) -> None:
         x = tt.dmatrix("x")
         value = np.array([[1.0, -1000.0], [3.0, 2.0]])

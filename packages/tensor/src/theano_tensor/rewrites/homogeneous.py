@@ -9,7 +9,7 @@ logarithm and their gradients keep their values, and all of them see the same ex
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
@@ -30,10 +30,14 @@ MAX_STEPS = 256
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A variable that is smaller by ``exp(-degree * m)``; m varies along the dimensions `places`, in order."""
+    """A variable that is smaller by ``exp(-degree * m)``; m varies along the dimensions `places`, in order.
+
+    What is made of sums that have the largest exponential in them is safe; anything else may become 0 by the shift.
+    """
 
     degree: float
     places: tuple[int, ...]
+    is_safe: bool = False
 
 
 @stabilizing(Sum, reach=2, key="local_shift_exponentials", names=("local_softmax_shift",))
@@ -50,7 +54,7 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
     kept = [axis for axis in range(x.type.ndim) if axis not in gone]
     # Along a dimension of length 1 nothing varies, and views may drop it.
     varying = [number for number, axis in enumerate(kept) if not x.type.broadcastable[axis]]
-    logs = _logarithms(fgraph, e, Scaled(1.0, tuple(kept[number] for number in varying)))
+    logs = _logarithms(fgraph, node, Scaled(1.0, tuple(kept[number] for number in varying)))
     if logs is None:
         return None
     largest, exponentials = shifted(fgraph, x, node.op)
@@ -58,7 +62,7 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, V
         return None
     changes: dict[Variable, Variable] = {e: exponentials}
     for log, scaled in logs:
-        new = _corrected(log, scaled, largest, varying)
+        new = x if log.inputs[0] is e else _corrected(log, scaled, largest, varying)
         if not can_replace(log.outputs[0], new):
             return None
         changes[log.outputs[0]] = new
@@ -77,11 +81,14 @@ def _corrected(log: Apply, scaled: Scaled, largest: Tensor, varying: list[int]) 
     return call(scalar.add, call(scalar.log, argument), shift)
 
 
-def _logarithms(fgraph: FunctionGraph, e: Variable, start: Scaled) -> list[tuple[Apply, Scaled]] | None:
+def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tuple[Apply, Scaled]] | None:
     """Return the nodes that take a logarithm of something with a degree, or None if something else would change.
 
-    A node may be met before all of its inputs have their degrees; it is looked at again when they have.
+    `total` is the sum along whose axes the maximum is taken. A node may be met before all of its inputs have their
+    degrees; it is looked at again when they have. Logarithms of what is not safe are refused, but for those of the
+    exponentials themselves.
     """
+    (e,) = total.inputs
     known: dict[Variable, Scaled] = {e: start}
     waiting = deque(_users(fgraph, e))
     refused: set[Apply] = set()
@@ -94,6 +101,8 @@ def _logarithms(fgraph: FunctionGraph, e: Variable, start: Scaled) -> list[tuple
             logs[node] = None
             continue
         result = _result(node, known)
+        if result is not None and node.op == total.op and node.inputs[0] is e:
+            result = replace(result, is_safe=True)
         (refused.add if result is None else refused.discard)(node)
         output = node.outputs[0]
         before = known.get(output)
@@ -108,7 +117,8 @@ def _logarithms(fgraph: FunctionGraph, e: Variable, start: Scaled) -> list[tuple
         return None
     if any(not isinstance(client, Apply) for v in known for client, _ in fgraph.clients(v)):
         return None
-    return [(log, known[log.inputs[0]]) for log in logs if log.inputs[0] in known]
+    found = [(log, known[log.inputs[0]]) for log in logs if log.inputs[0] in known]
+    return found if all(scaled.is_safe or log.inputs[0] is e for log, scaled in found) else None
 
 
 def _users(fgraph: FunctionGraph, variable: Variable) -> list[Apply]:
@@ -131,14 +141,15 @@ def _result(node: Apply, known: dict[Variable, Scaled]) -> Scaled | None:
         return None
     places = {known[v].places for v in node.inputs if v in known}
     degree = _degree(node, known) if len(places) == 1 else None
-    return None if degree is None else Scaled(degree, places.pop())
+    is_safe = all(known[v].is_safe for v in node.inputs if v in known)
+    return None if degree is None else Scaled(degree, places.pop(), is_safe)
 
 
 def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
     where = {entry: i for i, entry in enumerate(op.order)}
     if any(place not in where for place in given.places):
         return None
-    return Scaled(given.degree, tuple(where[place] for place in given.places))
+    return Scaled(given.degree, tuple(where[place] for place in given.places), given.is_safe)
 
 
 def _summed(node: Apply, given: Scaled) -> Scaled | None:
@@ -147,7 +158,7 @@ def _summed(node: Apply, given: Scaled) -> Scaled | None:
     if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
         return None
     kept = [axis for axis in range(ndim) if axis not in gone]
-    return Scaled(given.degree, tuple(kept.index(place) for place in given.places))
+    return Scaled(given.degree, tuple(kept.index(place) for place in given.places), given.is_safe)
 
 
 def _degree(node: Apply, known: dict[Variable, Scaled]) -> float | None:
