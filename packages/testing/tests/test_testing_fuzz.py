@@ -248,6 +248,18 @@ class Judgement(unittest.TestCase):
         self.assertEqual(larger.tolist(), [False, True])
         self.assertTrue(np.isfinite(graph.sample(values, "special")[3]).all())
 
+    def test_sums_of_integers_have_the_roundings_of_their_order(self) -> None:
+        i = tt.lmatrix("i")
+        graph = Perturbed([tt.mean(i), i.sum(0, dtype="float64"), i.sum()], np.random.default_rng(1))
+        large = {i: np.array([[2**63 - 1, -(2**63)], [3, -3]])}
+        samples = [graph.sample(large, "rounding") for _ in range(8)]
+        self.assertGreater(max(abs(mean) for mean, _, _ in samples), 100)
+        self.assertEqual({int(total) for _, _, total in samples}, {-1})
+        for mean, columns, total in [graph.sample({i: np.array([[5, -3], [2, 1]])}, "rounding") for _ in range(8)]:
+            np.testing.assert_allclose(mean, 1.25, rtol=1e-14)
+            np.testing.assert_allclose(columns, [7, -2], rtol=1e-14)
+            self.assertEqual(total, 5)
+
 
 class Records(unittest.TestCase):
     def test_authors_of_ops_add_their_records(self) -> None:

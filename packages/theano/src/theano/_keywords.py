@@ -36,5 +36,8 @@ def also_called(module: str, name: str, function: Callable[..., ResultT], /, **o
             kwargs[own[historical]] = kwargs.pop(historical)
         return function(*args, **kwargs)
 
+    if name != function.__name__ and function.__doc__ is not None:
+        # Examples call the function by its own name.
+        call.__doc__ = function.__doc__.partition("\n\n    Examples\n")[0]
     call.__module__, call.__name__, call.__qualname__ = module, name, name
     return call

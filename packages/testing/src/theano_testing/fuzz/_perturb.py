@@ -109,6 +109,8 @@ class Perturbed:
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
+                if _adds(node.op) and any(x.type.dtype[:1] in "iu" for x in node.inputs):
+                    result = self._reordered(result, _sum_of_sizes(node, given))
                 if self._cancels and _adds(node.op):
                     result = self._cancelled(result, _sum_of_sizes(node, given))
                 if isinstance(node.op, LogSoftmax):
@@ -150,6 +152,11 @@ class Perturbed:
         moved = result + size * self._rng.uniform(-1, 1, result.shape)
         gone = (np.abs(result) <= size) & (self._rng.random(result.shape) < 0.5)
         return np.where(gone, 0.0, moved).astype(result.dtype)
+
+    def _reordered(self, result: Any, largest: Any) -> Any:
+        """Return a sum of integers in floating point with roundings of its own: those of its terms say nothing."""
+        size = UNITS * float(np.finfo(result.dtype).eps) * largest
+        return (result + size * self._rng.uniform(-1, 1, result.shape)).astype(result.dtype)
 
     def _cancelled(self, result: Any, largest: Any) -> Any:
         """Return a sum with exact zeros at times, where it is as small as roundings: some orders give them."""
@@ -247,12 +254,12 @@ def _adds(op: Any) -> bool:
 
 def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
     """Return the sum without signs: what roundings of the sum itself go by."""
-    sizes = [np.abs(np.asarray(x)) for x in given]
+    sizes = [np.abs(_wide(np.asarray(x))) for x in given]
     if isinstance(node.op, Elemwise):
-        return sum(x.astype(np.float64) for x in sizes)
-    storage: list[list[Any]] = [[None]]
-    node.op.perform(node, [size.astype(x.type.dtype) for size, x in zip(sizes, node.inputs, strict=True)], storage)
-    return np.abs(storage[0][0])
+        return sum(sizes)
+    if isinstance(node.op, Sum):
+        return sizes[0].sum(axis=tuple(node.op.axes(sizes[0].ndim)))
+    return np.dot(*sizes)
 
 
 def _is_exact(op: Any) -> bool:
