@@ -84,6 +84,9 @@ class GeneratedPrograms(unittest.TestCase):
         self.assertTrue(any(p.gradients for p in programs))
         self.assertTrue(any(p.updates for p in programs))
 
+    def test_narrow_positions_in_long_arrays(self) -> None:
+        self.assertTrue(generate(9024800, Grammar().operations).items)
+
     def test_a_grammar_can_be_limited(self) -> None:
         few = Grammar().limited(["add", "exp"])
         self.assertEqual({op.name for op in few.operations}, {"add", "exp"})
@@ -297,6 +300,13 @@ def deadly_grammar() -> Grammar:
     return Grammar([*Grammar().limited(["add", "exp", "sum", "mul", "tanh"]).operations, operation])
 
 
+def raising_grammar() -> Grammar:
+    def draw(d: Any) -> Any:
+        raise OverflowError("out of bounds")
+
+    return Grammar([Operation("raising", Deadly(), np.array, draw)])
+
+
 class Processes(unittest.TestCase):
     def test_a_process_counts_what_it_compares(self) -> None:
         report = fuzz(60, seed=5, batch=30, processes=2)
@@ -310,6 +320,13 @@ class Processes(unittest.TestCase):
         self.assertGreater(len(report.findings), 0)
         self.assertEqual({found.kind for found in report.findings}, {"crash"})
         self.assertTrue(all("deadly" in found.operations for found in report.findings))
+
+    def test_a_graph_that_is_not_made_is_a_finding(self) -> None:
+        report = fuzz(2, batch=2, nodes=3, grammar=raising_grammar)
+        self.assertEqual(report.counts["graphs"], 2)
+        self.assertEqual(sorted((f.seed, f.kind) for f in report.findings), [(0, "generator"), (1, "generator")])
+        self.assertIn("OverflowError: out of bounds", report.findings[0].what)
+        self.assertIn("in draw", report.findings[0].source)
 
     def test_the_program_reports(self) -> None:
         for arguments, text in (

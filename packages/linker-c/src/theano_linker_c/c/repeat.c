@@ -39,7 +39,9 @@ static int view_row(const Repeat *r, PyArrayObject *whole, npy_intp row, PyArray
 static void set_shape(Result *o, PyArrayObject *array) {
     o->known = 1;
     o->ndim = PyArray_NDIM(array);
-    memcpy(o->shape, PyArray_DIMS(array), o->ndim * sizeof(npy_intp));
+    /* An array without dimensions has no list of them. */
+    for (int d = 0; d < o->ndim; d++)
+        o->shape[d] = PyArray_DIM(array, d);
 }
 
 static PyObject *shape_tuple(const npy_intp *shape, int ndim) {

@@ -177,7 +177,7 @@ def _written_rows(d: Draw) -> Drawn:
 def _written_rows_once(d: Draw) -> Drawn:
     x, i, y = _written_rows(d)[0]
     length = d.shape(x)[0]
-    if len(set(np.asarray(d.values[i]) % length)) != d.values[i].size:
+    if len(set(np.asarray(d.values[i]).astype("int64") % length)) != d.values[i].size:
         raise NoOperands
     return [x, i, y], {}
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -246,8 +247,13 @@ def _after_death(pool: Pool, task: Task, status: int | None, report: Report) -> 
     if task.count > 1:
         half = task.count // 2
         return [Task(task.start, half, task.variant), Task(task.start + half, task.count - half, task.variant)]
-    program = generate(task.start, pool._source().operations, nodes=pool._nodes)
+    report.counts["graphs"] += 1
+    try:
+        program = generate(task.start, pool._source().operations, nodes=pool._nodes)
+    except Exception as error:  # noqa: BLE001  # whatever the records of ops raise
+        what = f"no graph was made: {type(error).__name__}: {error}"
+        report.findings.append(Found(task.start, "", "generator", what, (), "".join(traceback.format_exception(error))))
+        return ()
     failure = Failure(program, configurations_of(task)[-1], "crash", f"the process died with status {status}")
     report.findings.append(describe_failure(failure, shrunk=False))
-    report.counts["graphs"] += 1
     return ()
