@@ -38,6 +38,8 @@ class _Pauses:
         self._depth = 0
 
 
+#: How many objects may be frozen though no program asked for it: Python 3.12 freezes some hundreds.
+_FROZEN_AT_START = 1000
 _pauses = _Pauses()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pauses.leave_to_parent)
@@ -69,7 +71,7 @@ def collector_paused(lasting: bool = False) -> Iterator[None]:
     _pauses.begin()
     try:
         yield
-        if lasting and not gc.get_freeze_count():  # objects that a program has frozen stay so
+        if lasting and gc.get_freeze_count() <= _FROZEN_AT_START:  # what a program has frozen stays so
             gc.freeze()
             gc.unfreeze()
     finally:

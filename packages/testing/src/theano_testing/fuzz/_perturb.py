@@ -109,7 +109,7 @@ class Perturbed:
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
                 result = self._moved(result, vanishing=_may_vanish(given, result))
-                if _adds(node.op) and any(x.type.dtype[:1] in "iu" for x in node.inputs):
+                if isinstance(node.op, Sum) and given[0].dtype.kind in "iu":
                     result = self._reordered(result, _sum_of_sizes(node, given))
                 if self._cancels and _adds(node.op):
                     result = self._cancelled(result, _sum_of_sizes(node, given))
