@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
@@ -38,6 +39,6 @@ def also_called(module: str, name: str, function: Callable[..., ResultT], /, **o
 
     if name != function.__name__ and function.__doc__ is not None:
         # Examples call the function by its own name.
-        call.__doc__ = function.__doc__.partition("\n\n    Examples\n")[0]
+        call.__doc__ = cleandoc(function.__doc__).partition("\n\nExamples\n")[0]
     call.__module__, call.__name__, call.__qualname__ = module, name, name
     return call
