@@ -251,6 +251,20 @@ class Judgement(unittest.TestCase):
         self.assertEqual(larger.tolist(), [False, True])
         self.assertTrue(np.isfinite(graph.sample(values, "special")[3]).all())
 
+    def test_moduli_of_complex_numbers_are_rounded(self) -> None:
+        x, z = tt.TensorType("complex64", (None,))("x"), tt.fvector("z")
+        graph = Perturbed([abs(x), abs(z)], np.random.default_rng(1))
+        values = {x: np.array([1.4 + 3.3j], "complex64"), z: np.array([1.5], "float32")}
+        samples = [graph.sample(values, "rounding") for _ in range(8)]
+        self.assertGreater(len({float(modulus[0]) for modulus, _ in samples}), 1)
+        self.assertEqual({float(size[0]) for _, size in samples}, {1.5})
+
+    def test_equal_numbers_may_have_no_variance(self) -> None:
+        x = tt.dvector("x")
+        graph = Perturbed([tt.var(x) // -2.0], np.random.default_rng(1))
+        samples = [graph.sample({x: np.full(18, np.pi / 2)}, "rounding")[0] for _ in range(16)]
+        self.assertEqual({round(float(s)) for s in samples}, {0, -1})
+
     def test_sums_of_integers_have_the_roundings_of_their_order(self) -> None:
         i = tt.lmatrix("i")
         graph = Perturbed([tt.mean(i), i.sum(0, dtype="float64"), i.sum()], np.random.default_rng(1))

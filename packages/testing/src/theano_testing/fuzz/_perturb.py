@@ -101,7 +101,7 @@ class Perturbed:
 
     def _run(self, node: Any, known: dict[Any, Any], kind: str, plain: Mapping[Any, Any]) -> None:
         given = [known[x] for x in node.inputs]
-        moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node.op)
+        moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node)
         if moves and not _is_cast(node.op):
             given = [self._moved(x) for x in given]
         results = self._performed(node, given, [plain[x] for x in node.inputs])
@@ -159,9 +159,13 @@ class Perturbed:
         return (result + size * self._rng.uniform(-1, 1, result.shape)).astype(result.dtype)
 
     def _cancelled(self, result: Any, largest: Any) -> Any:
-        """Return a sum with exact zeros at times, where it is as small as roundings: some orders give them."""
+        """Return a sum with exact zeros at times, where it is as small as roundings: some orders give them.
+
+        They are drawn for each element, or for all at once: equal numbers are all equal to their mean, or none is.
+        """
         gone = np.abs(result) <= 4 * UNITS * float(np.finfo(result.dtype).eps) * largest
-        return np.where(gone & (self._rng.random(result.shape) < 0.5), 0, result).astype(result.dtype)
+        drawn = self._rng.random(result.shape if self._rng.random() < 0.5 else ()) < 0.5
+        return np.where(gone & drawn, 0, result).astype(result.dtype)
 
     def _held(self, given: Any, result: Any) -> Any:
         """Return a conversion with random integers for numbers that the dtype does not hold: C defines no result."""
@@ -262,9 +266,11 @@ def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
     return np.dot(*sizes)
 
 
-def _is_exact(op: Any) -> bool:
+def _is_exact(node: Any) -> bool:
+    op = node.op
     if isinstance(op, Elemwise):
-        return op.scalar_op in _EXACT_SCALARS
+        is_root = op.scalar_op in (scalar.abs, scalar.sgn) and node.inputs[0].type.dtype[:1] == "c"
+        return op.scalar_op in _EXACT_SCALARS and not is_root
     return isinstance(op, _EXACT_OPS)
 
 
