@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy
-from harness import OURS, Options, Row, compare, peer
+from harness import OURS, Options, Row, compare, jax_training, peer
 from ready_child import compare_cold
 from started import COUNTED
 
@@ -63,7 +63,7 @@ def our_step() -> Callable[..., Any]:
 
 
 def jax_step() -> Callable[..., Any]:
-    """Compile the step with JAX; the state is donated, as trainers do."""
+    """Compile the step with JAX."""
     jax: Any = peer("jax")
     jnp = jax.numpy
 
@@ -76,19 +76,7 @@ def jax_step() -> Callable[..., Any]:
         log_p = jax.nn.log_softmax(h @ p[6] + p[7])
         return -log_p[jnp.arange(BATCH), y].mean()
 
-    def step(p: Any, x: Any, y: Any) -> Any:
-        value, gradients = jax.value_and_grad(cost)(p, x, y)
-        return value, [v - numpy.float32(RATE) * g for v, g in zip(p, gradients, strict=True)]
-
-    state = [jnp.asarray(value) for value in first_values()]
-    compiled = jax.jit(step, donate_argnums=0).lower(state, *data()).compile()
-
-    def call(x: Any, y: Any) -> Any:
-        nonlocal state
-        value, state = compiled(state, x, y)
-        return value.block_until_ready()
-
-    return call
+    return jax_training(cost, first_values(), numpy.float32(RATE), data())
 
 
 def _jax_conv(jax: Any, x: Any, w: Any) -> Any:

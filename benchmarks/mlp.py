@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy
-from harness import OURS, Options, Row, compare, peer
+from harness import OURS, Options, Row, compare, jax_training, peer
 from ready_child import compare_cold
 from started import COUNTED
 
@@ -53,7 +53,7 @@ def symbolic_step(package: str, mode: str | None) -> Callable[..., Any]:
 
 
 def jax_step() -> Callable[..., Any]:
-    """Compile the step with JAX; the state is donated, as trainers do."""
+    """Compile the step with JAX."""
     jax: Any = peer("jax")
     jnp = jax.numpy
 
@@ -64,19 +64,7 @@ def jax_step() -> Callable[..., Any]:
         log_p = jax.nn.log_softmax(h @ parameters[-2] + parameters[-1])
         return -log_p[jnp.arange(BATCH), y].mean()
 
-    def step(parameters: Any, x: Any, y: Any) -> Any:
-        value, gradients = jax.value_and_grad(cost)(parameters, x, y)
-        return value, [p - numpy.float32(RATE) * g for p, g in zip(parameters, gradients, strict=True)]
-
-    state = [jnp.asarray(value) for value in first_values()]
-    compiled = jax.jit(step, donate_argnums=0).lower(state, *data()).compile()
-
-    def call(x: Any, y: Any) -> Any:
-        nonlocal state
-        value, state = compiled(state, x, y)
-        return value.block_until_ready()
-
-    return call
+    return jax_training(cost, first_values(), numpy.float32(RATE), data())
 
 
 def prepare(package: str, mode: str | None) -> Any:

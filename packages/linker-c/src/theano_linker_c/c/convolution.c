@@ -22,17 +22,6 @@ typedef struct {
     PyObject *fallback;                             /* borrowed from the payload: input values -> output values */
 } Convolution;
 
-static int by_python(Frame *f, const Instruction *in, const Convolution *p) {
-    PyObject *values = frame_values(f, in);
-    PyObject *results = values == NULL ? NULL : PyObject_CallOneArg(p->fallback, values);
-    Py_XDECREF(values);
-    if (results == NULL)
-        return RUN_RAISED;
-    int status = frame_store(f, in, results);
-    Py_DECREF(results);
-    return status;
-}
-
 enum { SLOTS = 32 };
 static Slot slots[SLOTS];
 
@@ -226,7 +215,7 @@ static int convolution_run(Machine *m, Frame *f, const Instruction *in) {
     if (!fits || !(p->task == FORWARD     ? understand(p, &g, a, b, NULL, NULL)
                    : p->task == BY_IMAGES ? understand(p, &g, NULL, a, b, lengths)
                                           : understand(p, &g, a, NULL, b, lengths)))
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     /* Held: a buffer of this register may be one of the operands of the call before. */
     PyArrayObject *first = PyArray_GETCONTIGUOUS(a), *second = first == NULL ? NULL : PyArray_GETCONTIGUOUS(b);
     PyArrayObject *out = second == NULL ? NULL : result(m, f, in, p, &g);

@@ -50,6 +50,18 @@ static int store_results(Frame *f, const Instruction *in, PyObject *storage, int
 
 int frame_store(Frame *f, const Instruction *in, PyObject *results) { return store_results(f, in, results, 0); }
 
+/* Let a Python function from input values to output values do an instruction. */
+int frame_call(Frame *f, const Instruction *in, PyObject *function) {
+    PyObject *values = frame_values(f, in);
+    PyObject *results = values == NULL ? NULL : PyObject_CallOneArg(function, values);
+    Py_XDECREF(values);
+    if (results == NULL)
+        return RUN_RAISED;
+    int status = frame_store(f, in, results);
+    Py_DECREF(results);
+    return status;
+}
+
 static int perform_run(Machine *m, Frame *f, const Instruction *in) {
     const Perform *p = in->plan;
     (void)m;
@@ -88,16 +100,7 @@ int perform_prepare(Machine *m, Instruction *in, PyObject *payload) {
 
 static int call_run(Machine *m, Frame *f, const Instruction *in) {
     (void)m;
-    PyObject *values = frame_values(f, in);
-    if (values == NULL)
-        return RUN_RAISED;
-    PyObject *results = PyObject_CallOneArg(in->plan, values);
-    Py_DECREF(values);
-    if (results == NULL)
-        return RUN_RAISED;
-    int status = store_results(f, in, results, 0);
-    Py_DECREF(results);
-    return status;
+    return frame_call(f, in, in->plan);
 }
 
 static void call_free(void *plan) { (void)plan; /* borrowed from `held` */ }

@@ -367,17 +367,6 @@ static PyArrayObject *plain(const Lapack *p, const Frame *f, int reg, int least,
     return a;
 }
 
-static int by_python(Frame *f, const Instruction *in, const Lapack *p) {
-    PyObject *values = frame_values(f, in);
-    PyObject *results = values == NULL ? NULL : PyObject_CallOneArg(p->fallback, values);
-    Py_XDECREF(values);
-    if (results == NULL)
-        return RUN_RAISED;
-    int status = frame_store(f, in, results);
-    Py_DECREF(results);
-    return status;
-}
-
 /* Arrays for all outputs; 0, or -1 with an exception. */
 static int obtain(Machine *m, Frame *f, const Instruction *in, const Lapack *p, PyArrayObject *a, PyArrayObject *b,
                   PyArrayObject **out) {
@@ -446,12 +435,12 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     int first = in->n_inputs - (in->n_inputs > 1 ? 2 : 1);
     PyArrayObject *a = plain(p, f, in->inputs[first], 2, 2), *b = NULL, *out[3];
     if (a == NULL || (p->kind != SVD && p->kind != QR && PyArray_DIMS(a)[0] != PyArray_DIMS(a)[1]))
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     if (in->n_inputs > 1) {
         b = plain(p, f, in->inputs[first + 1], 1, 2);
         if (b == NULL || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0] ||
             (p->kind == FACTOR_BACK && (PyArray_NDIM(b) != 2 || PyArray_DIMS(a)[0] != PyArray_DIMS(b)[1])))
-            return by_python(f, in, p);
+            return frame_call(f, in, p->fallback);
     }
     size_t n = (size_t)PyArray_DIMS(a)[0];
     size_t bytes = work_bytes(p, n, b == NULL || PyArray_NDIM(b) == 1 ? 1 : (size_t)PyArray_DIMS(b)[1]);
@@ -473,7 +462,7 @@ static int lapack_run(Machine *m, Frame *f, const Instruction *in) {
     NPY_END_THREADS;
     PyMem_RawFree(work);
     if (info != 0)
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     if (p->kind == SLOGDET)
         set_number(p, out[0], number[0]);
     if (p->kind == DET || p->kind == SLOGDET)

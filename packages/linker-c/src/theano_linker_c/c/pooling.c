@@ -25,17 +25,6 @@ typedef struct {
     atomic_int failed; /* there is no memory */
 } Job;
 
-static int by_python(Frame *f, const Instruction *in, const Pooling *p) {
-    PyObject *values = frame_values(f, in);
-    PyObject *results = values == NULL ? NULL : PyObject_CallOneArg(p->fallback, values);
-    Py_XDECREF(values);
-    if (results == NULL)
-        return RUN_RAISED;
-    int status = frame_store(f, in, results);
-    Py_DECREF(results);
-    return status;
-}
-
 /* Numbers of a vector of the program; NULL if it is not as it should be. */
 static const npy_int64 *numbers(const Frame *f, int reg, int count) {
     PyArrayObject *a = (PyArrayObject *)f->registers[reg];
@@ -197,9 +186,9 @@ static int pooling_run(Machine *m, Frame *f, const Instruction *in) {
     int count = p->task == GIVE || p->task == PICK ? 3 : 1, status = RUN_RAISED;
     for (int k = 0; k < count; k++)
         if ((operands[k] = plain(f, in->inputs[k], p)) == NULL)
-            return by_python(f, in, p);
+            return frame_call(f, in, p->fallback);
     if (!understand(f, in, p, operands, &job.windows, shape))
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     int ready = 1;
     for (int k = 0; k < count; k++)
         ready &= (held[k] = PyArray_GETCONTIGUOUS(operands[k])) != NULL;

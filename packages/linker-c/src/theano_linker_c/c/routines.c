@@ -12,17 +12,6 @@ typedef struct {
     PyObject *fallback;         /* borrowed from the payload: input values -> output values */
 } Routine;
 
-static int by_python(Frame *f, const Instruction *in, const Routine *p) {
-    PyObject *values = frame_values(f, in);
-    PyObject *results = values == NULL ? NULL : PyObject_CallOneArg(p->fallback, values);
-    Py_XDECREF(values);
-    if (results == NULL)
-        return RUN_RAISED;
-    int status = frame_store(f, in, results);
-    Py_DECREF(results);
-    return status;
-}
-
 /* Rows of `inner` elements, each joined with the one before it; `count` rows in each of `outer` blocks. */
 #define DEFINE_CUMULATE(NAME, TYPE, OP)                                                                                \
     static void NAME(const void *from, void *to, npy_intp outer, npy_intp count, npy_intp inner) {                     \
@@ -59,7 +48,7 @@ static int cumulate(Machine *m, Frame *f, const Instruction *in, const Routine *
     PyArrayObject *x = (PyArrayObject *)value;
     if (value == NULL || !PyArray_Check(value) || PyArray_TYPE(x) != p->type_num || PyArray_NDIM(x) <= p->number ||
         PyArray_SIZE(x) == 0 || !PyArray_ISBEHAVED_RO(x))
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(x), PyArray_DIMS(x), 0);
     PyArrayObject *flat = out == NULL ? NULL : PyArray_GETCONTIGUOUS(x);
     if (flat == NULL)
@@ -84,7 +73,7 @@ static int diagonal(Machine *m, Frame *f, const Instruction *in, const Routine *
     PyObject *value = f->registers[in->inputs[0]];
     PyArrayObject *x = (PyArrayObject *)value;
     if (value == NULL || !PyArray_Check(value) || PyArray_TYPE(x) != p->type_num || PyArray_NDIM(x) != 2)
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     npy_intp down = p->number < 0 ? -(npy_intp)p->number : 0, right = p->number > 0 ? p->number : 0;
     npy_intp rows = PyArray_DIMS(x)[0] - down, columns = PyArray_DIMS(x)[1] - right;
     npy_intp length = rows < columns ? rows : columns, step = PyArray_STRIDES(x)[0] + PyArray_STRIDES(x)[1];
@@ -135,7 +124,7 @@ static int range(Machine *m, Frame *f, const Instruction *in, const Routine *p) 
     npy_int64 start, stop, step;
     if (!read_number(f, in->inputs[0], &start) || !read_number(f, in->inputs[1], &stop) ||
         !read_number(f, in->inputs[2], &step) || step == 0)
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     npy_int64 span = step > 0 ? stop - start : start - stop, pace = step > 0 ? step : -step;
     npy_intp length = span > 0 ? (npy_intp)((span + pace - 1) / pace) : 0;
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, 1, &length, 0);
@@ -151,7 +140,7 @@ static int eye(Machine *m, Frame *f, const Instruction *in, const Routine *p) {
     npy_int64 rows, columns, offset;
     if (!read_number(f, in->inputs[0], &rows) || !read_number(f, in->inputs[1], &columns) ||
         !read_number(f, in->inputs[2], &offset) || rows < 0 || columns < 0)
-        return by_python(f, in, p);
+        return frame_call(f, in, p->fallback);
     npy_intp shape[2] = {rows, columns};
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, 2, shape, 0);
     if (out == NULL)

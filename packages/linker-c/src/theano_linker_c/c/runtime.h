@@ -232,6 +232,7 @@ void machine_explain(Machine *m, Frame *f, int position, int status);
 PyObject *frame_values(const Frame *f, const Instruction *in);
 PyObject *frame_results(const Frame *f, const Instruction *in);
 int frame_store(Frame *f, const Instruction *in, PyObject *results);
+int frame_call(Frame *f, const Instruction *in, PyObject *function);
 
 /* schedule.c */
 int schedule_execute(Machine *m, Frame *f);

@@ -269,8 +269,8 @@ def _sum_of_sizes(node: Any, given: Sequence[Any]) -> Any:
 def _is_exact(node: Any) -> bool:
     op = node.op
     if isinstance(op, Elemwise):
-        is_root = op.scalar_op in (scalar.abs, scalar.sgn) and node.inputs[0].type.dtype[:1] == "c"
-        return op.scalar_op in _EXACT_SCALARS and not is_root
+        is_modulus = op.scalar_op in (scalar.abs, scalar.sgn) and node.inputs[0].type.dtype[:1] == "c"
+        return op.scalar_op in _EXACT_SCALARS and not is_modulus
     return isinstance(op, _EXACT_OPS)
 
 

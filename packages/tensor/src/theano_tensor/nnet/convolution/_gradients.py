@@ -43,6 +43,11 @@ def _lengths(name: str, shape: Shape, ndim: int, computed: Sequence[Any]) -> lis
     return found
 
 
+def _whole(shape: Shape, ndim: int) -> Shape:
+    """Return a shape with its batch and channels; None for the lengths along which filters slide alone."""
+    return None if shape is None or len(shape) == ndim else shape
+
+
 def _wrt_inputs(op: BaseAbstractConv, top: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Any:
     gradient, kernel = as_tensor_variable(top), checked(filters, filter_shape, FILTERS)
     _check_ndim(op, gradient, "output_grad")
@@ -121,7 +126,7 @@ def conv2d_grad_wrt_inputs(
     >>> conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
     array([[[[10., 11.,  1.]]]])
     """
-    shape = None if input_shape is None or len(input_shape) == 2 else input_shape
+    shape = _whole(input_shape, 2)
     op = AbstractConv2d_gradInputs(
         shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
     )
@@ -141,7 +146,7 @@ def conv3d_grad_wrt_inputs(
     num_groups: int = 1,
 ) -> Tensor:
     """Gradient of a convolution of volumes by these; see :func:`conv2d_grad_wrt_inputs`."""
-    shape = None if input_shape is None or len(input_shape) == 3 else input_shape
+    shape = _whole(input_shape, 3)
     op = AbstractConv3d_gradInputs(
         shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
     )
@@ -190,7 +195,7 @@ def conv2d_grad_wrt_weights(
     >>> conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
     array([[[[32., 21.]]]])
     """
-    shape = None if filter_shape is None or len(filter_shape) == 2 else filter_shape
+    shape = _whole(filter_shape, 2)
     op = AbstractConv2d_gradWeights(
         input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups, unshared
     )
@@ -210,7 +215,7 @@ def conv3d_grad_wrt_weights(
     num_groups: int = 1,
 ) -> Tensor:
     """Gradient of a convolution of volumes by its filters; see :func:`conv2d_grad_wrt_weights`."""
-    shape = None if filter_shape is None or len(filter_shape) == 3 else filter_shape
+    shape = _whole(filter_shape, 3)
     op = AbstractConv3d_gradWeights(
         input_shape, shape, border_mode, subsample, filter_flip, filter_dilation, num_groups
     )
