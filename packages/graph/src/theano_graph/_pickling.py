@@ -20,8 +20,8 @@ from collections.abc import Callable, Container, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ._looks import Looks
 from ._node_tables import Values, filled, linked, links, signature, strangers, tables, values_of
+from ._pickling_frontier import PicklingFrontier
 
 if TYPE_CHECKING:
     from ._nodes import Apply
@@ -64,7 +64,7 @@ class NodeStore:
     __slots__ = (
         "__weakref__",
         "_collect",
-        "_looks",
+        "_frontier",
         "_reader",
         "_reference",
         "asked",
@@ -80,7 +80,7 @@ class NodeStore:
         self._reference = weakref.ref(self)
         self.nodes: list[Any] = []
         self._reader: FrameType | None = None
-        self._looks = Looks(last) if last is not None else None
+        self._frontier = PicklingFrontier(last) if last is not None else None
         #: Nodes that were handed over and that the pickler has not asked yet: it takes some at once, never all.
         self.waiting: dict[Apply, None] = {}
         #: Those that it has asked: they are new to it. When it has read all of them, they are in order.
@@ -92,11 +92,11 @@ class NodeStore:
         """Return what a pickler writes, in this order; when it is read, each part fills nodes and is of no more use."""
         nodes = _Nodes(self, self._all)
         connected = _Links(nodes)
-        looks = [] if self._looks is None else [_Nodes(self, look) for look in self._looks.each()]
+        looks = [] if self._frontier is None else [_Nodes(self, look) for look in self._frontier.each()]
         return (*looks, nodes, connected, *(_Values(connected, turn) for turn in range(3)))
 
     def _all(self, known: Container[Apply]) -> list[Any]:
-        self.nodes = self._collect() if self._looks is None else self._looks.all(known, self._collect)
+        self.nodes = self._collect() if self._frontier is None else self._frontier.all(known, self._collect)
         return self.nodes
 
     def hand_over(self, collect: Callable[[Container[Apply]], list[Any]]) -> Iterator[Any]:

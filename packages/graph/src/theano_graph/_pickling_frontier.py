@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SIZES = (4, 64, 1024, 16384)
 
 
-class Looks:
+class PicklingFrontier:
     """Ancestors of a node, some at a time, backwards from it.
 
     Between one look and the next, the pickler writes what it has been given. What it knows already ends the search.
