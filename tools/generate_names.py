@@ -100,7 +100,9 @@ def resolved(module: str, table: Table, data: Mapping[str, Table]) -> dict[str, 
         other = f"{module}{mirrored}" if module else mirrored[1:]
         own = {name for _, words in eager(table) for name, _ in pairs(words)}
         result[mirrored] = " ".join(name for name in public_names(other, data) if name not in own)
-        lazy = " ".join(name for words in data[other].get(LAZY, {}).values() for name, _ in pairs(words))
+        own |= {name for words in result.get(LAZY, {}).values() for name, _ in pairs(words)}
+        there = [name for words in data[other].get(LAZY, {}).values() for name, _ in pairs(words)]
+        lazy = " ".join(name for name in there if name not in own)
         if lazy:
             result[LAZY] = {**result.get(LAZY, {}), mirrored: lazy}
     return result
@@ -110,7 +112,8 @@ def block(module: str, data: Mapping[str, Table]) -> str:
     """Return the lines between the markers of a module."""
     table = resolved(module, data[module], data)
     lazy: dict[str, str] = table.pop(LAZY, {})
-    dots = "." * (len(module.split(".")) + (path_of(module).name != "__init__.py")) if module else "."
+    depth = len(module.split(".")) if module else 0
+    dots = "." * (depth + (path_of(module).name == "__init__.py"))
     lines = [BEGIN, "# fmt: off", "# isort: off"]
     if lazy:
         lines += ["from typing import TYPE_CHECKING", "", f"from {dots}_lazy import lazy_names", ""]

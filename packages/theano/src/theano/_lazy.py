@@ -80,7 +80,8 @@ def lazy_names(
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
         source, original = places[name]
         found = importlib.import_module(source, package)
-        if hasattr(found, original):
+        # What a package has under its own name for a lazy submodule is this very function's answer.
+        if found.__name__ != module and hasattr(found, original):
             value = getattr(found, original)
         else:
             value = importlib.import_module(f"{found.__name__}.{original}")
