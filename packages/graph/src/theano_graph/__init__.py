@@ -75,6 +75,7 @@ from ._nodes import (
 )
 from ._op import (
     Op as Op,
+    PureOp as PureOp,
     call_make_thunk as call_make_thunk,
     connection_pattern as connection_pattern,
     has_own_thunk as has_own_thunk,
@@ -90,6 +91,7 @@ from ._origin import (
     origin_from as origin_from,
     register_library as register_library,
 )
+from ._postorder import sources_first as sources_first
 from ._pprint import (
     DefaultPrinter as DefaultPrinter,
     Fragment as Fragment,
@@ -104,7 +106,6 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
-from ._postorder import sources_first as sources_first
 from ._printable import (
     PrintableGraph as PrintableGraph,
     inner_graph as inner_graph,
@@ -137,7 +138,13 @@ from ._text import (
     default_node_formatter as default_node_formatter,
     op_as_string as op_as_string,
 )
-from ._type import Generic as Generic, SingletonType as SingletonType, Type as Type, generic as generic
+from ._type import (
+    Generic as Generic,
+    SingletonType as SingletonType,
+    Type as Type,
+    filter_options as filter_options,
+    generic as generic,
+)
 from ._uses import Client as Client
 from ._version import __version__ as __version__
 from ._walk import (
@@ -204,6 +211,7 @@ __all__ = [
     "PrintableGraph",
     "Printer",
     "PullbackRule",
+    "PureOp",
     "PushforwardRule",
     "ReplaceValidate",
     "ReplacementKeptError",
@@ -242,6 +250,7 @@ __all__ = [
     "describe",
     "diagram",
     "equal_computations",
+    "filter_options",
     "general_toposort",
     "generic",
     "get_test_value",

@@ -2,19 +2,21 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theano_graph import (
     MissingTestValueError,
     Op as Op,
+    PureOp as PureOp,
     compose,
     config,
     get_test_value as get_test_value,
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
+from .._lazy import lazy_names
+
 #: Every op may have C code, and none has to.
-PureOp = Op
 CLinkerOp = Op
 
 
@@ -81,3 +83,22 @@ def debug_error_message(msg: str) -> None:
         raise AssertionError(text)
     if config.compute_test_value == "warn":
         warnings.warn(text, UserWarning, stacklevel=3)
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import FunctionGraph as FunctionGraph, config as config
+
+    from ..compat import PY3 as PY3
+    from . import graph as graph, utils as utils
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano_graph": "FunctionGraph config",
+            "..compat": "PY3",
+            "theano": "theano",
+            ".": "graph utils",
+        },
+    )
