@@ -12,7 +12,7 @@ from ._clone import (
     is_same_graph as is_same_graph,
 )
 from ._collector import collector_paused as collector_paused
-from ._config import Config as Config, add_flag as add_flag, config as config
+from ._config import Config as Config, Flag as Flag, add_flag as add_flag, config as config
 from ._config_changes import ChangedFlags as ChangedFlags
 from ._config_kinds import (
     BoolFlag as BoolFlag,
@@ -49,6 +49,7 @@ from ._errors import (
     ReplacementKeptError as ReplacementKeptError,
     TheanoError as TheanoError,
     UnknownFlagError as UnknownFlagError,
+    WrongTestValueError as WrongTestValueError,
     compose as compose,
 )
 from ._features import (
@@ -182,6 +183,7 @@ __all__ = [
     "DuplicateRuleError",
     "EnumFlag",
     "Feature",
+    "Flag",
     "FlagKind",
     "FloatFlag",
     "Fragment",
@@ -230,6 +232,7 @@ __all__ = [
     "UserFrame",
     "Validator",
     "Variable",
+    "WrongTestValueError",
     "__version__",
     "add_flag",
     "ancestors",
