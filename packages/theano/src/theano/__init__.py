@@ -110,7 +110,7 @@ configdefaults.start()
 announce()
 
 if TYPE_CHECKING:
-    from . import tests as tests
+    from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
 else:
 
     def __getattr__(name: str) -> object:
