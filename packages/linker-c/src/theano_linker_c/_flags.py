@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -58,6 +59,9 @@ DIRECTORY_KEYS: dict[str, Callable[[], object]] = {
 }
 
 
+_DIRECTORY_KEY = re.compile(r"%%|%\((\w+)\)s")
+
+
 class _DirectoryNames(Mapping[str, object]):
     """The keys of `compiledir_format`, each worked out when it is asked for."""
 
@@ -79,10 +83,8 @@ class DirectoryFormatFlag(StrFlag):
     def parse(self, value: Any) -> str:
         """Return `value`, which must be such a format string."""
         text = super().parse(value)
-        try:
-            text % dict.fromkeys(DIRECTORY_KEYS, "")
-        except (KeyError, TypeError) as error:
-            raise ValueError(value) from error
+        if "%" in _DIRECTORY_KEY.sub(lambda found: "" if found[1] in (None, *DIRECTORY_KEYS) else "%", text):
+            raise ValueError(value)
         return text
 
 
