@@ -10,7 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
-from theano_linker_c.scalar import Pow, ScalarOp
+from theano_linker_c.scalar import Composite, Pow, ScalarOp
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -188,9 +188,10 @@ class Elemwise(Op):
     def __str__(self) -> str:
         if self.label is not None:
             return self.label
+        fused = isinstance(self.scalar_op, Composite)
         if self.inplace_pattern:
             return f"Elemwise{{{self.scalar_op}}}{list(self.inplace_pattern.items())}"
-        return f"Elemwise{{{self.scalar_op},no_inplace}}"
+        return f"Elemwise{{{self.scalar_op}}}" if fused else f"Elemwise{{{self.scalar_op},no_inplace}}"
 
 
 def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:
