@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -79,7 +79,7 @@ class Elemwise(Op):
         self.openmp = openmp
         self._hash = hash((Elemwise, scalar_op, tuple(self.inplace_pattern.items())))
         # Types of the inputs -> those of the outputs: a graph applies an op to the same types again and again.
-        self._output_types: dict[tuple[TensorType, ...], list[TensorType]] = {}
+        self._output_types: dict[tuple[Hashable, ...], list[TensorType]] = {}
 
     @property
     def name(self) -> str:
@@ -113,7 +113,7 @@ class Elemwise(Op):
         """
         given = [as_tensor_variable(x) for x in inputs]
         padded = _same_ndim(given)
-        key = tuple([x.type for x in padded])
+        key = tuple([x.type.exact for x in padded])
         types = self._output_types.get(key)
         if types is None:
             dtypes = self._result_dtypes(given)
