@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.scalar import Composite, Pow, ScalarOp
 
@@ -113,7 +113,9 @@ class Elemwise(Op):
         """
         given = [as_tensor_variable(x) for x in inputs]
         padded = _same_ndim(given)
-        key = tuple([x.type.exact for x in padded])
+        key: tuple[Hashable, ...] = tuple([x.type.exact for x in padded])
+        if self.scalar_op.follows_floatx:
+            key = (config.floatX, *key)
         types = self._output_types.get(key)
         if types is None:
             dtypes = self._result_dtypes(given)
