@@ -60,10 +60,10 @@ def as_givens(givens: Any, inputs: Iterable[Variable], strict: bool, where: str)
 
 
 def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
-    if isinstance(new, Variable) and (not strict or new.type == old.type):
+    if isinstance(new, Variable) and (not strict or new.type.exact == old.type.exact):
         return new
     try:
-        return old.type.filter_variable(new)
+        return old.type.narrow_variable(new)
     except (TypeError, ValueError) as error:
         raise GivensError(
             compose(
