@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -98,6 +99,36 @@ _OTHERS: tuple[tuple[str, str, FlagKind[Any], str], ...] = (
         "After how many changes the in-place optimizer checks a graph.",
         IntFlag(-1),
         "checks cost what has changed, so that none is left out",
+    ),
+    (
+        "optdb.position_cutoff",
+        "Where sequences of rewriters end.",
+        FloatFlag(math.inf),
+        "a query says so: `theano.gof.Query(..., position_cutoff=...)`, or its attribute",
+    ),
+    (
+        "optdb.max_use_ratio",
+        "How many times one rewriter may be applied for each node of a graph.",
+        FloatFlag(8.0),
+        "each equilibrium has a limit of its own, and says which rewriters undo each other where it is reached",
+    ),
+    (
+        "pickle_test_value",
+        "Whether pickles of variables have their test values.",
+        BoolFlag(True),
+        "they always have them; delete `variable.tag.test_value` before",
+    ),
+    (
+        "unpickle_function",
+        "Whether functions are made when they are read from pickles.",
+        BoolFlag(True),
+        "they always are; the flag ``reoptimize_unpickled_function`` says whether their graphs are rewritten again",
+    ),
+    (
+        "tensor.local_elemwise_fusion",
+        "Whether elementwise operations are fused.",
+        BoolFlag(True),
+        "that is a rewrite like others: exclude `fusion` to be without it",
     ),
     (
         "print_global_stats",

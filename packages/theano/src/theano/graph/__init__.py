@@ -4,7 +4,6 @@ import sys
 
 from ..gof import (
     destroyhandler as destroyhandler,
-    null_type as null_type,
     optdb as optdb,
     params_type as params_type,
     sched as sched,
@@ -15,8 +14,8 @@ from ..gof.fg import FunctionGraph as FunctionGraph
 from ..gof.graph import Apply as Apply, Constant as Constant, Node as Node, Variable as Variable
 from ..gof.op import Op as Op
 from ..gof.type import Type as Type, generic as generic
-from . import basic as basic, fg as fg, op as op, opt as opt, type as type, utils as utils
+from . import basic as basic, fg as fg, null_type as null_type, op as op, opt as opt, type as type, utils as utils
 
 # These are the modules of `theano.gof` themselves, importable by both names.
-for _module in (destroyhandler, null_type, optdb, params_type, sched, toolbox, unify):
+for _module in (destroyhandler, optdb, params_type, sched, toolbox, unify):
     sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
