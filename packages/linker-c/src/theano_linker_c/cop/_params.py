@@ -109,6 +109,10 @@ def _mark(value: Any) -> Hashable:
     return found
 
 
+class EnumNameError(ValueError, AttributeError):
+    """Two enumerations in one :class:`ParamsType` give one attribute two meanings."""
+
+
 class ParamsType(CLinkerType, Type):
     """Types under names: in Python an object with attributes, in C a pointer to a structure with fields.
 
@@ -165,7 +169,7 @@ class ParamsType(CLinkerType, Type):
             for table, names, kind in ((constants, enum.constants, "constant"), (aliases, enum.aliases, "alias")):
                 for name in names:
                     if name in table:
-                        raise ValueError(
+                        raise EnumNameError(
                             compose(
                                 f"two enumerations in one ParamsType have the same {kind} {name}",
                                 where=[str(table[name]), str(enum)],
