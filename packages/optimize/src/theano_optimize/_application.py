@@ -136,7 +136,7 @@ class RuleApplication:
             if not self.validates:
                 self._fail(refused)
             elif self.options.on_failure is not None:
-                self.options.on_failure(refused)  # no failure where forms are tried; somebody wants to know all the same
+                self.options.on_failure(refused)  # forms are tried here, but somebody wants to know
             return False
         except Exception as error:  # noqa: BLE001  # features are written by anybody; raised again below
             self._fail(_raised(rule, node, error, "its replacement was refused:"))

@@ -14,7 +14,7 @@ from theano_graph import Type, compose
 from .._c_interface import CLinkerType, Sub
 from ..compiler import digest
 from ._ask import NoCCode, ask, ask_list, require, require_checked, texts, version_of
-from ._enums import EnumType, Number
+from ._enums import EnumNameError, EnumType, Number
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Words of C and C++.
@@ -107,10 +107,6 @@ def _mark(value: Any) -> Hashable:
         return (str(value.dtype), value.shape, value.tobytes())
     found: Hashable = value
     return found
-
-
-class EnumNameError(ValueError, AttributeError):
-    """Two enumerations in one :class:`ParamsType` give one attribute two meanings."""
 
 
 class ParamsType(CLinkerType, Type):

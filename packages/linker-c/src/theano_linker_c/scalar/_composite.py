@@ -138,8 +138,13 @@ _SYMBOLS = MappingProxyType(
 _CALLED = MappingProxyType(
     {
         **{name: name.strip("_").upper() for name in ("and_", "eq", "ge", "gt", "le", "lt", "neq", "or_", "xor")},
-        **{"abs": "Abs", "invert": "Invert", "isinf": "IsInf", "isnan": "IsNan", "switch": "Switch"},
-        **{"round_half_to_even": "RoundHalfToEven", "round_half_away_from_zero": "RoundHalfAwayFromZero"},
+        "abs": "Abs",
+        "invert": "Invert",
+        "isinf": "IsInf",
+        "isnan": "IsNan",
+        "switch": "Switch",
+        "round_half_to_even": "RoundHalfToEven",
+        "round_half_away_from_zero": "RoundHalfAwayFromZero",
     }
 )
 #: Characters from which on the values that are used several times are named instead of being written again.
