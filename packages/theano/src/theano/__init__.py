@@ -101,6 +101,8 @@ with collector_paused(lasting=True):
     from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
     from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
 
+import theano as theano  # programs write `from theano import theano`
+
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
 register_library(__file__)
@@ -108,7 +110,7 @@ configdefaults.start()
 announce()
 
 if TYPE_CHECKING:
-    from . import tests as tests
+    from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
 else:
 
     def __getattr__(name: str) -> object:
