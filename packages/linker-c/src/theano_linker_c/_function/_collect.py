@@ -34,7 +34,9 @@ class Signature:
     single : bool
         Whether a call returns the one output itself.
     name : str or None
-        Name of the function.
+        Name of the function, where it was given one.
+    line : str or None
+        File and line of the call that made it.
     """
 
     inputs: list[In]
@@ -43,6 +45,7 @@ class Signature:
     keys: list[str] | None = None
     single: bool = False
     name: str | None = None
+    line: str | None = None
 
     @property
     def label(self) -> str:

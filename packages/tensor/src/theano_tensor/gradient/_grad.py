@@ -12,7 +12,7 @@ from theano_linker_c.profiling import Stopwatch, outside
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_complex, is_continuous, ones_for, static_shape, zeros_for
 from ._backward import Edge, backward
 from ._errors import DisconnectedInputError, NullTypeGradError
-from ._paths import disconnected_text
+from ._paths import depends_in_steps, disconnected_text
 from ._types import DisconnectedType, NullType
 
 OnDisconnected = Literal["ignore", "warn", "raise"]
@@ -107,6 +107,9 @@ def differentiate(
         found = backward(seeds, variables, constants, cuts, additive=additive)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):
+        if gradient is None and cuts and depends_in_steps(variable, list(seeds), constants, cuts):
+            results.append(zeros_for(variable))
+            continue
         if gradient is None:
             report_disconnected(variable, list(seeds), constants, disconnected_inputs, cuts)
             results.append(_stand_in(variable, return_disconnected))
