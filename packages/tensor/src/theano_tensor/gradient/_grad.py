@@ -111,7 +111,8 @@ def differentiate(
             results.append(zeros_for(variable))
             continue
         if gradient is None:
-            report_disconnected(variable, list(seeds), constants, disconnected_inputs, cuts)
+            costs = list(seeds) or ([] if cost is None else [cost])
+            report_disconnected(variable, costs, constants, disconnected_inputs, cuts)
             results.append(_stand_in(variable, return_disconnected))
             continue
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
@@ -199,7 +200,10 @@ def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | Non
         _check_cost(cost)
         seeds[cost] = ones_for(cost)
     for variable, gradient in (known_grads or {}).items():
-        seeds[variable] = known_gradient(variable, gradient)
+        if isinstance(getattr(gradient, "type", None), DisconnectedType):
+            seeds.pop(variable, None)
+        else:
+            seeds[variable] = known_gradient(variable, gradient)
     return seeds
 
 
@@ -237,7 +241,8 @@ def known_gradient(variable: Variable, gradient: Any) -> Variable:
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
         raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
     wanted, got = static_shape(variable), static_shape(gradient)
-    if wanted is not None and got is not None and len(wanted) != len(got):
+    # A number stands for an array of it, as rules of ops may treat it.
+    if wanted is not None and got is not None and len(wanted) != len(got) > 0:
         raise TypeError(
             compose(
                 f"known_grads gives `{variable}` with {len(wanted)} dimensions a gradient with {len(got)}",
