@@ -15,11 +15,12 @@ from ._merging import (
     scan_merge_inouts as scan_merge_inouts,
     scan_push_constants as scan_push_constants,
 )
-from ._op import FINAL, LAST, STACK, SUM, Plan, Scan
+from ._op import Loop
 from ._parts import MORE_MEMORY, Found, Parts as Parts, rule
+from ._plan import FINAL, LAST, STACK, SUM, Plan
 
 
-@rule(Scan, name="scan_remove_unused")
+@rule(Loop, name="scan_remove_unused")
 def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     """Results that nobody uses are not computed, states that nobody uses not kept; so are inputs."""
     plan: Plan = node.op.plan
@@ -42,7 +43,7 @@ def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
     """Where only the last step of an output is used, only that one is kept."""
     history = node.inputs[0]
     loop = history.owner
-    if loop is None or not isinstance(loop.op, Scan) or not _takes_last(node):
+    if loop is None or not isinstance(loop.op, Loop) or not _takes_last(node):
         return None
     k = loop.outputs.index(history)
     plan: Plan = loop.op.plan
@@ -130,7 +131,38 @@ def _nodes(parts: Parts) -> list[Apply]:
     return list(toposort(inputs, parts.bodies))
 
 
-@rule(Scan, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
+@rule(Loop, name="scanOp_pushout_nonseqs_ops")
+def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
+    """What depends on constants alone is computed once, before the loop."""
+    op: Loop = node.op
+    plan: Plan = op.plan
+    fixed = set(op.fgraph.inputs[plan.sequences + plan.states :])
+    moved: list[Apply] = []
+    for inner in op.fgraph.toposort():
+        if all(v in fixed or isinstance(v, Constant) for v in inner.inputs):
+            fixed.update(inner.outputs)
+            moved.append(inner)
+    if not moved:
+        return None
+    parts = Parts(node)
+    fixed = {v for v, _ in parts.constants}
+    copies: dict[Any, Any] = dict(parts.constants)
+    for inner in _nodes(parts):
+        if all(v in fixed or isinstance(v, Constant) for v in inner.inputs):
+            fixed.update(inner.outputs)
+            outer = inner.clone_with_new_inputs([copies.get(v, v) for v in inner.inputs])
+            copies.update(zip(inner.outputs, outer.outputs, strict=True))
+    border = [v for v in _border(parts.bodies, fixed) if v.owner is not None]
+    if not border:
+        return None
+    stand_ins = {v: v.type.make_variable(v.name) for v in border}
+    parts.substitute(stand_ins)
+    parts.constants += [(stand_ins[v], copies[v]) for v in border]
+    new, _ = parts.together()
+    return {old: v for old, v in new.items() if fgraph.has_clients(old)}
+
+
+@rule(Loop, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
 def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
     """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
     parts = Parts(node)
@@ -168,7 +200,7 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
     return list(found)
 
 
-@rule(Scan, name="scan_pushout_dot1", tags=MORE_MEMORY)
+@rule(Loop, name="scan_pushout_dot1", tags=MORE_MEMORY)
 def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sum over the steps of matrix products is one product of what all steps multiply."""
     plan: Plan = node.op.plan
@@ -205,7 +237,7 @@ def _flat(stack: Any) -> Any:
     return stack.reshape((stack.shape[0] * stack.shape[1], stack.shape[2]), ndim=2)
 
 
-@rule(Scan, name="scan_split_sums", tags=MORE_MEMORY)
+@rule(Loop, name="scan_split_sums", tags=MORE_MEMORY)
 def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sum over the steps of sums with a matrix product is a sum of sums over the steps: the products can leave."""
     plan: Plan = node.op.plan
@@ -252,7 +284,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
     return stack if order is None else stack.dimshuffle(0, *[o if o == "x" else int(o) + 1 for o in order])
 
 
-@rule(Scan, name="scanOp_pushout_output", tags=MORE_MEMORY)
+@rule(Loop, name="scanOp_pushout_output", tags=MORE_MEMORY)
 def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
     if node.op.plan.until:
