@@ -244,8 +244,9 @@ class Scan(Kinds, ComparedGraphOp):
 
     def settings(self) -> Hashable:
         """Return what besides the inner graph tells loops apart."""
-        known = {k: v for k, v in self.info.items() if k != "destroy_map"}
-        return tuple(sorted((k, str(v)) for k, v in known.items())), self.preallocate
+        without = ("destroy_map", "gpua", "strict")
+        known = {k: str(v) for k, v in self.info.items() if k not in without}
+        return tuple(sorted(known.items())), self.preallocate
 
     def _key(self) -> tuple[Any, ...]:
         return type(self), self.settings(), tuple(v.type for v in (*self.inputs, *self.outputs))
