@@ -263,7 +263,7 @@ class TestCheckpoints(unittest.TestCase):
 
     def test_what_is_refused(self) -> None:
         s = T.dvector("s")
-        with self.assertRaisesRegex(ValueError, "no taps"):
+        with self.assertRaisesRegex(RuntimeError, "no taps"):
             scan_checkpoints(lambda a, b: a, {"input": s, "taps": [0, 1]}, None)
         with self.assertRaisesRegex(ValueError, "save_every_N is 0"):
             scan_checkpoints(lambda a: a, s, None, save_every_N=0)

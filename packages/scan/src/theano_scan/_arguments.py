@@ -64,9 +64,10 @@ class SequenceArgument:
         """Return for how many steps there are elements."""
         return self.parts()[0].shape[0]
 
-    def element(self, tap: int) -> Any:
-        """Return what the first step gets for a tap, where sequences are read from their beginnings."""
-        return self.variable[tap - self.reach[0]]
+    def element(self, tap: int, backwards: bool = False) -> Any:
+        """Return what the first step gets for a tap."""
+        low, high = self.reach
+        return self.variable[tap - high - 1 if backwards else tap - low]
 
     def slices(self, n: Any, backwards: bool) -> list[Any]:
         """Return a sequence of n elements for each tap."""
@@ -155,6 +156,8 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
             raise ValueError(
                 compose(f"scan: output {k} has the taps {steps}", mend="use negative taps: -1 is the step before")
             )
+        if len(steps) > len(set(steps)):
+            raise ValueError(compose(f"scan: output {k} has the taps {steps}", mend="write each tap once"))
         variable = value if isinstance(value, Variable) else as_tensor_variable(value)
         if steps != [-1] and (not isinstance(variable.type, TensorType) or not variable.type.ndim):
             raise TypeError(

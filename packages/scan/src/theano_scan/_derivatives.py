@@ -274,7 +274,7 @@ def push_forward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
     smooth = [k for k, out in enumerate(outs[: len(plan.kinds)]) if is_continuous(out)]
     if not smooth or not moving:
         return [None] * len(node.outputs)
-    along = Rop([outs[k] for k in smooth], [v for v, _ in moving], [t for _, t in moving])
+    along = Rop([outs[k] for k in smooth], [v for v, _ in moving], [t for _, t in moving], "ignore")
     by_output = dict(zip(smooth, along, strict=True))
     loop.states += kept
     _forward_results(loop, plan, inner, outs, by_output, kept)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from theano_graph import Apply, Variable, pullback, pushforward
+from theano_graph import Apply, Variable, config, pullback, pushforward
 from theano_tensor import as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType
 
@@ -16,6 +17,19 @@ from ._op import FINAL, Scan
 
 @pullback.register(Scan)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    with _without_test_values():
+        return _cotangents(node, cotangents)
+
+
+def _without_test_values() -> contextlib.AbstractContextManager[Any]:
+    """Build graphs of steps, whose variables stand for no value, without test values; what uses them makes them."""
+    if config.compute_test_value == "off":
+        return contextlib.nullcontext()
+    switched: contextlib.AbstractContextManager[Any] = config.change_flags(compute_test_value="off")
+    return switched
+
+
+def _cotangents(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op: Scan = node.op
     made, places = loop_of(node), places_in_loop(op)
     inner: list[Any] = [DisconnectedType()() for _ in made]
@@ -58,7 +72,8 @@ def _by_buffers(node: Apply, found: list[Any], firsts: list[Any]) -> list[Variab
         starts = [next(places) for _ in range(depth)][::-1]
         gradients.append(_of_buffer(buffer, starts, first))
     shared = [next(places) for _ in range(op.n_shared_outs)]
-    return [*gradients, *shared, *(None for _ in range(op.n_nit_sot)), *places]
+    constants = [next(places) if used else None for used in op.used]
+    return [*gradients, *shared, *(None for _ in range(op.n_nit_sot)), *constants]
 
 
 def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
@@ -74,6 +89,11 @@ def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
 
 @pushforward.register(Scan)
 def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    with _without_test_values():
+        return _tangents(node, tangents)
+
+
+def _tangents(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     op: Scan = node.op
     made, places = loop_of(node, op.whole_loop), places_in_loop(op)
     starts = op.loop_inputs(tangents, lambda t, k, depth: None if t is None else start_of(t, k, depth))

@@ -146,9 +146,19 @@ class Scan(Kinds, ComparedGraphOp):
         )
         if self.as_while:
             results.append(self.outputs[-1])
-        inputs = [*rows, *states, *self.inner_non_seqs(self.inputs)]
+        inputs = [
+            *rows,
+            *states,
+            *(v for v, used in zip(self.inner_non_seqs(self.inputs), self.used, strict=True) if used),
+        ]
         memory = Memory(bool(self.info.get("allow_gc")), self.preallocate)
         return Loop(inputs, results, plan, self.name, self.options, memory)
+
+    @cached_property
+    def used(self) -> list[bool]:
+        """Whether each constant is used in the inner graph."""
+        roots = set(graph_inputs(self.outputs))
+        return [v in roots for v in self.inner_non_seqs(self.inputs)]
 
     @cached_property
     def whole_loop(self) -> Loop:
@@ -238,7 +248,8 @@ class Scan(Kinds, ComparedGraphOp):
         found = [inputs[0], *self.outer_seqs(inputs)]
         for buffer, depth in zip([*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)], self.depths, strict=True):
             found += [start(buffer, place, depth) for place in range(depth - 1, -1, -1)]
-        return [*found, *self.outer_shared(inputs), *self.outer_non_seqs(inputs)]
+        constants = [v for v, used in zip(self.outer_non_seqs(inputs), self.used, strict=True) if used]
+        return [*found, *self.outer_shared(inputs), *constants]
 
     # ---- comparing, copies
 
@@ -263,7 +274,7 @@ class Scan(Kinds, ComparedGraphOp):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {k: v for k, v in state.items() if k not in ("fgraph", "loop", "whole_loop")}
+        return {k: v for k, v in state.items() if k not in ("fgraph", "loop", "whole_loop", "used")}
 
     # ---- what is asked about it
 
@@ -312,8 +323,6 @@ class Scan(Kinds, ComparedGraphOp):
             for place in range(len(node.inputs))
         ]
         state_of = {k: i for k in outputs if (i := mappings["outer_inp_from_outer_out"][k]) >= 0 and inner_inputs[i]}
-        for k, place in state_of.items():
-            found[place][k] = True
         changed = True
         while changed:
             changed = False

@@ -136,16 +136,13 @@ def scan(
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
     fixed = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in as_list(non_sequences)]
     n = number_of_steps(n_steps, along)
+    if n_steps is not None and _is_one(n):
+        return _single_step(fn, along, states, fixed, (go_backwards, return_list))
     step = _trace(fn, along, states, fixed)
     if not states:
         states = [None] * len(step.outputs)
     if len(states) != len(step.outputs):
-        raise ValueError(
-            compose(
-                f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
-                mend="write one entry for each output, None where earlier steps are not needed",
-            )
-        )
+        raise _wrong_number(step, states)
     _check_outputs(step, states)
     if strict:
         _check_strict(step, along, fixed)
@@ -163,6 +160,40 @@ def scan(
     if config.scan.debug and outputs and outputs[0].owner is not None:
         debugprint(outputs, file=sys.stderr)
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def _is_one(n: Any) -> bool:
+    return isinstance(n, Constant) and int(n.data) == 1
+
+
+def _single_step(
+    fn: Callable[..., Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+    settings: tuple[bool, bool],
+) -> tuple[Any, OrderedUpdates]:
+    """Return what the function makes of the first elements: a single step needs no loop, and a condition ends none."""
+    go_backwards, return_list = settings
+    step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
+    starts = [state.start(tap) for state in states if state is not None for tap in state.taps]
+    _read_result(fn(*step.rows, *starts, *fixed), step)
+    if states and len(states) != len(step.outputs):
+        raise _wrong_number(step, states)
+    outputs = [T.unbroadcast(T.shape_padleft(v), 0) if isinstance(v.type, TensorType) else v for v in step.outputs]
+    updates = OrderedUpdates()
+    for shared, value in step.updates.items():
+        updates[shared] = value
+    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def _wrong_number(step: Step, states: Sequence[Any]) -> ValueError:
+    return ValueError(
+        compose(
+            f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
+            mend="write one entry for each output, None where earlier steps are not needed",
+        )
+    )
 
 
 def _trace(
@@ -364,7 +395,7 @@ class _Builder:
             results.append(step.condition)
         registers = [r for k in (*recurrent, *self.foreign) for r in step.registers[k]]
         inner, outer = _outside(results, {*step.rows, *registers, *changed}, self.fixed)
-        stand_ins: dict[Any, Any] = {s: s.type.make_variable(s.name and f"{s.name}_copy") for s in changed} | inner
+        stand_ins: dict[Any, Any] = {s: _copy(s) for s in changed} | inner
         tap_array: list[list[int]] = [self._state(k).taps for k in recurrent]
         info = request.info(
             len(step.rows),
@@ -455,17 +486,26 @@ def _buffer(initial: Any, n: Any) -> Any:
 def _outside(results: Sequence[Any], changing: set[Any], fixed: Sequence[Any]) -> tuple[dict[Any, Any], list[Any]]:
     """Return what is computed before the loop: variable -> its stand-in inside, and the same from outside.
 
-    Shared variables come first, then what was given as it is, in its order.
+    Shared variables come first, then what was given as it is, in its order, used or not. What is made of constants
+    alone stays where it is.
     """
-    moving = set(changing)
+    moving, numbers = set(changing), set[Any]()
     inside: list[Apply] = []
     for node in toposort([*changing, *fixed], list(results)):
         if any(v in moving for v in node.inputs):
             inside.append(node)
             moving.update(node.outputs)
+        elif all(isinstance(v, Constant) or v in numbers for v in node.inputs):
+            numbers.update(node.outputs)
     needed = dict.fromkeys(v for node in inside for v in node.inputs if v not in moving)
     needed.update(dict.fromkeys(v for v in results if v not in moving))
+    needed.update(dict.fromkeys(v for v in fixed if not isinstance(v, SharedVariable) and v not in moving))
     given = {v: k for k, v in enumerate(fixed)}
-    found = [v for v in needed if not isinstance(v, Constant)]
+    found = [v for v in needed if not isinstance(v, Constant) and v not in numbers]
     found.sort(key=lambda v: -1 if isinstance(v, SharedVariable) else given.get(v, len(given)))
-    return {v: v.type.make_variable(v.name and f"{v.name}_copy") for v in found}, found
+    return {v: _copy(v) for v in found}, found
+
+
+def _copy(v: Any) -> Any:
+    """Return the variable that stands for another one in the inner graph."""
+    return _with_test_value(v.type.make_variable(v.name and f"{v.name}_copy"), lambda: v)

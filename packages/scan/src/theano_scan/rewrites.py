@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Constant, FunctionGraph, Variable, toposort
+from theano_graph import Apply, Constant, FunctionGraph, Variable, equal_computations, toposort
 from theano_linker_c.scalar import add as scalar_add
-from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor
+from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor, TensorType
 
 from ._merging import (
     scan_merge as scan_merge,
@@ -36,6 +36,39 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     parts.results = [r for k, r in enumerate(parts.results) if k < plan.states or k not in idle]
     new, _ = parts.together()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
+
+
+@rule(Loop, name="scan_remove_plain")
+def scan_remove_plain(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Rows of sequences that are kept of all steps are the sequences; what is the same in all steps is repeated."""
+    op: Loop = node.op
+    plan: Plan = op.plan
+    place = {v: k for k, v in enumerate(op.fgraph.inputs)}
+    first, last = plan.sequences, plan.sequences + plan.states
+    found: dict[Variable, Variable] = {}
+    for old, kind, value in zip(node.outputs, plan.kinds, op.values, strict=False):
+        k = place.get(value, -1)
+        if kind != STACK or k < 0 or first <= k < last or not fgraph.has_clients(old):
+            continue
+        outer: Any = node.inputs[1 + k]
+        steps = node.outputs[-1] if plan.until else node.inputs[0]
+        if k < first:
+            if not _is_length(fgraph, node.inputs[0], outer) or (plan.until and plan.backwards):
+                continue
+            whole = outer[:steps] if plan.until else outer
+        else:
+            whole = T.alloc(outer, steps, *(outer.shape[i] for i in range(outer.type.ndim)))
+        found[old] = old.type.filter_variable(whole)
+    return found or None
+
+
+def _is_length(fgraph: FunctionGraph, n: Variable, sequence: Variable) -> bool:
+    """Tell whether a number is known to be the length of a sequence."""
+    shapes: Any = getattr(fgraph, "shape_feature", None)
+    if shapes is None:
+        return False
+    length = shapes.get_shape(sequence, 0)
+    return length is n or equal_computations([length], [n])
 
 
 @rule(Subtensor, name="scan_save_mem")
@@ -292,6 +325,11 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     parts = Parts(node)
     kept = {r[0]: r[3] for r in parts.results if r[1] == STACK}
     gone: list[list[Any]] = []
+    for r in _products_at_the_end(parts, kept):
+        factor = r[0].owner.inputs[0]
+        if factor not in kept and factor not in dict(parts.rows):
+            parts.results.append([factor, STACK, None, None])
+            kept[factor] = TensorType(factor.type.dtype, (None, *factor.type.shape)).make_variable()
     for r in parts.others:
         sources = {v: old for v, old in kept.items() if v is not r[0]}
         if r[1] == STACK and _leaves_loop(parts, r[0], sources):
@@ -307,6 +345,23 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
         _computes(wholes, r[0])
         found[r[3]] = r[3].type.filter_variable(wholes.known[r[0]])
     return found
+
+
+def _products_at_the_end(parts: Parts, kept: dict[Any, Any]) -> list[list[Any]]:
+    """Return the kept products with a constant matrix that nothing else in the loop uses: one product can do them."""
+    found = [r for r in parts.others if r[1] == STACK and r[3] is not None and _is_product_with_constant(parts, r[0])]
+    if not found:
+        return []
+    used = {v for n in _nodes(parts) for v in n.inputs}
+    return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in parts.results) == 1]
+
+
+def _is_product_with_constant(parts: Parts, v: Any) -> bool:
+    if v.owner is None or not isinstance(v.owner.op, Dot):
+        return False
+    factor, matrix = v.owner.inputs
+    fixed = any(matrix is inner for inner, _ in parts.constants)
+    return fixed and factor.owner is not None and matrix.type.ndim == 2 and factor.type.ndim in (1, 2)
 
 
 def _leaves_loop(parts: Parts, inner: Any, sources: dict[Any, Any]) -> bool:
