@@ -68,7 +68,7 @@ def _replacements(fgraph: FunctionGraph, node: Apply) -> list[tuple[Variable, Va
                     pairs.append((client.outputs[0], made[place]))
         if any(True for client, _ in fgraph.clients(out) if not _is_reader(client, depth, kept_last)):
             pairs.append((out, T.join(0, buffers[k][:depth], made[place])))
-    return [(old, old.type.filter_variable(new)) for old, new in pairs if fgraph.has_clients(old)]
+    return [(old, old.type.narrow_variable(new)) for old, new in pairs if fgraph.has_clients(old)]
 
 
 def _last_row_alone(fgraph: FunctionGraph, out: Variable) -> bool:

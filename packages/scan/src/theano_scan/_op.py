@@ -205,7 +205,7 @@ class Scan(Kinds, ComparedGraphOp):
         given += [_stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
         fixed = [(self.inner_shared, self.outer_shared), (self.inner_non_seqs, self.outer_non_seqs)]
         shared, constants = (
-            [v.type.filter_variable(x) for v, x in zip(inner(self.inputs), outer(inputs), strict=True)]
+            [v.type.narrow_variable(x) for v, x in zip(inner(self.inputs), outer(inputs), strict=True)]
             for inner, outer in fixed
         )
         counts = [as_tensor_variable(n) for n in self.outer_nitsot(inputs)]
@@ -217,7 +217,7 @@ class Scan(Kinds, ComparedGraphOp):
         stacked += self.inner_nitsot_outs(self.outputs)
         make: Any = self.typeConstructor
         types = [
-            TensorType(v.type.dtype, (None, *v.type.shape))
+            v.type.with_lengths((None, *v.type.shape))
             if make is None
             else make(broadcastable=(False, *v.type.broadcastable), dtype=v.type.dtype)
             for v in stacked
@@ -357,7 +357,7 @@ def _stack_of(row: Any, x: Any) -> Any:
     stack: Any = as_tensor_variable(x)
     kind = row.type
     fits = stack.type.ndim == kind.ndim + 1 and kind.is_super(TensorType(stack.type.dtype, stack.type.shape[1:]))
-    return stack if fits else TensorType(kind.dtype, (None, *kind.shape)).filter_variable(stack)
+    return stack if fits else TensorType(kind.dtype, (None, *kind.shape)).narrow_variable(stack)
 
 
 def _check_inner_graph(op: Scan) -> None:
@@ -414,6 +414,9 @@ class Loop(Scan):
     A state has the same type and shape in all steps. Ops are equal if their inner graphs, plans and options are.
     """
 
+    #: Where the graph inside is printed.
+    inner_graphs_title = "Inner graphs of the scan ops:"
+
     def __init__(
         self,
         inputs: Sequence[Variable],
@@ -459,7 +462,7 @@ class Loop(Scan):
             )
         given: list[Any] = [_number_of_steps(inputs[0])]
         for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
-            given.append(_stack_of(wanted, x) if k < plan.sequences else wanted.type.filter_variable(x))
+            given.append(_stack_of(wanted, x) if k < plan.sequences else wanted.type.narrow_variable(x))
         return Apply(
             self, given, [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done()
         )
@@ -484,7 +487,7 @@ class Loop(Scan):
 
     def _output(self, kind: str, inner: Variable) -> Variable:
         of: Any = inner.type
-        made: Variable = TensorType(of.dtype, (None, *of.shape))() if kind == STACK else of.make_variable()
+        made: Variable = of.with_lengths((None, *of.shape)).make_variable() if kind == STACK else of.make_variable()
         return made
 
     def _done(self) -> list[Variable]:

@@ -207,7 +207,7 @@ def _trace(
     for argument in along:
         kind: Any = argument.variable.type
         for tap in argument.taps:
-            row = TensorType(kind.dtype, kind.shape[1:])(_label(argument.variable, tap))
+            row = TensorType(kind.dtype, kind.shape[1:]).make_variable(_label(argument.variable, tap))
             rows.append(_with_test_value(row, partial(argument.element, tap)))
     registers: list[list[Any]] = []
     given: list[Any] = list(rows)
@@ -275,7 +275,7 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
     kind, wanted = output.type, register.type
     where = [describe(output), f"initial value: {wanted}"]
     if not isinstance(kind, TensorType) or not isinstance(wanted, TensorType):
-        return wanted.filter_variable(output)
+        return wanted.narrow_variable(output)
     if kind.ndim != wanted.ndim:
         raise TypeError(
             compose(
@@ -302,7 +302,7 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
                 mend="start from a value of the shape that steps return",
             )
         )
-    return wanted.filter_variable(output)
+    return wanted.narrow_variable(output)
 
 
 def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence[Any]) -> None:
@@ -462,7 +462,7 @@ class _Builder:
                 if update is not None:
                     found[root] = update
                     pending.append(update)
-        return {key: key.type.filter_variable(value) for key, value in found.items()}
+        return {key: key.type.narrow_variable(value) for key, value in found.items()}
 
 
 def _updates(made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any]) -> OrderedUpdates:
