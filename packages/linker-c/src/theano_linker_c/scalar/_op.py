@@ -13,6 +13,7 @@ from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded,
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._own_forms import native_statements, number_by_number, support_code
 from ._preferences import (
+    ComplexError as ComplexError,
     ScalarTypeError as ScalarTypeError,
     TypePreference,
     upcast_out,
@@ -251,7 +252,8 @@ class ScalarOp(Op):
     def refuse_complex(self, dtypes: Sequence[str]) -> None:
         """Raise if one of `dtypes` is complex."""
         if any(is_complex(dtype) for dtype in dtypes):
-            raise self.refuse(dtypes, "complex numbers are not supported", "take the real or imaginary part first")
+            error = self.refuse(dtypes, "complex numbers are not supported", "take the real or imaginary part first")
+            raise ComplexError(str(error))
 
 
 def _comes_first(cls: type, names: Sequence[str], others: Sequence[str]) -> bool:
