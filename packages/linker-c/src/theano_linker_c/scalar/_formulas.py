@@ -2,61 +2,70 @@
 
 from __future__ import annotations
 
-from ._program import ScalarProgram, ScalarStep
+from collections.abc import Collection, Sequence
+from types import MappingProxyType
+from typing import Any
 
-_INFIX = {"add": "+", "mul": "*", "sub": "-", "true_div": "/", "int_div": "//", "mod": "%", "pow": "**"}
-#: What programs and manuals know some functions as; the others are known by the name of the op.
-_KNOWN_AS = {
-    "abs": "Abs",
-    "and_": "AND",
-    "eq": "EQ",
-    "ge": "GE",
-    "gt": "GT",
-    "invert": "Invert",
-    "isinf": "IsInf",
-    "isnan": "IsNan",
-    "le": "LE",
-    "lt": "LT",
-    "neq": "NEQ",
-    "or_": "OR",
-    "round_half_away_from_zero": "RoundHalfAwayFromZero",
-    "round_half_to_even": "RoundHalfToEven",
-    "sigmoid": "scalar_sigmoid",
-    "softplus": "scalar_softplus",
-    "switch": "Switch",
-    "xor": "XOR",
-}
-#: A value that is used several times is written out each time if it is no longer than this.
-_SHORT = 60
+from ._program import ScalarProgram
+
+#: Operators that formulas have between or before their operands; all else is written as a function.
+_SYMBOLS = MappingProxyType(
+    {"add": "+", "sub": "-", "neg": "-", "mul": "*", "true_div": "/", "int_div": "//", "mod": "%", "pow": "**"}
+)
+#: How other ops are called in formulas where that is not their name.
+_CALLED = MappingProxyType(
+    {
+        **{name: name.strip("_").upper() for name in ("and_", "eq", "ge", "gt", "le", "lt", "neq", "or_", "xor")},
+        "abs": "Abs",
+        "invert": "Invert",
+        "isinf": "IsInf",
+        "isnan": "IsNan",
+        "switch": "Switch",
+        "sigmoid": "scalar_sigmoid",
+        "softplus": "scalar_softplus",
+        "round_half_to_even": "RoundHalfToEven",
+        "round_half_away_from_zero": "RoundHalfAwayFromZero",
+    }
+)
+#: Characters from which on the values that are used several times are named instead of being written again.
 _LONG = 400
 
 
 def formulas(program: ScalarProgram) -> list[str]:
-    """Write the results with operators and calls; long values that are used again are named ``t0``, ... once."""
+    """Write the results as formulas; where they are long, values that are used several times are named ``t0``, ..."""
+    written = _written(program, ())
+    if written is not None:
+        return written
     uses: dict[int, int] = {}
     for number in [*(n for step in program.steps for n in step.args), *program.outputs]:
         uses[number] = uses.get(number, 0) + 1
-    texts = [f"i{i}" for i in range(len(program.input_dtypes))]
+    repeated = {number for number, count in uses.items() if count > 1}
+    return _written(program, repeated) or []
 
-    def text_of(number: int) -> str:
-        return texts[number] if number >= 0 else f"Constant{{{program.constant(number)}}}"
 
+def _written(program: ScalarProgram, repeated: Collection[int]) -> list[str] | None:
+    """Write the results, those of `repeated` once; return None where nothing may be named and the text is long."""
+    count = len(program.input_dtypes)
+    texts = [f"i{i}" for i in range(count)]
     shared: list[str] = []
-    for i, step in enumerate(program.steps):
-        number = len(program.input_dtypes) + i
-        text = _formula(step, [text_of(n) for n in step.args])
-        named = len(text) > _LONG or (len(text) > _SHORT and uses.get(number, 0) > 1)
-        if named and number not in program.outputs:
+    for number, step in enumerate(program.steps, count):
+        text = _call(step.op, [texts[n] if n >= 0 else _constant(program, n) for n in step.args])
+        if len(text) > _LONG and not repeated:
+            return None
+        if (number in repeated or len(text) > _LONG) and number not in program.outputs:
             shared.append(f"t{len(shared)} = {text}")
             text = f"t{len(shared) - 1}"
         texts.append(text)
-    return [*shared, *(text_of(n) for n in program.outputs)]
+    return [*shared, *(texts[n] if n >= 0 else _constant(program, n) for n in program.outputs)]
 
 
-def _formula(step: ScalarStep, args: list[str]) -> str:
-    name = str(step.op)
-    if name in _INFIX and len(args) > 1:
-        return f"({f' {_INFIX[name]} '.join(args)})"
-    if name == "neg":
-        return f"(-{args[0]})"
-    return f"{_KNOWN_AS.get(name, name)}({', '.join(args)})"
+def _call(op: Any, arguments: Sequence[str]) -> str:
+    text = str(op)
+    symbol = _SYMBOLS.get(text)
+    if symbol is None:
+        return f"{_CALLED.get(text, text)}({', '.join(arguments)})"
+    return f"({f' {symbol} '.join(arguments)})" if len(arguments) > 1 else f"({symbol}{arguments[0]})"
+
+
+def _constant(program: ScalarProgram, number: int) -> str:
+    return f"Constant{{{program.constant(number)}}}"
