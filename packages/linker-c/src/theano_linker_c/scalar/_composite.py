@@ -13,7 +13,7 @@ from ._cast import cast
 from ._cvalue import CValue, c_cast, c_type
 from ._derivative import scalar_pullback
 from ._formulas import formulas
-from ._op import ScalarTypeError, arraywise
+from ._op import ScalarTypeError, arraywise, for_readers
 from ._program import HasProgram, ProgramBuilder, ScalarProgram, program_from_graph, reverse_accumulate
 from ._type import ScalarType, as_scalar
 
@@ -155,6 +155,7 @@ class Composite(HasProgram):
         copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
         return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
 
+    @for_readers
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
         """Give a block of C statements that set the variables `outputs` from `inputs`."""
         args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]

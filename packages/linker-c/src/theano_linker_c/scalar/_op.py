@@ -34,6 +34,12 @@ def arraywise(method: MethodT) -> MethodT:
     return method
 
 
+def for_readers(method: MethodT) -> MethodT:
+    """Mark a `c_code` that shows what the op computes; it runs as part of loops, which need more than this text."""
+    method.is_default = True  # type: ignore[attr-defined]  # as above
+    return method
+
+
 class ScalarOp(Op):
     """A function of numbers that knows its dtype rule, its NumPy form, its C form and its cost.
 
@@ -204,6 +210,7 @@ class ScalarOp(Op):
         """Give C text for the beginning of the file: headers and functions that the statements need."""
         return support_code(self, dtypes) if self._has_own_code else ()
 
+    @for_readers
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
         """Give C statements that set the variables `outputs` from `inputs`."""
         args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]

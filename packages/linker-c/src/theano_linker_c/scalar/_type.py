@@ -304,7 +304,7 @@ def _weak_dtype(value: Any, own: str, like: str) -> str:
         return own
     if isinstance(value, int):
         if not is_discrete(like):
-            return like
+            return own if own == "int8" else like
         fits = like != "bool" and np.iinfo(like).min <= value <= np.iinfo(like).max
         return like if fits else upcast(own, like)
     if isinstance(value, float):
