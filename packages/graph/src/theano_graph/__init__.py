@@ -38,6 +38,7 @@ from ._diagram import (
 from ._errors import (
     AlreadyThere as AlreadyThere,
     ConfigError as ConfigError,
+    ConfigWarning as ConfigWarning,
     CycleError as CycleError,
     DuplicateRuleError as DuplicateRuleError,
     GraphError as GraphError,
@@ -164,6 +165,7 @@ __all__ = [
     "Client",
     "Config",
     "ConfigError",
+    "ConfigWarning",
     "Constant",
     "CycleError",
     "DefaultPrinter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -44,6 +45,53 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     found = importlib.import_module(sources[name])
     return found if sources[name] == f"{module}.{name}" else getattr(found, name)
+
+
+def lazy_names(
+    module: str, package: str | None, sources: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a module whose further names are imported when somebody asks for them.
+
+    Parameters
+    ----------
+    module : str
+        The module that has the names.
+    package : str or None
+        Its package, from which relative sources are counted.
+    sources : mapping of str to str
+        For each module that has names, the names; a word ``name=original`` gives `original` another name.
+
+    Examples
+    --------
+    >>> find, names = lazy_names(__name__, __package__, {"math": "pi root=sqrt"})
+    >>> find("root")(9.0)
+    3.0
+    """
+    places = {}
+    for source, words in sources.items():
+        for word in words.split():
+            name, _, original = word.partition("=")
+            places[name] = (source, original or name)
+
+    def find(name: str) -> Any:
+        if name == "__all__":
+            return names()
+        if name not in places:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
+        source, original = places[name]
+        found = importlib.import_module(source, package)
+        # What a package has under its own name for a lazy submodule is this very function's answer.
+        if found.__name__ != module and hasattr(found, original):
+            value = getattr(found, original)
+        else:
+            value = importlib.import_module(f"{found.__name__}.{original}")
+        setattr(sys.modules[module], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({name for name in [*vars(sys.modules[module]), *places] if not name.startswith("_")})
+
+    return find, names
 
 
 def picture_drawers() -> list[Callable[[str, str], bytes]]:

@@ -1,7 +1,7 @@
 """Rewrites of tensor expressions, by subject, and their registration in the database of rewrites."""
 
 from theano_linker_c.modes import optdb
-from theano_optimize import Phase
+from theano_optimize import Phase, WalkRewriter
 
 from . import (
     algebra as algebra,
@@ -35,7 +35,7 @@ from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
 from .fusion import FuseElementwise as FuseElementwise, FuseNests as FuseNests, FuseReductions as FuseReductions
-from .fusion_rules import fusion_database as fusion_database
+from .fusion_rules import fusion_database as fusion_database, long_sums_and_products_cut
 from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
 from .shape_feature import (
     ShapeFeature as ShapeFeature,
@@ -90,6 +90,18 @@ __all__ = [
 
 register_rules(optdb)
 register_blas(optdb)
+optdb.register(
+    "long_sums_and_products_cut",
+    WalkRewriter(long_sums_and_products_cut, order="in_to_out"),
+    "fast_run",
+    "fast_compile",
+    "o1",
+    "o2",
+    "o3",
+    "o4",
+    "unsafe",
+    position=48.9,
+)
 optdb.register(
     "elemwise_fusion",
     fusion_database(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
@@ -31,6 +33,26 @@ def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> list[Variabl
         return None
     new: Variable = node.op.make_node(*inner.inputs, *node.inputs[1:]).outputs[0]
     return [new] if new.type == output.type else None
+
+
+@node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
+def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """``add(x1, ..., xn) -> add(add(x1, ..., xk), ..., xn)`` where one kernel would have too many operands.
+
+    The terms are added in the order in which they were before, so that no result is rounded differently.
+    """
+    if len(node.inputs) < MAX_OPERANDS:
+        return None
+    output: Any = node.outputs[0]
+    first, rest = node.inputs[: MAX_OPERANDS - 1], node.inputs[MAX_OPERANDS - 1 :]
+    total: Any = node.op.make_node(*first).outputs[0]
+    if total.type.dtype != output.type.dtype:
+        # Terms that are all narrower than the result are added in its dtype, as in one kernel.
+        widened = lift(scalar.cast(output.type.dtype)).make_node(first[0]).outputs[0]
+        total = node.op.make_node(widened, *first[1:]).outputs[0]
+    for start in range(0, len(rest), MAX_OPERANDS - 2):
+        total = node.op.make_node(total, *rest[start : start + MAX_OPERANDS - 2]).outputs[0]
+    return [total]
 
 
 def fusion_database() -> SequenceDatabase:

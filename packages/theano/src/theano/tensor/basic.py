@@ -548,6 +548,16 @@ from ._historical import (
     inverse_permutation as inverse_permutation,
     uint_dtypes as uint_dtypes,
 )
+from ._tolerances import (
+    _allclose as _allclose,
+    _get_atol_rtol as _get_atol_rtol,
+    float16_atol as float16_atol,
+    float16_rtol as float16_rtol,
+    float32_atol as float32_atol,
+    float32_rtol as float32_rtol,
+    float64_atol as float64_atol,
+    float64_rtol as float64_rtol,
+)
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # Names that are not those of the layer.

@@ -1,19 +1,27 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
+from unittest import SkipTest as SkipTest
+
 from theano_testing.linker_c import FunctionContents as FunctionContents
 from theano_testing.tensor import (
     GradientError as GradientError,
     InferShapeTester as InferShapeTester,
     MockRandomState as MockRandomState,
-    assert_allclose as _assert_allclose,
     fetch_seed as fetch_seed,
     numeric_grad as numeric_grad,
     seed_rng as seed_rng,
     verify_grad as verify_grad,
 )
 
-from .._keywords import also_called
+from ._historical import (
+    AttemptManyTimes as AttemptManyTimes,
+    T_OpContractMixin as T_OpContractMixin,
+    TestOptimizationMixin as TestOptimizationMixin,
+    WrongValue as WrongValue,
+    assert_allclose as assert_allclose,
+    assertFailure_fast as assertFailure_fast,
+    custom_name_func as custom_name_func,
+    str_diagnostic as str_diagnostic,
+)
 
-assert_allclose = also_called(__name__, "assert_allclose", _assert_allclose, expected="actual", value="desired")
-OptimizationTestMixin = FunctionContents
-TestOptimizationMixin = FunctionContents
+OptimizationTestMixin = TestOptimizationMixin

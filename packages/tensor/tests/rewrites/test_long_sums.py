@@ -1,0 +1,46 @@
+"""Sums and products of very many terms."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+
+import theano_tensor as T
+from theano_linker_c import function
+from theano_tensor.elemwise import Elemwise
+from theano_tensor.rewrites._groups import MAX_OPERANDS
+
+
+class TestLongSums(unittest.TestCase):
+    """A kernel has a bounded number of operands; what is longer is cut in the order of the terms."""
+
+    def test_sums_and_products_are_cut_in_every_mode(self) -> None:
+        rng = np.random.default_rng(3)
+        terms = [T.dvector() for _ in range(101)]
+        values = [rng.uniform(0.5, 1.5, 3) for _ in terms]
+        total, product = values[0], values[0]
+        for value in values[1:]:
+            total, product = total + value, product * value
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            f = function(terms, [T.add(*terms), T.mul(*terms)], mode=mode)
+            np.testing.assert_array_equal(f(*values), [total, product])
+            widths = [len(n.inputs) for n in f.maker.fgraph.apply_nodes if isinstance(n.op, Elemwise)]
+            self.assertLessEqual(max(widths), MAX_OPERANDS)
+            self.assertLessEqual(len(widths), 10)
+
+    def test_broadcasting_and_dtypes(self) -> None:
+        terms = [T.dscalar(), *[T.bvector() for _ in range(40)], T.frow(), *[T.dmatrix() for _ in range(40)]]
+        values = [2.0, *[np.full(3, 100, "int8")] * 40, np.ones((1, 3), "float32"), *[np.ones((2, 3))] * 40]
+        result = function(terms, T.add(*terms))(*values)
+        np.testing.assert_array_equal(result, np.full((2, 3), 4043.0))
+
+    def test_narrow_integers_before_a_wider_term_do_not_overflow(self) -> None:
+        terms = [*[T.bvector() for _ in range(40)], T.dvector()]
+        values = [*[np.full(3, 100, "int8")] * 40, np.ones(3)]
+        np.testing.assert_array_equal(function(terms, T.add(*terms))(*values), np.full(3, 4001.0))
+
+    def test_thousands_of_terms(self) -> None:
+        terms = [T.dvector() for _ in range(4000)]
+        f = function(terms, T.add(*terms))
+        np.testing.assert_array_equal(f(*[np.full(2, float(i)) for i in range(4000)]), [7998000.0] * 2)

@@ -1,0 +1,188 @@
+"""Write the names that modules of the umbrella take from elsewhere, as `packages/theano/names.toml` lists them.
+
+    python tools/generate_names.py            write them
+    python tools/generate_names.py --check    only say what is out of date
+
+The table of a module says for each source which names come from it: `"theano_graph" = "Apply Constant"`. The word
+`Argmax=ArgMax` is another name for `ArgMax`. The source `"import"` is for modules (`np=numpy`). A table `lazy` lists
+what is imported only when somebody asks for it. `mirrors = ".basic"` gives a package each public name of its module.
+In the module, the lines between the two markers are written by this tool; whatever else it holds is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from _house import ROOT
+
+UMBRELLA = ROOT / "packages" / "theano" / "src" / "theano"
+DATA = ROOT / "packages" / "theano" / "names.toml"
+BEGIN = "# Names of names.toml, written by tools/generate_names.py."
+END = "# End of the names of names.toml."
+WIDTH = 120
+LAZY, MIRRORS, IMPORT = "lazy", "mirrors", "import"
+
+Table = Mapping[str, Any]
+
+
+def path_of(module: str) -> Path:
+    """Return the file of a module, named without the leading ``theano.``; the empty name is the umbrella itself."""
+    folder = UMBRELLA.joinpath(*module.split(".")) if module else UMBRELLA
+    package = folder / "__init__.py"
+    return package if package.exists() else folder.with_suffix(".py")
+
+
+def pairs(words: str) -> Iterator[tuple[str, str]]:
+    """Yield (name here, name in the source) for each word."""
+    for word in words.split():
+        name, _, original = word.partition("=")
+        yield name, original or name
+
+
+def packed(words: Iterable[str], indent: str) -> Iterator[str]:
+    """Yield lines of words, as many in a line as its width allows."""
+    line = indent
+    for word in words:
+        if len(line) + len(word) + 2 > WIDTH and line.strip():
+            yield line.rstrip()
+            line = indent
+        line += word + ", "
+    yield line.rstrip()
+
+
+def import_lines(source: str, words: str, indent: str = "") -> Iterator[str]:
+    """Yield the statement that imports names from a source."""
+    taken = list(pairs(words))
+    if source == IMPORT:
+        yield from (f"{indent}import {original} as {name}" for name, original in taken)
+        return
+    names = [f"{original} as {name}" for name, original in taken]
+    line = f"{indent}from {source} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        yield line
+    else:
+        yield f"{indent}from {source} import ("
+        yield from packed(names, indent + "    ")
+        yield f"{indent})"
+
+
+def public_names(module: str, data: Mapping[str, Table]) -> list[str]:
+    """Return what a star import from a module gives: names of its table, and those that it defines by hand."""
+    table = data.get(module, {})
+    found = [name for source, words in eager(table) for name, _ in pairs(words)]
+    tree = ast.parse(without_block(path_of(module).read_text(encoding="utf-8")))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, ast.Assign):
+            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.append(node.target.id)
+    return sorted({name for name in found if not name.startswith("_")})
+
+
+def eager(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield the sources and words of a table that are imported with the module."""
+    return ((source, words) for source, words in table.items() if source not in (LAZY, MIRRORS))
+
+
+def resolved(module: str, table: Table, data: Mapping[str, Table]) -> dict[str, Any]:
+    """Return the table of a module with the names that it mirrors."""
+    result = dict(table)
+    mirrored = result.pop(MIRRORS, None)
+    if mirrored is not None:
+        other = f"{module}{mirrored}" if module else mirrored[1:]
+        own = {name for _, words in eager(table) for name, _ in pairs(words)}
+        result[mirrored] = " ".join(name for name in public_names(other, data) if name not in own)
+        own |= {name for words in result.get(LAZY, {}).values() for name, _ in pairs(words)}
+        there = [name for words in data[other].get(LAZY, {}).values() for name, _ in pairs(words)]
+        lazy = " ".join(name for name in there if name not in own)
+        if lazy:
+            result[LAZY] = {**result.get(LAZY, {}), mirrored: lazy}
+    return result
+
+
+def block(module: str, data: Mapping[str, Table]) -> str:
+    """Return the lines between the markers of a module."""
+    table = resolved(module, data[module], data)
+    lazy: dict[str, str] = table.pop(LAZY, {})
+    depth = len(module.split(".")) if module else 0
+    dots = "." * (depth + (path_of(module).name == "__init__.py"))
+    lines = [BEGIN, "# fmt: off", "# isort: off"]
+    if lazy:
+        lines += ["from typing import TYPE_CHECKING", "", f"from {dots}_lazy import lazy_names", ""]
+    for source, words in eager(table):
+        lines += import_lines(source, words)
+    if lazy:
+        lines += ["", "if TYPE_CHECKING:"]
+        for source, words in lazy.items():
+            lines += import_lines(source, words, "    ")
+        lines += ["else:", "    __getattr__, __dir__ = lazy_names(__name__, __package__, {"]
+        for source, words in lazy.items():
+            lines += lazy_lines(source, words)
+        lines += ["    })"]
+    return "\n".join([*lines, "# isort: on", "# fmt: on", END]) + "\n"
+
+
+def lazy_lines(source: str, words: str) -> Iterator[str]:
+    """Yield the entry of one source in the table of what is imported when it is asked for."""
+    text = " ".join(words.split())
+    line = f'        "{source}": "{text}",'
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f'        "{source}": ('
+    part = ""
+    for word in text.split():
+        if len(part) + len(word) + 16 > WIDTH:
+            yield f'            "{part}"'
+            part = ""
+        part += word + " "
+    yield f'            "{part.rstrip()}"'
+    yield "        ),"
+
+
+def without_block(text: str) -> str:
+    """Return the text of a module without what this tool wrote."""
+    begin, end = text.find(BEGIN), text.find(END)
+    return text if begin < 0 else text[:begin] + text[end + len(END) + 1 :]
+
+
+def written(module: str, data: Mapping[str, Table]) -> str:
+    """Return the text of a module with its block brought up to date."""
+    path = path_of(module)
+    text = path.read_text(encoding="utf-8")
+    begin, end = text.find(BEGIN), text.find(END)
+    if begin < 0 or end < 0:
+        sys.exit(f"{path} has no lines {BEGIN!r} and {END!r}\n  To mend: put both where the names belong.")
+    return text[:begin] + block(module, data) + text[end + len(END) + 1 :]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the blocks of all modules."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args(arguments)
+    data: dict[str, Table] = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    stale = []
+    for name in data:
+        module = "" if name == "theano" else name.removeprefix("theano.")
+        tables = {key.removeprefix("theano").removeprefix("."): table for key, table in data.items()}
+        text = written(module, tables)
+        if text != path_of(module).read_text(encoding="utf-8"):
+            stale.append(name)
+            if not options.check:
+                path_of(module).write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{name} {'is out of date' if options.check else 'was brought up to date'}")
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
