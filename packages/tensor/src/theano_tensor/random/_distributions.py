@@ -108,7 +108,10 @@ def binomial(
 ) -> Drawn:
     """Draw how many of `n` trials succeed with probability `p` (also called `prob`); see :func:`uniform`."""
     params = _integers("binomial", "the number of trials", n), as_tensor_variable(p if prob is None else prob)
-    return _draw("binomial", "binomial", random_state, size, ndim, _float_dtype(dtype), *params)
+    vector, shape = size_vector("binomial", size, ndim, params)
+    # As ever, a length of 1 is not declared.
+    kind = TensorType(_float_dtype(dtype), tuple(None if n == 1 else n for n in shape))
+    return _apply(RandomFunction("binomial", kind), random_state, vector, *params)
 
 
 def poisson(
@@ -213,7 +216,7 @@ def permutation(
     if length.type.ndim:
         raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))
     vector, shape = size_vector("permutation", size, ndim, ())
-    last = int(length.data) if isinstance(length, Constant) and length.data >= 0 else None
+    last = int(length.data) if isinstance(length, Constant) and length.data >= 0 and length.data != 1 else None
     kind = TensorType(_float_dtype(dtype), (*shape, last))
     return _apply(RandomFunction(permutation_helper, kind, ndim_added=1), random_state, vector, length)
 
