@@ -108,6 +108,9 @@ class Scan(ComparedGraphOp):
     A state has the same type and shape in all steps. Ops are equal if their inner graphs, plans and options are.
     """
 
+    #: Where the graph inside is printed.
+    inner_graphs_title = "Inner graphs of the scan ops:"
+
     def __init__(
         self,
         inputs: Sequence[Variable],
