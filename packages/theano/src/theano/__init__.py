@@ -90,6 +90,7 @@ with collector_paused(lasting=True):
     )
     from ._announced import announce
     from ._graph_copies import clone as clone
+    from ._homes import settle
     from ._keywords import also_called
     from ._lazy import submodule
     from ._nose import test as test
@@ -106,6 +107,7 @@ dot = also_called(__name__, "dot", _dot, x="a", y="b")
 register_library(__file__)
 configdefaults.start()
 announce()
+settle()
 
 if TYPE_CHECKING:
     from . import tests as tests
