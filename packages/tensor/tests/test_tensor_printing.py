@@ -44,7 +44,7 @@ class TestFormulas(unittest.TestCase):
         x = tt.dmatrix("x")
         for variable, name in (
             (x * 2.0, "Elemwise{mul,no_inplace}"),
-            (Elemwise(scalar.add, {0: 0})(x, x), "Elemwise{add}[(0, 0)]"),
+            (Elemwise(scalar.add, {0: 0})(x, x), "Elemwise{Add}[(0, 0)]"),
             (Elemwise(scalar.add, name="plus")(x, x), "plus"),
         ):
             op = node_of(variable).op

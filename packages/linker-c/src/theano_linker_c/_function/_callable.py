@@ -9,6 +9,7 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
 from .._container import Container
+from .._decisions import Decisions
 from .._shared import SharedVariable
 from ..profiling import ProfileStats, as_profile, timing
 from ..program import Machine
@@ -93,7 +94,7 @@ class Function(ShownAsHtml):
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
-        self.fn: Machine = self._link(maker.fgraph, self._wiring)
+        self.fn: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
         self.__call__ = self.fn
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -300,9 +301,10 @@ class Function(ShownAsHtml):
         )
         return self._link(part, wiring)
 
-    def _link(self, fgraph: FunctionGraph, wiring: Wiring) -> Machine:
+    def _link(self, fgraph: FunctionGraph, wiring: Wiring, decisions: Decisions | None = None) -> Machine:
+        maker = self.maker
         with timing(self.profile, "linker_time"):
-            machine = link(fgraph, wiring, self.maker.linker, self.maker.signature.label, self.maker.overwriting)
+            machine = link(fgraph, wiring, maker.linker, maker.signature.label, maker.overwriting, decisions)
         if self.profile is not None:
             self.profile.watch(machine)
         return machine
