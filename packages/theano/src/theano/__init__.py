@@ -120,13 +120,12 @@ if TYPE_CHECKING:
     import theano as theano
 
     from . import pathparse as pathparse, tests as tests
-    from .gof import opt as opt, toolbox as toolbox, utils as utils
-    from .gof.utils import object2 as object2
+    from .gof import OpenMPOp as OpenMPOp, opt as opt, toolbox as toolbox, utils as utils
 else:
     _find, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
+        {".": "pathparse tests", ".gof": "opt toolbox utils OpenMPOp"},
     )
 
     def __getattr__(name: str) -> object:
