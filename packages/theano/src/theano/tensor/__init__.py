@@ -39,11 +39,12 @@ from .basic import *
 if TYPE_CHECKING:
     from theano_testing.tensor import verify_grad as verify_grad
 
+    from . import blas_c as blas_c, blas_scipy as blas_scipy, fourier as fourier
     from . import signal as signal
 else:
 
     def __getattr__(name: str) -> object:
         """Find what is imported only when it is asked for: pooling, and a helper for tests."""
-        if name == "signal":
+        if name in ("blas_c", "blas_scipy", "fourier", "signal"):
             return from_module(__name__, {name: f"{__name__}.{name}"}, name)
         return from_testing(__name__, name)
