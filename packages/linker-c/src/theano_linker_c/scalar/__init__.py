@@ -1,6 +1,7 @@
 """Scalars: numbers as symbols, the functions on them, their promotion rules, derivatives and C forms."""
 
 from . import (
+    _activations,
     _arithmetic,
     _cast,
     _comparison,
@@ -17,6 +18,14 @@ from . import (
     _selection,
     _trigonometric,
     special,
+)
+from ._activations import (
+    Relu as Relu,
+    Softsign as Softsign,
+    UltraFastSigmoid as UltraFastSigmoid,
+    relu as relu,
+    softsign as softsign,
+    ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
 from ._arithmetic import (
     Abs as Abs,
@@ -338,6 +347,7 @@ _MODULES = (
     _hyperbolic,
     special,
     _logistic,
+    _activations,
     _rounding,
     _comparison,
     _logic,
@@ -425,6 +435,7 @@ __all__ = [
     "Rad2Deg",
     "Real",
     "Reciprocal",
+    "Relu",
     "RoundHalfAwayFromZero",
     "RoundHalfToEven",
     "SIGNED_DTYPES",
@@ -443,6 +454,7 @@ __all__ = [
     "Sin",
     "Sinh",
     "Softplus",
+    "Softsign",
     "Sqr",
     "Sqrt",
     "Sub",
@@ -452,6 +464,7 @@ __all__ = [
     "TrueDiv",
     "Trunc",
     "UNSIGNED_DTYPES",
+    "UltraFastSigmoid",
     "UnaryBitOp",
     "UnaryScalarOp",
     "Xor",
@@ -528,6 +541,7 @@ __all__ = [
     "real",
     "reciprocal",
     "records",
+    "relu",
     "round_half_away_from_zero",
     "round_half_to_even",
     "same_out",
@@ -543,6 +557,7 @@ __all__ = [
     "sin",
     "sinh",
     "softplus",
+    "softsign",
     "specific_out",
     "sqr",
     "sqrt",
@@ -555,6 +570,7 @@ __all__ = [
     "trunc",
     "unary_out_lookup",
     "undefined",
+    "ultra_fast_sigmoid",
     "upcast",
     "upcast_out",
     "upcast_out_min8",
