@@ -32,6 +32,8 @@ def getitem(x: Any, index: Any) -> Tensor:
         If a number is out of a known range.
     """
     variable = as_tensor_variable(x)
+    if isinstance(index, list) and any(isinstance(item, slice) for item in index):
+        index = tuple(index)  # as NumPy had it when Theano 1.0 was written
     parsed = parse_index(variable, index)
     result: Tensor
     if parsed.advanced:
