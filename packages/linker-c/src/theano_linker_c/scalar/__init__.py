@@ -474,6 +474,8 @@ __all__ = [
     "UNSIGNED_DTYPES",
     "UnaryBitOp",
     "UltraFastSigmoid",
+    "UltraFastSigmoid",
+    "UnaryBitOp",
     "UnaryScalarOp",
     "Xor",
     "abs",
