@@ -1,6 +1,7 @@
 """Scalars: numbers as symbols, the functions on them, their promotion rules, derivatives and C forms."""
 
 from . import (
+    _activations,
     _arithmetic,
     _cast,
     _comparison,
@@ -17,6 +18,14 @@ from . import (
     _selection,
     _trigonometric,
     special,
+)
+from ._activations import (
+    Relu as Relu,
+    Softsign as Softsign,
+    UltraFastSigmoid as UltraFastSigmoid,
+    relu as relu,
+    softsign as softsign,
+    ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
 from ._arithmetic import (
     Abs as Abs,
@@ -344,6 +353,7 @@ _MODULES = (
     _hyperbolic,
     special,
     _logistic,
+    _activations,
     _rounding,
     _comparison,
     _logic,
@@ -433,6 +443,7 @@ __all__ = [
     "Rad2Deg",
     "Real",
     "Reciprocal",
+    "Relu",
     "RoundHalfAwayFromZero",
     "RoundHalfToEven",
     "SIGNED_DTYPES",
@@ -451,6 +462,7 @@ __all__ = [
     "Sin",
     "Sinh",
     "Softplus",
+    "Softsign",
     "Sqr",
     "Sqrt",
     "Sub",
@@ -461,6 +473,7 @@ __all__ = [
     "Trunc",
     "UNSIGNED_DTYPES",
     "UnaryBitOp",
+    "UltraFastSigmoid",
     "UnaryScalarOp",
     "Xor",
     "abs",
@@ -539,6 +552,7 @@ __all__ = [
     "reciprocal",
     "records",
     "register_scalar_conversion",
+    "relu",
     "round_half_away_from_zero",
     "round_half_to_even",
     "same_out",
@@ -554,6 +568,7 @@ __all__ = [
     "sin",
     "sinh",
     "softplus",
+    "softsign",
     "specific_out",
     "sqr",
     "sqrt",
@@ -566,6 +581,7 @@ __all__ = [
     "trunc",
     "unary_out_lookup",
     "undefined",
+    "ultra_fast_sigmoid",
     "upcast",
     "upcast_out",
     "upcast_out_min8",
