@@ -152,7 +152,7 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     scalar.reciprocal,
     reach=4,
     key="local_mul_canonizer",
-    names=("local_neg_to_mul",),
+    names=("local_neg_to_mul", "local_inv_canon"),
     tags=ONLY_RUN,
 )
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
