@@ -6,14 +6,13 @@ after an error the graph is as it was.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from theano_graph import Apply, FunctionGraph, History, InconsistencyError, ReplaceValidate, Variable, compose, describe
 
-from ._errors import RewriteError, RewriteWarning
+from ._errors import RewriteError, report_failure
 from ._graph_rewriter import RewriteOptions
 from ._node_rewriter import NodeRewriter, TransformResult
 from ._profile import count_new
@@ -174,7 +173,7 @@ class RuleApplication:
             return
         on_error = self.options.on_error
         if on_error == "warn":
-            warnings.warn(f"a rewrite was skipped: {error}", RewriteWarning, stacklevel=4)
+            report_failure(error.rewriter, error.node, error)
             return
         if on_error == "ignore":
             return
@@ -242,7 +241,7 @@ class RuleApplication:
         if old.type.is_super(new.type):
             return new
         try:
-            return old.type.filter_variable(new)
+            return old.type.narrow_variable(new)
         except (TypeError, ValueError) as error:
             raise _wrong(
                 rule,
@@ -279,7 +278,7 @@ class RuleApplication:
 def _check_differs(rule: NodeRewriter, node: Apply, old: Variable, new: Variable) -> None:
     """Refuse a replacement that does the same with the same inputs and the same type: nothing would be gained."""
     ours, theirs = old.owner, new.owner
-    if ours is None or theirs is None or type(ours.op) is not type(theirs.op) or new.type != old.type:
+    if ours is None or theirs is None or type(ours.op) is not type(theirs.op) or new.type.exact != old.type.exact:
         return
     if new.index == old.index and ours.inputs == theirs.inputs and ours.op == theirs.op:
         raise _wrong(

@@ -168,8 +168,10 @@ class MergeTable(Feature):
         if op.destroy_map or not getattr(op, "mergeable", True):
             return
         self._merge_inside(op, profile)
-        key = (op, tuple(node.inputs), tuple([output.type for output in node.outputs]), _node_marks(node))
+        key = (op, tuple(node.inputs), tuple([output.type.exact for output in node.outputs]), _node_marks(node))
         self._forget(node)
+        if not _is_hashable(key):  # types of users that compare and do not hash
+            return
         kept = self._node_of.setdefault(key, node)
         if kept is node:
             self._key_of[node] = key

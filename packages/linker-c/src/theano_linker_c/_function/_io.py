@@ -9,7 +9,7 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._container import Container
 from .._shared import SharedVariable
-from ._errors import FunctionInputError
+from ._errors import FunctionInputError, OutputKeyError
 
 
 class In:
@@ -74,6 +74,10 @@ class In:
                     mend="make a variable for the input, with its type's constructor, and pass that.",
                 )
             )
+        if not (name is None or isinstance(name, str)):
+            raise FunctionInputError(
+                compose(f"In: the name of an input is a string, not {name!r}", mend="pass a string, or leave it out.")
+            )
         self.variable = variable
         self.name = variable.name if name is None and autoname else name
         self.value = value.container if isinstance(value, SharedVariable) else value
@@ -115,7 +119,7 @@ class In:
 
 def _filter_update(variable: Variable, update: Any) -> Variable:
     try:
-        return variable.type.filter_variable(update, allow_convert=False)
+        return variable.type.narrow_variable(update, allow_convert=False)
     except TypeError as error:
         found = describe(update) if isinstance(update, Variable) else repr(update)
         raise FunctionInputError(
@@ -264,7 +268,7 @@ def as_outputs(outputs: Any, where: str) -> tuple[list[Out], list[str] | None, b
     if isinstance(outputs, dict):
         wrong = [key for key in outputs if not isinstance(key, str)]
         if wrong:
-            raise FunctionInputError(
+            raise OutputKeyError(
                 compose(
                     f"{where}: the keys of an output dictionary must be strings, not {wrong[0]!r}",
                     mend="name each output with a string.",

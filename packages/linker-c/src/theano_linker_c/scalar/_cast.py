@@ -11,17 +11,20 @@ import numpy as np
 from ._cvalue import CValue, c_cast
 from ._derivative import differentiable
 from ._dtypes import check_dtype, is_complex
-from ._op import ScalarOp, quiet
+from ._op import UnaryScalarOp, arraywise, quiet
 from ._record import REALS, ScalarRecord
+from ._type import ScalarType
 
 
-class Cast(ScalarOp):
+class Cast(UnaryScalarOp):
     """The number converted to another dtype.
 
     Parameters
     ----------
-    dtype : str
+    dtype : str or ScalarType
         The dtype of the result.
+    name : str, optional
+        Name for printing.
 
     Raises
     ------
@@ -32,9 +35,18 @@ class Cast(ScalarOp):
     __props__: ClassVar[tuple[str, ...] | None] = ("dtype",)
     exact = True
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = check_dtype(dtype)
-        self.name = f"Cast{{{dtype}}}"
+    def __init__(self, dtype: str | ScalarType, name: str | None = None) -> None:
+        self.dtype = dtype.dtype if isinstance(dtype, ScalarType) else check_dtype(dtype)
+        self.name = name or f"Cast{{{self.dtype}}}"
+
+    @property
+    def o_type(self) -> ScalarType:
+        """The type of the result."""
+        return ScalarType(self.dtype)
+
+    def clone_float32(self) -> Cast:
+        """Return the conversion to float32 in place of that to float16."""
+        return cast("float32") if self.dtype == "float16" else self
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """The dtype that the op was made for."""
@@ -42,6 +54,7 @@ class Cast(ScalarOp):
             raise self.refuse(dtypes, "a complex number has no real value", "take the real part, or abs, first")
         return (self.dtype,)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Convert with NumPy."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Variable, applys_between, compose, pullback, pushforward
+import numpy as np
 
+from theano_graph import Apply, FunctionGraph, Variable, applys_between, compose, pullback, pushforward
+
+from ._cast import cast
 from ._cvalue import CValue, c_cast, c_type
 from ._derivative import scalar_pullback
-from ._op import ScalarTypeError
-from ._program import HasProgram, ScalarProgram, program_from_graph, reverse_accumulate
+from ._formulas import formulas
+from ._op import ScalarTypeError, arraywise, for_readers
+from ._program import HasProgram, ProgramBuilder, ScalarProgram, program_from_graph, reverse_accumulate
 from ._type import ScalarType, as_scalar
 
 
@@ -95,17 +99,48 @@ class Composite(HasProgram):
     def name(self) -> str:  # type: ignore[override]
         """``Composite{...}`` with the formula."""
         if self._name is None:
-            self._name = "Composite{" + ", ".join(_formulas(self.program)) + "}"
+            self._name = "Composite{" + ", ".join(formulas(self.program)) + "}"
         return self._name
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The scalar graph, as a graph of its own; made anew each time."""
+        inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
+        return FunctionGraph(inputs, self.program.rebuild(inputs), clone=False)
+
+    @property
+    def inputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the inputs that the op was made for."""
+        return tuple(map(ScalarType, self.program.input_dtypes))
+
+    @property
+    def outputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the outputs for these inputs."""
+        return tuple(map(ScalarType, self.program.output_dtypes))
+
+    def clone_float32(self) -> Composite:
+        """Return the op that computes in float32 what this one computes in float16."""
+        return Composite.from_program(_without_float16(self.program))
+
+    def make_new_inplace(self, output_types_preference: Any = None, name: str | None = None) -> Composite:
+        """Return a copy with another name."""
+        copy = Composite.from_program(self.program)
+        copy._name = name or self.name
+        return copy
+
+    def output_types(self, types: Sequence[ScalarType]) -> list[ScalarType]:
+        """Return the types of the outputs for inputs of `types`."""
+        return [ScalarType(dtype) for dtype in self.result_dtypes(*(t.dtype for t in types))]
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """Follow the ops' rules from the inputs to the outputs."""
         self.check_count(len(dtypes))
         return self.program.retyped(dtypes).output_dtypes
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Run the ops one by one."""
         results = self.program.run(values)
@@ -120,6 +155,14 @@ class Composite(HasProgram):
         copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
         return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
 
+    @for_readers
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
+        """Give a block of C statements that set the variables `outputs` from `inputs`."""
+        args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
+        names = [f"{name}_{i}" for i in range(self.nout)]
+        given = [f"{output} = {text};" for output, text in zip(outputs, names, strict=True)]
+        return "\n".join(["{", *self.c_statements(args, names), *given, "}"])
+
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
         """Give C statements that define temporaries, and then a variable for each result."""
         program = self.program.retyped([arg.dtype for arg in args])
@@ -129,25 +172,23 @@ class Composite(HasProgram):
         return statements
 
 
-def _formulas(program: ScalarProgram) -> list[str]:
-    """Write the results as nested calls; a value that is used several times is named ``t0``, ``t1``, ... once."""
-    uses: dict[int, int] = {}
-    for number in [*(n for step in program.steps for n in step.args), *program.outputs]:
-        uses[number] = uses.get(number, 0) + 1
-    texts = [f"i{i}" for i in range(len(program.input_dtypes))]
+def _without_float16(program: ScalarProgram) -> ScalarProgram:
+    """Write a program with float32 in place of float16."""
+    builder = ProgramBuilder([_WIDER.get(dtype, dtype) for dtype in program.input_dtypes])
+    numbers = list(range(len(program.input_dtypes)))
+    constants = []
+    for k, (dtype, data) in enumerate(program.constants):
+        wider = _WIDER.get(dtype)
+        value = data if wider is None else np.asarray(program.constant(-1 - k)).astype(wider).tobytes()
+        constants.append(builder.constant(wider or dtype, value))
+    for step in program.steps:
+        op = cast("float32") if step.op == cast("float16") else step.op
+        given = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
+        numbers.extend(builder.step(op, given, [builder.dtype_of(n) for n in given]))
+    return builder.finish([numbers[n] if n >= 0 else constants[-1 - n] for n in program.outputs])
 
-    def text_of(number: int) -> str:
-        return texts[number] if number >= 0 else str(program.constant(number))
 
-    shared: list[str] = []
-    for i, step in enumerate(program.steps):
-        number = len(program.input_dtypes) + i
-        text = f"{step.op}({', '.join(text_of(n) for n in step.args)})"
-        if (uses.get(number, 0) > 1 or len(text) > 400) and number not in program.outputs:
-            shared.append(f"t{len(shared)} = {text}")
-            text = f"t{len(shared) - 1}"
-        texts.append(text)
-    return [*shared, *(text_of(n) for n in program.outputs)]
+_WIDER = {"float16": "float32"}
 
 
 @pullback.register(Composite)

@@ -19,7 +19,7 @@ from theano_graph import (
 from theano_linker_c.program import Branch, lazy_form
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import TensorType, tensor_type
 
 
 class IfElse(Op):
@@ -31,16 +31,22 @@ class IfElse(Op):
     ----------
     n_outs : int
         How many variables are in a group.
+    as_view : bool
+        Whether this is said where the op is printed: rewriting for in-place work says so. The chosen values are handed
+        on as they are in any case.
+    gpu : bool
+        Taken for compatibility.
     name : str, optional
-        For printing.
+        For printing; ops that differ in it only are equal.
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("n_outs", "name")
+    __props__: ClassVar[tuple[str, ...] | None] = ("as_view", "gpu", "n_outs")
 
-    def __init__(self, n_outs: int, name: str | None = None) -> None:
+    def __init__(self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None) -> None:
         if not isinstance(n_outs, int) or n_outs < 1:
             raise ValueError(compose(f"IfElse chooses between groups of {n_outs!r}", mend="give a number from 1 on"))
         self.n_outs = n_outs
+        self.as_view, self.gpu = bool(as_view), bool(gpu)
         self.name = name
         self.view_map = {k: [1 + k, 1 + n_outs + k] for k in range(n_outs)}
 
@@ -73,7 +79,7 @@ class IfElse(Op):
         given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
         n = self.n_outs
         types = [_common(i, a, b) for i, (a, b) in enumerate(zip(given[:n], given[n:], strict=True))]
-        converted = [kind.filter_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
+        converted = [kind.narrow_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
 
     def perform(
@@ -85,17 +91,18 @@ class IfElse(Op):
             storage[0] = inputs[start + k]
 
     def __str__(self) -> str:
-        return f"if{{{self.name}}}" if self.name else "if{}"
+        notes = [self.name or "", "inplace" if self.as_view else "", "gpu" if self.gpu else ""]
+        return f"if{{{','.join(filter(None, notes))}}}"
 
 
 def _common(index: int, a: Variable, b: Variable) -> Type:
     """Return the narrowest type that has the values of both variables."""
-    if a.type == b.type:
+    if a.type.exact == b.type.exact:
         return a.type
     if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
         if a.type.dtype == b.type.dtype and a.type.ndim == b.type.ndim:
             pairs = zip(a.type.shape, b.type.shape, strict=True)
-            return TensorType(a.type.dtype, tuple(m if m == n else None for m, n in pairs))
+            return tensor_type(a.type.dtype, tuple(m if m == n else None for m, n in pairs))
     elif a.type.is_super(b.type):
         return a.type
     elif b.type.is_super(a.type):
@@ -156,7 +163,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
                 mend="give both branches the same number of variables, one or more",
             )
         )
-    found: Any = IfElse(len(first), name)(condition, *first, *second)
+    found: Any = IfElse(len(first), name=name)(condition, *first, *second)
     return list(found) if several and len(first) > 1 else [found] if several else found
 
 
@@ -191,8 +198,8 @@ def _zeros(like: Any, cotangent: Any) -> Any:
 
 def _as_input(cotangent: Any, source: Any) -> Variable:
     """A cotangent may have lost what is known of the lengths of its branch."""
-    kind = TensorType(cotangent.type.dtype, source.type.shape)
-    converted: Variable = kind.filter_variable(cotangent)
+    kind = tensor_type(cotangent.type.dtype, source.type.shape)
+    converted: Variable = kind.narrow_variable(cotangent)
     return converted
 
 

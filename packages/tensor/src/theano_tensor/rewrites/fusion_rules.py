@@ -32,7 +32,7 @@ def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     if inner.outputs[0].type.dtype != output.type.dtype or not isinstance(node.op, Elemwise):
         return None
     new: Variable = node.op.make_node(*inner.inputs, *node.inputs[1:]).outputs[0]
-    return [new] if new.type == output.type else None
+    return [new] if new.type.exact == output.type.exact else None
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
