@@ -13,6 +13,7 @@ from theano_graph import (
     BoolFlag,
     Config,
     ConfigError,
+    ConfigWarning,
     EnumFlag,
     FloatFlag,
     IntFlag,
@@ -20,6 +21,7 @@ from theano_graph import (
     UnknownFlagError,
     parse_settings,
 )
+from theano_graph._config_sources import config_files
 
 
 def make(environ: dict[str, str] | None = None) -> Config:
@@ -34,6 +36,22 @@ def make(environ: dict[str, str] | None = None) -> Config:
 
 
 class TestSources(unittest.TestCase):
+    def test_files_that_may_not_be_read_are_left_out_with_a_warning(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            # What is no file, and what lies below a file, cannot be read by anybody, the superuser included.
+            plain = os.path.join(folder, "plain")
+            with open(plain, "w") as file:
+                file.write("[global]\nsize = 4\n")
+            for path in (folder, os.path.join(plain, "rc")):
+                config = make({"THEANORC": os.pathsep.join([path, plain])})
+                with self.assertWarnsRegex(ConfigWarning, "cannot be read.*goes on without it"):
+                    self.assertEqual(config.size, 4)
+
+    def test_a_user_without_a_home_reads_no_file_of_the_working_directory(self) -> None:
+        self.assertEqual(
+            config_files({"THEANORC": os.pathsep.join(["~nobody-has-this-name/rc", "/etc/rc"])}), ["/etc/rc"]
+        )
+
     def test_defaults(self) -> None:
         config = make()
         self.assertEqual((config.mode, config.size, config.ratio, config.loud), ("fast", 3, 0.5, False))

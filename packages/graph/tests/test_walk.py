@@ -157,14 +157,14 @@ class TestDebugprint(unittest.TestCase):
         text = debugprint(other(shared, halves(shared)[1], name="out"), file="str")
         self.assertEqual(
             text,
-            "other [id A] 'out'\n |join [id B] ''\n | |x [id C]\n | |y [id D]\n"
-            " |Halves.1 [id E] ''\n   |join [id B] ''\n",
+            "other [id A] 'out'   \n |join [id B] ''   \n | |x [id C]\n | |y [id D]\n"
+            " |Halves.1 [id E] ''   \n   |join [id B] ''   \n",
         )
 
     def test_options(self) -> None:
         x = names("x")[0]
         out = join(other(x, name="mid"))
-        self.assertEqual(debugprint(out, depth=1, file="str"), "join [id A] ''\n")
+        self.assertEqual(debugprint(out, depth=1, file="str"), "join [id A] ''   \n")
         self.assertEqual(debugprint(out, stop_on_name=True, ids="", file="str"), "join ''\n |other 'mid'\n")
         self.assertIn("x [id 2] <Number(positive=False)>", str(debugprint(out, print_type=True, ids="int", file="str")))
         self.assertIn("other [id B] 'mid'   0", str(debugprint(FunctionGraph([x], [out]), file="str")))

@@ -71,4 +71,4 @@ class TestPrint(unittest.TestCase):
         x = T.dvector("x")
         out = Print("here")(x)
         self.assertEqual(pp(out), "Print{here}(x)")
-        self.assertEqual(str(debugprint(out, file="str")).splitlines()[0], "Print{here} [id A] ''")
+        self.assertEqual(str(debugprint(out, file="str")).splitlines()[0], "Print{here} [id A] ''   ")

@@ -221,9 +221,9 @@ class TestPrinting(TestCase):
         text = theano.printing.debugprint(T.exp(x + y) * y, file="str")
         self.assertEqual(
             text,
-            "Elemwise{mul,no_inplace} [id A] ''\n"
-            " |Elemwise{exp,no_inplace} [id B] ''\n"
-            " | |Elemwise{add,no_inplace} [id C] ''\n"
+            "Elemwise{mul,no_inplace} [id A] ''   \n"
+            " |Elemwise{exp,no_inplace} [id B] ''   \n"
+            " | |Elemwise{add,no_inplace} [id C] ''   \n"
             " |   |x [id D]\n"
             " |   |y [id E]\n"
             " |y [id E]\n",

@@ -38,6 +38,7 @@ from ._diagram import (
 from ._errors import (
     AlreadyThere as AlreadyThere,
     ConfigError as ConfigError,
+    ConfigWarning as ConfigWarning,
     CycleError as CycleError,
     DuplicateRuleError as DuplicateRuleError,
     GraphError as GraphError,
@@ -104,6 +105,7 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
+from ._postorder import sources_first as sources_first
 from ._printable import (
     PrintableGraph as PrintableGraph,
     inner_graph as inner_graph,
@@ -145,6 +147,7 @@ from ._walk import (
     general_toposort as general_toposort,
     graph_inputs as graph_inputs,
     is_in_ancestors as is_in_ancestors,
+    ordered_nodes as ordered_nodes,
     orphans_between as orphans_between,
     toposort as toposort,
     variables_between as variables_between,
@@ -164,6 +167,7 @@ __all__ = [
     "Client",
     "Config",
     "ConfigError",
+    "ConfigWarning",
     "Constant",
     "CycleError",
     "DefaultPrinter",
@@ -254,6 +258,7 @@ __all__ = [
     "min_informative_str",
     "nodes_constructed",
     "op_as_string",
+    "ordered_nodes",
     "origin_from",
     "orphans_between",
     "parse_settings",
@@ -269,6 +274,7 @@ __all__ = [
     "set_thunk_hook",
     "shape_rule",
     "sort_apply_nodes",
+    "sources_first",
     "stack_search",
     "to_dot",
     "to_html",

@@ -114,7 +114,7 @@ def clone_replace(
             raise GraphError(
                 compose(f"only variables can be replaced, not {old!r}", mend="map variables to variables or values")
             )
-        memo[old] = old.type.filter_variable(new) if strict or not isinstance(new, Variable) else new
+        memo[old] = old.type.narrow_variable(new) if strict or not isinstance(new, Variable) else new
     for node in toposort(list(memo), wanted):
         if all(memo.get(v, v) is v for v in node.inputs):
             continue
@@ -153,7 +153,7 @@ def equal_computations(
         )
     if len(xs) != len(ys):
         return False
-    if any(a.type != b.type for a, b in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
+    if any(a.type.exact != b.type.exact for a, b in zip([*xs, *in_xs], [*ys, *in_ys], strict=True)):
         return False
     left_inputs = dict(zip(in_xs, range(len(in_xs)), strict=True))
     right_inputs = dict(zip(in_ys, range(len(in_ys)), strict=True))
@@ -288,7 +288,7 @@ def _same_in_step(first: Variable, second: Variable) -> bool:
         if a is b or pair in seen:
             continue
         seen.add(pair)
-        if a.type != b.type:
+        if a.type.exact != b.type.exact:
             return False
         if a.owner is None or b.owner is None:
             if not _equal_constants(a, b):

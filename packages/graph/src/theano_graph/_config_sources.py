@@ -5,10 +5,11 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ._errors import ConfigError, compose
+from ._errors import ConfigError, ConfigWarning, compose
 
 #: The name of the environment variable, as texts cite it.
 FLAGS_VARIABLE = "THEANO_FLAGS"
@@ -61,7 +62,9 @@ def config_files(environ: Mapping[str, str]) -> list[str]:
     """Return the paths of the configuration files; where two give a flag, the later one counts."""
     homes = ["~/.theanorc", "~/.theanorc.txt"] if os.name == "nt" else ["~/.theanorc"]
     text = environ.get(FILES_VARIABLE, os.pathsep.join(homes))
-    return [os.path.expanduser(path) for path in text.split(os.pathsep) if path]
+    paths = [os.path.expanduser(path) for path in text.split(os.pathsep) if path]
+    # A user without a home directory has no file there; one called "~" in the working directory is somebody else's.
+    return [path for path in paths if not path.startswith("~")]
 
 
 class Sources:
@@ -75,7 +78,8 @@ class Sources:
     Raises
     ------
     ConfigError
-        If the environment variable or a file is not well-formed. A file that is not there counts as empty.
+        If the environment variable or a file is not well-formed. A file that is not there counts as empty, and so does
+        one that may not be read, with a warning.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -95,7 +99,18 @@ class Sources:
                 parser.read_file(file)
         except FileNotFoundError:
             return
-        except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        except OSError as error:
+            # Services, containers and programs under sudo often may not look into the home directory that they have.
+            warnings.warn(
+                compose(
+                    f"the configuration file {path} cannot be read ({error.strerror}); the program goes on without it",
+                    mend=f"give yourself the right to read it, or name other files in {FILES_VARIABLE}",
+                ),
+                ConfigWarning,
+                stacklevel=2,
+            )
+            return
+        except (UnicodeDecodeError, configparser.Error) as error:
             raise ConfigError(
                 compose(f"the configuration file {path} cannot be read: {error}", mend="correct or remove it")
             ) from error

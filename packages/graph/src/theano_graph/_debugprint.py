@@ -8,11 +8,26 @@ from typing import IO, Any, Literal
 
 from ._errors import compose
 from ._nodes import Apply, Constant, Variable
-from ._printable import PrintableGraph, inner_graph, letters, printable_graph
+from ._printable import PrintableGraph, inner_graph, letters, outer_inputs, printable_graph
 from ._walk import toposort
 
 Ids = Literal["CHAR", "int", "id", ""]
 IdTable = MutableMapping[Any, str]
+
+_ABOUT_TIMES = """
+Timing Info
+-----------
+--> <time> <% time> - <total time> <% total time>'
+
+<time>         seconds that this node has taken
+<% time>       its share of the time of all calls
+<total time>   seconds of this node and of all that it is computed from
+<% total time> their share of the time of all calls
+
+N.B.:
+* What several inputs of a node have in common is counted for each of them, so that <total time> may be too great,
+  never too small: a node whose <total time> is small is not worth the trouble of removing it.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,8 +68,10 @@ class TreePrinter:
         for key, text in self.done.items():
             self.used.setdefault(key, text)
         self.clients = _clients(graph) if options.print_clients else {}
-        self.total_time = sum(graph.times.values())
-        self.inner: list[tuple[Apply, PrintableGraph]] = []
+        self.totals = _totals(graph) if graph.times else {}
+        self.call_time = graph.call_time or sum(graph.times.values())
+        self.inner: list[tuple[Variable, PrintableGraph]] = []
+        self._opened: set[Apply] = set()
         self.outside: dict[Variable, Variable] = {}
 
     def _id(self, thing: Variable | Apply) -> str:
@@ -72,69 +89,76 @@ class TreePrinter:
                     self.used[key] = ""
         return self.used[key]
 
-    def _line(self, variable: Variable) -> str:
+    def _line(self, variable: Variable, positions: bool = True) -> str:
         node = variable.owner
-        thing = variable if node is None else node
-        identifier = self._id(thing)
-        parts = [str(variable) if node is None else _op_text(node, variable)]
-        if identifier:
-            parts.append(identifier)
-        if self.options.print_type:
-            parts.append(f"<{variable.type!r}>")
+        kind = f" <{variable.type!r}>" if self.options.print_type else ""
         if node is None:
-            self.done[_key(thing)] = identifier
-            if variable in self.outside:
-                outer = self.outside[variable]
-                parts.append(f"-> {self._id(outer if outer.owner is None else outer.owner) or outer}")
-        else:
-            parts.append(f"'{variable.name or ''}'")
-            parts.extend(self._notes(node))
-        if self.options.print_storage and variable in self.graph.storage:
-            parts.append(str(self.graph.storage[variable]))
+            identifier, notes = self._leaf_notes(variable)
+            return f"{variable} {identifier}{kind}{notes}"
+        position = str(self.positions[node]) if positions and node in self.positions else ""
+        line = (
+            f"{_op_text(node, variable)} {self._id(node)}{kind} '{variable.name or ''}' "
+            f"{self._maps_text(node)} {position}{self._storage_text(node.outputs[0])}"
+        )
         if len(self.clients.get(variable, ())) > 1:
-            parts.append(self._clients_text(variable))
-        return " ".join(parts)
+            line += f" {self._clients_text(variable)}"
+        return line + (self._time_text(node) if node in self.graph.times else "")
 
-    def _notes(self, node: Apply) -> Iterator[str]:
-        """Yield what is told of a node behind its name."""
-        if node in self.positions:
-            yield f"  {self.positions[node]}"
-        if node in self.graph.times:
-            yield self._time_text(self.graph.times[node])
-        if self.options.print_view_map and node.op.view_map:
-            yield f"v={_map_text(node.op.view_map)}"
-        if self.options.print_destroy_map and node.op.destroy_map:
-            yield f"d={_map_text(node.op.destroy_map)}"
+    def _leaf_notes(self, variable: Variable) -> tuple[str, str]:
+        """Return the id of a variable that nothing computes, and what stands behind its type."""
+        identifier = self.done[_key(variable)] = self._id(variable)
+        if variable not in self.outside:
+            return identifier, self._storage_text(variable)
+        outer = self.outside[variable]
+        return identifier, f" -> {self._id(outer if outer.owner is None else outer.owner) or outer}"
 
-    def _time_text(self, seconds: float) -> str:
-        share = seconds / self.total_time if self.total_time else 0.0
-        return f"--> {seconds:.3g} s ({share:.1%})"
+    def _maps_text(self, node: Apply) -> str:
+        """Return what a node overwrites and what it returns views of, where that is asked for."""
+        options = self.options
+        destroyed = f"d={_map_text(node.op.destroy_map)}" if options.print_destroy_map and node.op.destroy_map else ""
+        viewed = f"v={_map_text(node.op.view_map)}" if options.print_view_map and node.op.view_map else ""
+        return f"{destroyed} {viewed}"
+
+    def _storage_text(self, variable: Variable) -> str:
+        shown = self.options.print_storage and variable in self.graph.storage
+        return f" {self.graph.storage[variable]}" if shown else ""
+
+    def _time_text(self, node: Apply) -> str:
+        """Return the time of a node, and that of it and all that it needs, with their shares."""
+        own, whole = self.graph.times[node], self.totals[node]
+        share = 100 / self.call_time if self.call_time else 0.0
+        return f" --> {own:8.2e}s {own * share:4.1f}% {whole:8.2e}s {whole * share:4.1f}%"
 
     def _clients_text(self, variable: Variable) -> str:
+        if None in self.clients[variable]:
+            # Takes part in the numbering, as ever.
+            self.used.setdefault("output", "output")
         shown = (
-            ("output" if client is None else self._id(client) or str(client.op), i)
-            for client, i in self.clients[variable]
+            ("output", "") if client is None else (self._id(client) or str(client.op), self.positions.get(client, ""))
+            for client in self.clients[variable]
         )
         return f"clients:[{', '.join(str(pair) for pair in shown)}]"
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, without line ends: the graph, then the graphs inside its ops, and inside theirs."""
+        if any(self.graph.times.values()):
+            yield from _ABOUT_TIMES.splitlines()
         yield from self._tree(self.graph, "")
         if self.inner:
             yield ""
-            yield "Inner graphs:"
+            yield self.inner[0][1].title or "Inner graphs:"
         # The list grows while it is gone through.
-        for node, graph in self.inner:
-            if len(graph.inputs) == len(node.inputs):
-                self.outside.update(zip(graph.inputs, node.inputs, strict=True))
+        for variable, graph in self.inner:
+            self.outside.update(outer_inputs(_node_of(variable), graph))
             yield ""
-            yield " ".join(filter(None, (str(node.op), self._id(node))))
+            yield self._line(variable, positions=False)
             yield from self._tree(graph, " >")
 
     def _tree(self, graph: PrintableGraph, start: str) -> Iterator[str]:
         depth = self.options.depth
         for output in graph.outputs:
             # One item is a variable, what stands before its line, what stands before the lines below it, and its level.
+            self._note_inner(output)
             work: list[tuple[Variable, str, str, int]] = [(output, start, start, 1)]
             while work:
                 variable, prefix, below, level = work.pop()
@@ -143,18 +167,38 @@ class TreePrinter:
                 if node is None or node in self.done or (depth > 0 and level >= depth):
                     continue
                 self.done[node] = self._id(node)
-                self._note_inner(node)
                 if self.options.stop_on_name and variable.name is not None:
                     continue
+                for v in node.inputs:
+                    self._note_inner(v)
                 last = len(node.inputs) - 1
                 for i in range(last, -1, -1):
                     following = below + ("  " if i == last else " |")
                     work.append((node.inputs[i], below + " |", following, level + 1))
 
-    def _note_inner(self, node: Apply) -> None:
-        graph = inner_graph(node.op)
-        if graph is not None:
-            self.inner.append((node, graph))
+    def _note_inner(self, variable: Variable) -> None:
+        """Remember the graph inside the op that computes a variable, once for each use where the op wants that."""
+        node = variable.owner
+        graph = None if node is None else inner_graph(node.op)
+        if graph is None or (node in self._opened and graph.title is None):
+            return
+        assert node is not None, "a graph was found inside the node's op"
+        self._opened.add(node)
+        self.inner.append((variable, graph))
+
+
+def _node_of(variable: Variable) -> Apply:
+    assert variable.owner is not None, "only what a node computes has a graph inside"
+    return variable.owner
+
+
+def _totals(graph: PrintableGraph) -> dict[Apply, float]:
+    """Return for each node its time and that of what computes its inputs; what is needed twice counts twice."""
+    totals: dict[Apply, float] = {}
+    for node in toposort((), graph.outputs):
+        below = {v.owner for v in node.inputs if v.owner is not None}
+        totals[node] = graph.times.get(node, 0.0) + sum(totals[other] for other in below)
+    return totals
 
 
 def _map_text(positions: Mapping[int, Sequence[int]]) -> str:
@@ -173,14 +217,15 @@ def _op_text(node: Apply, variable: Variable) -> str:
     return str(node.op) if len(node.outputs) == 1 else f"{node.op}.{variable.index}"
 
 
-def _clients(graph: PrintableGraph) -> dict[Variable, list[tuple[Apply | None, int]]]:
-    found: dict[Variable, list[tuple[Apply | None, int]]] = {}
+def _clients(graph: PrintableGraph) -> dict[Variable, list[Apply | None]]:
+    """Return what uses each computed variable, one entry for each use; None stands for the outputs."""
+    found: dict[Variable, list[Apply | None]] = {}
+    for variable in graph.outputs:
+        found.setdefault(variable, []).append(None)
     for node in toposort((), graph.outputs):
-        for i, variable in enumerate(node.inputs):
+        for variable in node.inputs:
             if variable.owner is not None:
-                found.setdefault(variable, []).append((node, i))
-    for i, variable in enumerate(graph.outputs):
-        found.setdefault(variable, []).append((None, i))
+                found.setdefault(variable, []).append(node)
     return found
 
 
@@ -221,7 +266,8 @@ def debugprint(
     print_storage : bool
         Show the stored values of a compiled function.
     print_clients : bool
-        Show the clients of a computed variable that has several: their ids, and the positions at which they take it.
+        Show the clients of a computed variable that has several: their ids, and their positions in the order of
+        execution.
     used_ids : dict, optional
         Filled with the ids of all that has been mentioned, printed or not (clients, nodes beyond `depth`).
     print_view_map, print_destroy_map : bool
@@ -232,9 +278,9 @@ def debugprint(
     str, file or None
         The text if `file` is "str", else `file`. A line shows a variable: its name, or the op that computes it; its
         id; its type, if wanted; for a computed one, its name in quotes, the position of the node in the order of
-        execution, if there is one, and its time and the share of it, if the function was profiled. What is below a
-        node is shown the first time only. The graphs inside ops come after the trees, with ``-> [id]`` at inputs that
-        stand for variables outside.
+        execution, if there is one, and, if the function was profiled, its time and that of all it needs, with their
+        shares. What is below a node is shown the first time only. The graphs inside ops come after the trees, with
+        ``-> [id]`` at inputs that stand for variables outside.
 
     Raises
     ------

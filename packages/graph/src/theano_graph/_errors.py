@@ -56,6 +56,10 @@ class ConfigError(TheanoError, ValueError):
     """A configuration flag is unknown, malformed, out of its allowed values, or fixed after start."""
 
 
+class ConfigWarning(UserWarning):
+    """A source of configuration cannot be read, and the program goes on without it."""
+
+
 class UnknownFlagError(ConfigError, AttributeError):
     """A configuration flag that no layer has declared."""
 

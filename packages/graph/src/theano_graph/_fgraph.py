@@ -30,7 +30,7 @@ from ._printable import PrintableGraph, printable_graph
 from ._text import as_string
 from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
 from ._views import NodesView, VariablesView
-from ._walk import toposort
+from ._walk import ordered_nodes, toposort
 
 if TYPE_CHECKING:
     from ._features import Feature
@@ -198,13 +198,18 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         ------
         CycleError
             If the orderings contradict each other or the data.
+
+        Notes
+        -----
+        The order in which Theano has always shown nodes: what the last input of a node needs comes before what the
+        first one needs; where features order nodes, all that could run first comes first.
         """
         before = self.orderings()
         if before:
-            return toposort(self.inputs, self.outputs, before)
+            return ordered_nodes(self.inputs, self.outputs, before)
         order = self.derived.get("toposort")
         if order is None:
-            order = self.derived["toposort"] = toposort(self.inputs, self.outputs)
+            order = self.derived["toposort"] = toposort(self.inputs, self.outputs, last_input_first=True)
         return list(order)
 
     def orderings(self) -> Mapping[Apply, Sequence[Apply]]:

@@ -132,7 +132,7 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
     if old.type.is_super(new.type):
         return new
     try:
-        return old.type.filter_variable(new)
+        return old.type.narrow_variable(new)
     except TypeError as error:
         raise IncompatibleReplacementError(
             compose(

@@ -504,10 +504,10 @@ class Apply(Node):
         new_inputs = list(inputs)
         remake = False
         for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
-            if current is new or current.type == new.type:
+            if current is new or current.type.exact == new.type.exact:
                 continue
             if strict and not current.type.is_super(new.type):
-                new_inputs[i] = current.type.filter_variable(new)
+                new_inputs[i] = current.type.narrow_variable(new)
             else:
                 remake = True
         return new_inputs, remake

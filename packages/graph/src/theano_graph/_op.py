@@ -70,7 +70,7 @@ class Op:
                     mend=f"pass one input for each of the types {wanted_types}",
                 )
             )
-        variables = [wanted.filter_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
+        variables = [wanted.narrow_variable(given) for wanted, given in zip(self.itypes, inputs, strict=True)]
         return Apply(self, variables, [t.make_variable() for t in self.otypes])
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:

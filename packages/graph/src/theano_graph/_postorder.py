@@ -16,20 +16,24 @@ if TYPE_CHECKING:
 NodeT = TypeVar("NodeT")
 
 
-def nodes_in_order(roots: Sequence[Apply], stop: Container[Variable] = ()) -> list[Apply]:
+def nodes_in_order(
+    roots: Sequence[Apply], stop: Container[Variable] = (), last_input_first: bool = False
+) -> list[Apply]:
     """Return the nodes that `roots` need, these included, each after the owners of its inputs.
 
-    The walk does not go beyond variables that are in `stop`.
+    The walk does not go beyond variables that are in `stop`. It follows the inputs of a node from the first to the
+    last one, or the other way round.
 
     Raises
     ------
     CycleError
         If a node depends on itself.
     """
-    order = _marked_postorder(roots, stop)
+    order = _marked_postorder(roots, stop, last_input_first)
     if order is not None:
         return order
-    return postorder(roots, lambda node: [v.owner for v in node.inputs if v.owner is not None and v not in stop])
+    step = -1 if last_input_first else 1
+    return postorder(roots, lambda node: [v.owner for v in node.inputs[::step] if v.owner is not None and v not in stop])
 
 
 class _Marking:
@@ -104,7 +108,9 @@ def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
         yield place_of
 
 
-def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:
+def _marked_postorder(
+    roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool
+) -> list[Apply] | None:
     """Return what :func:`postorder` returns for the owners of inputs; None where it must be asked instead.
 
     What the walk knows of a node is written on the node: a dictionary of a million nodes is memory in which no two
@@ -114,12 +120,12 @@ def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable]) -> list
     if not lock.acquire(blocking=False):
         return None
     try:
-        return _walk_with_marks(roots, stop)
+        return _walk_with_marks(roots, stop, last_input_first)
     finally:
         lock.release()
 
 
-def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable]) -> list[Apply] | None:
+def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool) -> list[Apply] | None:
     opened, done = object(), object()
     order: list[Apply] = []
     # One entry to open a node, which stays until what was put above it is done, to close it.
@@ -145,7 +151,8 @@ def _walk_with_marks(roots: Sequence[Apply], stop: Container[Variable]) -> list[
                     waiting.append(owner)
             if len(waiting) == height:
                 break
-            waiting[height:] = waiting[: height - 1 : -1]
+            if not last_input_first:
+                waiting[height:] = waiting[: height - 1 : -1]
             node = waiting[-1]
     return order
 
@@ -180,6 +187,54 @@ def postorder(roots: Iterable[NodeT], dependencies: Callable[[NodeT], list[NodeT
         if not known:
             done[node] = True
             order.append(node)
+    return order
+
+
+def sources_first(
+    outputs: Iterable[NodeT],
+    dependencies: Callable[[NodeT], Iterable[NodeT] | None],
+    clients: dict[NodeT, list[NodeT]] | None = None,
+) -> list[NodeT]:
+    """Return what can be reached from `outputs`, dependencies first: all that has none, then what waits for it alone.
+
+    Parameters
+    ----------
+    outputs : iterable
+        Any hashable objects.
+    dependencies : callable
+        Gives what has to come before one of them; called once for each.
+    clients : dict, optional
+        Filled with object -> those that depend on it directly, once for each time that they name it.
+
+    Raises
+    ------
+    CycleError
+        If something depends on itself.
+
+    Examples
+    --------
+    >>> sources_first([6, 5], lambda n: [n - 1, n - 2] if n > 1 else [])
+    [1, 0, 2, 3, 4, 5, 6]
+    """
+    needs: dict[NodeT, list[NodeT]] = {}
+    users: dict[NodeT, list[NodeT]] = {} if clients is None else clients
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in needs:
+            needs[node] = found = list(dependencies(node) or ())
+            for dependency in found:
+                users.setdefault(dependency, []).append(node)
+            stack.extend(found)
+    missing = {node: len(set(found)) for node, found in needs.items()}
+    order = [node for node, count in missing.items() if not count]
+    for node in order:  # grows on the way
+        for user in dict.fromkeys(users.get(node, ())):
+            missing[user] -= 1
+            if not missing[user]:
+                order.append(user)
+    if len(order) != len(needs):
+        return postorder(needs, needs.__getitem__)  # tells of the cycle
     return order
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ._errors import compose
@@ -29,6 +29,10 @@ class PrintableGraph:
         Output -> the input that takes its value after a call.
     times : mapping
         Node -> seconds that it has taken in all, where that was measured.
+    call_time : float
+        Seconds in all calls, where that was measured.
+    title : str, optional
+        Of a graph inside an op: how a list of such graphs is headed. Ops that say so are shown once for each use.
     """
 
     outputs: Sequence[Variable]
@@ -37,6 +41,8 @@ class PrintableGraph:
     inputs: Sequence[Variable] = ()
     updates: Mapping[Variable, Variable] = field(default_factory=dict)
     times: Mapping[Apply, float] = field(default_factory=dict)
+    call_time: float = 0.0
+    title: str | None = None
 
 
 @functools.singledispatch
@@ -78,21 +84,44 @@ def _of_list(obj: Sequence[Any]) -> PrintableGraph:
         inputs=[v for part in parts for v in part.inputs],
         updates={v: target for part in parts for v, target in part.updates.items()},
         times={node: seconds for part in parts for node, seconds in part.times.items()},
+        call_time=sum(part.call_time for part in parts),
     )
 
 
 def inner_graph(op: Any) -> PrintableGraph | None:
     """Return the graph that an op runs inside, or None.
 
-    An op with such a graph has it as its attribute ``fgraph``; where that has as many inputs as the node, they stand
-    for the node's inputs, in order.
+    An op with such a graph has it as its attribute ``fgraph``; its attribute ``inner_graphs_title`` is the title of
+    the graph.
 
     Parameters
     ----------
     op : Op
     """
     inside = getattr(op, "fgraph", None)
-    return None if inside is None else printable_graph(inside)
+    if inside is None:
+        return None
+    return replace(printable_graph(inside), title=getattr(op, "inner_graphs_title", None))
+
+
+def outer_inputs(node: Apply, graph: PrintableGraph) -> dict[Variable, Variable]:
+    """Return for inputs of the graph inside an op the inputs of the node that they stand for.
+
+    An op tells them by the entry ``outer_inp_from_inner_inp`` of its attribute ``var_mappings``, a dictionary of
+    positions; for other ops they are those at the same positions where there are equally many.
+
+    Parameters
+    ----------
+    node : Apply
+    graph : PrintableGraph
+        What :func:`inner_graph` returned.
+    """
+    mappings = getattr(node.op, "var_mappings", None)
+    if mappings is None:
+        same = len(graph.inputs) == len(node.inputs)
+        return dict(zip(graph.inputs, node.inputs, strict=True)) if same else {}
+    found: dict[int, int] = mappings["outer_inp_from_inner_inp"]
+    return {graph.inputs[inner]: node.inputs[outer] for inner, outer in found.items() if outer >= 0}
 
 
 def letters(number: int) -> str:

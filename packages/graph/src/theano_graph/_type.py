@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._errors import compose
@@ -79,12 +80,21 @@ class Type:
         """Tell whether each value of `other` is a value of this type: `other` equals or refines it."""
         return self == other
 
+    @property
+    def exact(self) -> Hashable:
+        """What two types agree in if each of them has all values of the other.
+
+        Types may be equal and differ in this: ``==`` is what programs ask, `exact` what decides whether the types of
+        what depends on a variable still hold when another one takes its place.
+        """
+        return self
+
     def convert_variable(self, var: Variable) -> Variable | None:
         """Return a variable of this type that has the value of `var`, possibly `var` itself; None if there is none."""
         return var if self.is_super(var.type) else None
 
     def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
-        """Return `other`, a variable or a plain value, as a variable of this type.
+        """Return `other`, a variable or a plain value, as a variable of this type or of one that is equal to it.
 
         Raises
         ------
@@ -95,18 +105,37 @@ class Type:
         if not isinstance(other, Type.variable_class):
             constant: Variable = self.make_constant(other)
             return constant
-        if self.is_super(other.type):
+        if self == other.type or self.is_super(other.type):
             return other
         converted = self.convert_variable(other) if allow_convert else None
         if converted is None:
-            raise TypeError(
-                compose(
-                    f"a variable of type {other.type} cannot stand where {self} is needed",
-                    where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
-                    mend="convert it explicitly before it is used here",
-                )
-            )
+            raise self._no_stand_in(other)
         return converted
+
+    def narrow_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+        """Return `other` as :meth:`filter_variable` does, and such that each of its values is one of this type.
+
+        Raises
+        ------
+        TypeError
+            As :meth:`filter_variable`; also where the values may be others and `allow_convert` is false.
+        """
+        found = self.filter_variable(other, allow_convert)
+        if self.is_super(found.type):
+            return found
+        converted = self.convert_variable(found) if allow_convert else None
+        if converted is None:
+            raise self._no_stand_in(found)
+        return converted
+
+    def _no_stand_in(self, other: Variable) -> TypeError:
+        return TypeError(
+            compose(
+                f"a variable of type {other.type} cannot stand where {self} is needed",
+                where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
+                mend="convert it explicitly before it is used here",
+            )
+        )
 
     def make_variable(self, name: str | None = None) -> Any:
         """Return a new variable of this type without an owner."""

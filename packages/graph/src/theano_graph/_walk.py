@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ._check import node_of, variable_of, variables_of
 from ._errors import compose
 from ._nodes import Apply, Variable
-from ._postorder import label, nodes_in_order, postorder
+from ._postorder import label, nodes_in_order, postorder, sources_first
 
 NodeT = TypeVar("NodeT")
 Orderings = Mapping[Apply, Sequence[Apply]]
@@ -97,6 +97,8 @@ def toposort(
     outputs: Iterable[Variable],
     orderings: Orderings | None = None,
     clients: dict[Apply, list[Apply]] | None = None,
+    *,
+    last_input_first: bool = False,
 ) -> list[Apply]:
     """Return the nodes needed for `outputs` given `inputs`, each after the nodes that it depends on.
 
@@ -107,6 +109,8 @@ def toposort(
         Node -> list of nodes that must come before it for reasons other than data; those are in the result too.
     clients : dict, optional
         Filled with node -> the nodes that depend on it directly, for each node of the result that has some.
+    last_input_first : bool
+        Whether what the last input of a node needs comes before what the first one needs; for walks along data alone.
 
     Raises
     ------
@@ -123,7 +127,7 @@ def toposort(
     stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(variables_of("inputs", inputs))
     roots = [v.owner for v in variables_of("outputs", outputs) if v not in stop and v.owner is not None]
     if not orderings and clients is None:
-        return nodes_in_order(roots, stop)
+        return nodes_in_order(roots, stop, last_input_first)
     before = checked_orderings(orderings)
 
     def dependencies(node: Apply) -> list[Apply]:
@@ -132,6 +136,43 @@ def toposort(
         return list(found)
 
     return postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
+
+
+def ordered_nodes(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    orderings: Orderings | None = None,
+    clients: dict[Any, list[Any]] | None = None,
+) -> list[Apply]:
+    """Return the nodes needed for `outputs` given `inputs`, those that could run first before all others.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : mapping, optional
+        Node -> list of nodes that must come before it for reasons other than data.
+    clients : dict, optional
+        Filled with variable -> the nodes that read it, once for each place, and node -> its outputs that are needed.
+
+    Raises
+    ------
+    CycleError
+        If no such order exists.
+
+    Notes
+    -----
+    The order of :func:`sources_first` over variables and nodes together.
+    """
+    stop = set(variables_of("inputs", inputs))
+    before = checked_orderings(orderings)
+
+    def dependencies(thing: Any) -> Iterable[Any] | None:
+        if isinstance(thing, Apply):
+            return [*thing.inputs, *before.get(thing, ())]
+        return None if thing.owner is None or thing in stop else [thing.owner]
+
+    order = sources_first(variables_of("outputs", outputs), dependencies, clients)
+    return [thing for thing in order if isinstance(thing, Apply)]
 
 
 def checked_orderings(orderings: Orderings | None) -> Orderings:

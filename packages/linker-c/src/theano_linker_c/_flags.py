@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import struct
+import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from theano_graph import BoolFlag, IntFlag, StrFlag, add_flag, config
+import numpy as np
+
+from theano_graph import BoolFlag, ConfigError, IntFlag, StrFlag, add_flag, compose, config
+
+from ._version import __version__
 
 _COMPILERS = ("g++", "clang++", "gcc", "clang", "cc") if sys.platform != "darwin" else ("clang++", "g++", "clang", "cc")
 
@@ -19,24 +28,101 @@ def find_compiler() -> str:
 
 
 def default_base_directory() -> str:
-    """Return the directory under which compiled kernels of all platforms are kept."""
+    """Return the directory under which compiled kernels of all platforms are kept.
+
+    Where there is no home directory it is one of this user in the system's directory for temporary files.
+    """
     local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    return os.path.join(local, "Theano") if local else os.path.join(os.path.expanduser("~"), ".theano")
+    if local:
+        return os.path.join(local, "Theano")
+    home = os.path.expanduser("~")
+    if os.path.isabs(home):
+        return os.path.join(home, ".theano")
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    return os.path.join(tempfile.gettempdir(), f"theano-{user}")
+
+
+#: What the keys of the flag `compiledir_format` stand for.
+DIRECTORY_KEYS: dict[str, Callable[[], object]] = {
+    "device": lambda: "cpu",
+    "gxx_version": lambda: compiler_version(str(config.cxx)),
+    "hostname": platform.node,
+    "numpy_version": lambda: np.__version__,
+    # platform.uname() would start a process to name the processor; the machine's name says enough.
+    "platform": lambda: f"{platform.system()}-{platform.release()}-{platform.machine() or 'unknown'}",
+    "processor": lambda: platform.machine() or "unknown",
+    "python_bitwidth": lambda: struct.calcsize("P") * 8,
+    "python_int_bitwidth": lambda: struct.calcsize("l") * 8,
+    "python_version": platform.python_version,
+    "short_platform": lambda: f"{platform.system()}-{platform.machine() or 'unknown'}",
+    "theano_version": lambda: __version__,
+}
+
+
+_DIRECTORY_KEY = re.compile(r"%%|%\((\w+)\)s")
+
+
+class _DirectoryNames(Mapping[str, object]):
+    """The keys of `compiledir_format`, each worked out when it is asked for."""
+
+    def __getitem__(self, key: str) -> object:
+        return DIRECTORY_KEYS[key]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DIRECTORY_KEYS)
+
+    def __len__(self) -> int:
+        return len(DIRECTORY_KEYS)
+
+
+class DirectoryFormatFlag(StrFlag):
+    """A format string whose keys are those of `DIRECTORY_KEYS`."""
+
+    allowed = "a name with keys among " + ", ".join(f"%({key})s" for key in DIRECTORY_KEYS)
+
+    def parse(self, value: Any) -> str:
+        """Return `value`, which must be such a format string."""
+        text = super().parse(value)
+        if "%" in _DIRECTORY_KEY.sub(lambda found: "" if found[1] in (None, *DIRECTORY_KEYS) else "%", text):
+            raise ValueError(value)
+        return text
+
+
+def compiler_version(command: str) -> str:
+    """Return the version that a compiler tells of itself; empty where there is none."""
+    if not command:
+        return ""
+    try:
+        told = subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return told.stdout.strip()
+
+
+def absolute_directory(flag: str, path: str) -> str:
+    """Return the absolute form of a directory that a flag names.
+
+    Raises
+    ------
+    ConfigError
+        If the path is relative, and the working directory is gone.
+    """
+    path = os.path.expanduser(path)
+    try:
+        return os.path.abspath(path)
+    except OSError as error:
+        raise ConfigError(
+            compose(
+                f"{flag}={path} is relative, and the working directory cannot be told: {error.strerror}",
+                mend="change to a directory that exists, or give an absolute path",
+            )
+        ) from error
 
 
 def default_compile_directory() -> str:
     """Return the directory of this platform's kernels, from `base_compiledir` and `compiledir_format`."""
-    # platform.uname() would start a process to name the processor; the machine's name says enough.
-    machine = platform.machine() or "unknown"
-    parts = {
-        "platform": f"{platform.system()}-{platform.release()}-{machine}",
-        "processor": machine,
-        "hostname": platform.node(),
-        "python_version": platform.python_version(),
-        "python_bitwidth": str(struct.calcsize("P") * 8),
-        "python_int_bitwidth": str(struct.calcsize("l") * 8),
-    }
-    return os.path.join(os.path.expanduser(str(config.base_compiledir)), str(config.compiledir_format) % parts)
+    base = absolute_directory("base_compiledir", str(config.base_compiledir))
+    return os.path.join(base, str(config.compiledir_format) % _DirectoryNames())
 
 
 add_flag(
@@ -53,9 +139,8 @@ add_flag(
 )
 add_flag(
     "compiledir_format",
-    "Name of the platform's directory in base_compiledir. Keys: platform, processor, hostname, python_version, "
-    "python_bitwidth, python_int_bitwidth.",
-    StrFlag("compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s"),
+    "Name of the platform's directory in base_compiledir. Keys: " + ", ".join(DIRECTORY_KEYS) + ".",
+    DirectoryFormatFlag("compiledir_%(platform)s-%(processor)s-%(python_version)s-%(python_bitwidth)s"),
     fixed=True,
 )
 add_flag(

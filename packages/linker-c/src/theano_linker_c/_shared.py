@@ -138,7 +138,7 @@ class SharedVariable(Variable):
     @default_update.setter
     def default_update(self, expression: Any) -> None:
         if expression is not None and not isinstance(expression, Variable):
-            expression = self.type.filter_variable(expression)
+            expression = self.type.narrow_variable(expression)
         self._default_update = expression
 
     def clone(self, name: str | None = None) -> Any:

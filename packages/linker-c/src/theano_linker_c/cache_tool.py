@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from theano_graph import compose, config
 
 from ._cache import KernelCache
+from ._flags import absolute_directory
 from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove
 
 _DESCRIPTION = "Shows and cleans the cache of compiled code. Without a command it prints the directory of the cache."
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(options.directory)
         return 0
     if given.command == "basecompiledir":
-        print(os.path.abspath(os.path.expanduser(str(config.base_compiledir))))
+        print(absolute_directory("base_compiledir", str(config.base_compiledir)))
         return 0
     if not os.path.isdir(options.directory):
         print(f"{options.directory}: there is nothing yet")

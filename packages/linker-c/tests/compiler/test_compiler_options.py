@@ -8,15 +8,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from cache.cache_support import CacheTestCase, kernel, start
 
-from theano_graph import config
+from theano_graph import Config, ConfigError, config
 from theano_linker_c import scalar as sc
-from theano_linker_c._flags import default_base_directory, default_compile_directory, find_compiler
+from theano_linker_c._flags import (
+    DIRECTORY_KEYS,
+    DirectoryFormatFlag,
+    compiler_version,
+    default_base_directory,
+    default_compile_directory,
+    find_compiler,
+)
 from theano_linker_c.compiler import (
     CompileError,
     CompilerOptions,
@@ -26,6 +34,55 @@ from theano_linker_c.compiler import (
 )
 from theano_linker_c.kernels import ElementwiseKernel, KernelLibrary
 from theano_linker_c.scalar import Composite, ScalarType
+
+
+class TestPlacesForCode(unittest.TestCase):
+    """Where compiled code goes, where there is no home, no working directory, or a name with wrong keys."""
+
+    def test_without_a_home_it_goes_where_temporary_files_go(self) -> None:
+        with mock.patch("os.path.expanduser", lambda path: path), mock.patch.dict(os.environ):
+            os.environ.pop("LOCALAPPDATA", None)
+            found = default_base_directory()
+        self.assertEqual(os.path.dirname(found), tempfile.gettempdir())
+
+    def test_keys_of_the_format(self) -> None:
+        flag = DirectoryFormatFlag("")
+        text = "_".join(f"%({key})s" for key in DIRECTORY_KEYS)
+        self.assertEqual(flag.checked(text), text)
+        for wrong in ("%(nothing)s", "100%", "%s", "%(platform)"):
+            with self.assertRaises(ValueError):
+                flag.checked(wrong)
+        own = Config({"THEANO_FLAGS": "compiledir_format=%(nothing)s"})
+        own.add_flag("compiledir_format", "", DirectoryFormatFlag("plain"))
+        with self.assertRaisesRegex(ConfigError, r"%\(short_platform\)s"):
+            _ = own.compiledir_format
+
+    def test_versions_of_compilers(self) -> None:
+        self.assertRegex(compiler_version(find_compiler()), r"^\d+")
+        self.assertEqual(compiler_version("/nonexistent/g++"), "")
+        self.assertEqual(compiler_version(""), "")
+
+    def test_a_relative_directory_where_the_working_directory_is_gone(self) -> None:
+        program = textwrap.dedent(
+            """
+            import os, tempfile
+            folder = tempfile.mkdtemp()
+            os.chdir(folder)
+            os.rmdir(folder)
+            from theano_graph import config
+            import theano_linker_c
+            try:
+                config.compiledir
+            except Exception as error:
+                print(type(error).__name__, error)
+            """
+        )
+        environment = {**os.environ, "THEANO_FLAGS": "base_compiledir=relative"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+        )
+        self.assertIn("ConfigError base_compiledir=relative is relative", done.stdout)
+        self.assertIn("absolute path", done.stdout)
 
 
 class TestFlags(unittest.TestCase):

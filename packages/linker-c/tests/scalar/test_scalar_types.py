@@ -21,8 +21,10 @@ class TestPromotion(unittest.TestCase):
         self.assertEqual(upcast(a, b), np.result_type(a, b).name)
         self.assertEqual(sc.add.result_dtypes(a, b), ((np.zeros(1, a) + np.zeros(1, b)).dtype.name,))
 
-    def test_functions_of_integers_are_float64(self) -> None:
-        self.assertEqual([sc.exp.result_dtypes(d) for d in ("bool", "int8", "uint64")], [("float64",)] * 3)
+    def test_functions_of_integers_are_floats(self) -> None:
+        self.assertEqual([sc.exp.result_dtypes(d) for d in ("bool", "int8", "uint16")], [("float32",)] * 3)
+        self.assertEqual([sc.floor.result_dtypes(d) for d in ("int32", "uint64")], [("float64",)] * 2)
+        self.assertEqual(sc.arctan2.result_dtypes("bool", "float16"), ("float32",))
         self.assertEqual(sc.exp.result_dtypes("float16"), ("float16",))
 
     def test_no_dtype(self) -> None:

@@ -242,7 +242,7 @@ class RuleApplication:
         if old.type.is_super(new.type):
             return new
         try:
-            return old.type.filter_variable(new)
+            return old.type.narrow_variable(new)
         except (TypeError, ValueError) as error:
             raise _wrong(
                 rule,
@@ -279,7 +279,7 @@ class RuleApplication:
 def _check_differs(rule: NodeRewriter, node: Apply, old: Variable, new: Variable) -> None:
     """Refuse a replacement that does the same with the same inputs and the same type: nothing would be gained."""
     ours, theirs = old.owner, new.owner
-    if ours is None or theirs is None or type(ours.op) is not type(theirs.op) or new.type != old.type:
+    if ours is None or theirs is None or type(ours.op) is not type(theirs.op) or new.type.exact != old.type.exact:
         return
     if new.index == old.index and ours.inputs == theirs.inputs and ours.op == theirs.op:
         raise _wrong(

@@ -168,7 +168,7 @@ class MergeTable(Feature):
         if op.destroy_map or not getattr(op, "mergeable", True):
             return
         self._merge_inside(op, profile)
-        key = (op, tuple(node.inputs), tuple([output.type for output in node.outputs]), _node_marks(node))
+        key = (op, tuple(node.inputs), tuple([output.type.exact for output in node.outputs]), _node_marks(node))
         self._forget(node)
         kept = self._node_of.setdefault(key, node)
         if kept is node:

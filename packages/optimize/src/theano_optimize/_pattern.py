@@ -230,7 +230,7 @@ class PatternRewriter(NodeRewriter):
             new = offered
         else:
             try:
-                new = output.type.filter_variable(offered)
+                new = output.type.narrow_variable(offered)
             except (TypeError, ValueError):
                 return None
         if self.values_eq_approx is not None:

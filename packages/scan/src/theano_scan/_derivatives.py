@@ -194,7 +194,7 @@ def _cotangents_inside(
             carried = out.type.make_variable()
             start: Any = node.inputs[1 + plan.sequences + k]
             begin = g if there and plan.kinds[k] in (FINAL, LAST) else zeros_like(start)
-            loop.states.append((carried, carried.type.filter_variable(begin)))
+            loop.states.append((carried, carried.type.narrow_variable(begin)))
             terms.append(carried)
         if there and plan.kinds[k] in (STACK, LAST) and not (k < plan.states and plan.kinds[k] == LAST):
             rows = _rows_of_cotangent(node, k, g, steps)
@@ -226,7 +226,7 @@ def _carry_out(loop: Loop, node: Apply, inner: list[Any], found: dict[Any, Any],
     first, last = plan.sequences, plan.sequences + plan.states
     carried = [v for v in inner[first:last] if is_continuous(v)]
     for v, (state, _) in zip(carried, loop.states, strict=True):
-        loop.results.append((state.type.filter_variable(found[v]), FINAL, None))
+        loop.results.append((state.type.narrow_variable(found[v]), FINAL, None))
     others = [(v, STACK) for v in inner[:first] if v in found] + [(v, SUM) for v in inner[last:] if v in found]
     for v, kind in others:
         loop.results.append((found[v], kind, v if kind == SUM else None))
@@ -268,7 +268,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
         outer = zeros_like(as_tensor_variable(x)) if t is None else t
         moving.append((v, tangent))
         if first <= k < last:
-            kept.append((tangent, v.type.filter_variable(outer)))
+            kept.append((tangent, v.type.narrow_variable(outer)))
         else:
             group.append((tangent, outer))
     smooth = [k for k, out in enumerate(outs[: len(plan.kinds)]) if is_continuous(out)]
@@ -303,7 +303,7 @@ def _forward_results(
     for k, variable in by_output.items():
         if k < plan.states:
             state = next(tangents)[0]
-            loop.results.append((state.type.filter_variable(variable), plan.kinds[k], None))
+            loop.results.append((state.type.narrow_variable(variable), plan.kinds[k], None))
     for k, variable in by_output.items():
         if k >= plan.states:
             of = inner[plan.likes[k]] if plan.kinds[k] == SUM else None

@@ -24,7 +24,9 @@ def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     parts = Parts(node)
     summed = {r[2] for r in parts.results}
-    known = {v: x.clone() for v, x in parts.constants if _is_number(x) and x.type == v.type and v not in summed}
+    known = {
+        v: x.clone() for v, x in parts.constants if _is_number(x) and x.type.exact == v.type.exact and v not in summed
+    }
     if not known:
         return None
     parts.substitute(known)

@@ -108,6 +108,9 @@ class Scan(ComparedGraphOp):
     A state has the same type and shape in all steps. Ops are equal if their inner graphs, plans and options are.
     """
 
+    #: Where the graph inside is printed.
+    inner_graphs_title = "Inner graphs of the scan ops:"
+
     def __init__(
         self,
         inputs: Sequence[Variable],
@@ -156,14 +159,14 @@ class Scan(ComparedGraphOp):
         given: list[Any] = [n]
         for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
             if k >= plan.sequences:
-                given.append(wanted.type.filter_variable(x))
+                given.append(wanted.type.narrow_variable(x))
                 continue
             sequence: Any = as_tensor_variable(x)
             row: Any = wanted.type
             fits = sequence.type.ndim == row.ndim + 1 and row.is_super(
                 TensorType(sequence.type.dtype, sequence.type.shape[1:])
             )
-            given.append(sequence if fits else TensorType(row.dtype, (None, *row.shape)).filter_variable(sequence))
+            given.append(sequence if fits else TensorType(row.dtype, (None, *row.shape)).narrow_variable(sequence))
         return Apply(
             self, given, [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done()
         )
@@ -176,7 +179,7 @@ class Scan(ComparedGraphOp):
 
     def _output(self, kind: str, inner: Variable) -> Variable:
         of: Any = inner.type
-        made: Variable = TensorType(of.dtype, (None, *of.shape))() if kind == STACK else of.make_variable()
+        made: Variable = of.with_lengths((None, *of.shape)).make_variable() if kind == STACK else of.make_variable()
         return made
 
     def _done(self) -> list[Variable]:

@@ -232,7 +232,7 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
     kind, wanted = output.type, register.type
     where = [describe(output), f"initial value: {wanted}"]
     if not isinstance(kind, TensorType) or not isinstance(wanted, TensorType):
-        return wanted.filter_variable(output)
+        return wanted.narrow_variable(output)
     if kind.ndim != wanted.ndim:
         raise TypeError(
             compose(
@@ -259,7 +259,7 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
                 mend="start from a value of the shape that steps return",
             )
         )
-    return wanted.filter_variable(output)
+    return wanted.narrow_variable(output)
 
 
 def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence[Any]) -> None:
@@ -375,7 +375,7 @@ class _Builder:
                 if update is not None:
                     found[root] = update
                     pending.append(update)
-        return {key: key.type.filter_variable(value) for key, value in found.items()}
+        return {key: key.type.narrow_variable(value) for key, value in found.items()}
 
 
 def _draws(results: Sequence[Any], changing: set[Any]) -> list[Any]:

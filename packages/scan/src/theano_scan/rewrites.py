@@ -196,7 +196,7 @@ def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, factors in products:
         a, b = (_all_steps(stacks.get(base, rows.get(base)), order) for base, order in factors)
-        found[old] = old.type.filter_variable(T.dot(_flat(a.dimshuffle(0, 2, 1)).T, _flat(b)))
+        found[old] = old.type.narrow_variable(T.dot(_flat(a.dimshuffle(0, 2, 1)).T, _flat(b)))
     return found
 
 
@@ -225,7 +225,7 @@ def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
     place = {id(r): made[k] for k, r in enumerate(parts.results)}
     found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, terms in split:
-        found[old] = old.type.filter_variable(T.add(*(place[id(term)] for term in terms)))
+        found[old] = old.type.narrow_variable(T.add(*(place[id(term)] for term in terms)))
     return found
 
 
@@ -273,7 +273,7 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for r in gone:
         _computes(wholes, r[0])
-        found[r[3]] = r[3].type.filter_variable(wholes.known[r[0]])
+        found[r[3]] = r[3].type.narrow_variable(wholes.known[r[0]])
     return found
 
 

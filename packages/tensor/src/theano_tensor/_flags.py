@@ -5,11 +5,6 @@ from __future__ import annotations
 from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag
 
 add_flag(
-    "floatX",
-    "Default floating-point dtype: of constructors without a dtype, and of Python floats.",
-    EnumFlag("float64", "float32", "float16"),
-)
-add_flag(
     "cast_policy",
     "How dtypes of Python numbers are found: 'custom' takes the smallest that fits, "
     "'numpy+floatX' NumPy's, with floatX for floats.",

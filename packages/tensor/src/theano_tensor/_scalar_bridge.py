@@ -12,7 +12,7 @@ from theano_linker_c.scalar import ScalarType
 
 from ._convert import as_tensor_variable
 from ._errors import ShapeError
-from ._type import TensorType
+from ._type import tensor_type
 
 
 class ScalarFromTensor(Op):
@@ -68,7 +68,7 @@ class TensorFromScalar(Op):
                     mend="make tensors of numbers and arrays with as_tensor_variable",
                 )
             )
-        return Apply(self, [s], [TensorType(s.type.dtype, ()).make_variable()])
+        return Apply(self, [s], [tensor_type(s.type.dtype, ()).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

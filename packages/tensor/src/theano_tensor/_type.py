@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 StaticShape = tuple[int | None, ...]
 
+#: Attributes that follow from others; pickles leave them out.
+_WORKED_OUT = frozenset({"_hash", "_broadcastable", "_exact"})
+
 _PATTERN_NAMES: dict[tuple[bool, ...], str] = {
     (): "scalar",
     (False,): "vector",
@@ -47,6 +50,8 @@ class TensorType(ArrayInterface, Type):
         True stands for length 1, False for an unknown length. Also accepted under the name `broadcastable`.
     name : str, optional
         Name of the type itself, for printing.
+    sparse_grad : bool
+        Without effect, as it was.
 
     Raises
     ------
@@ -57,7 +62,8 @@ class TensorType(ArrayInterface, Type):
 
     Invariants
     ----------
-    Two types are equal if dtype and shape are. A dimension broadcasts if and only if its static length is 1.
+    Two types are equal if dtype and broadcastable pattern are; what else is known of lengths refines a type
+    (:meth:`is_super`, `exact`) without making it unequal. A dimension broadcasts if and only if its static length is 1.
 
     Examples
     --------
@@ -70,12 +76,16 @@ class TensorType(ArrayInterface, Type):
     dtype: str
     shape: StaticShape
     name: str | None
+    #: Whether the lengths were worked out by an op. Those that a program declares hold for each variable that it makes
+    #: of the type; those that were found out hold for the value that they were found out of.
+    found: bool = False
 
     def __init__(
         self,
         dtype: Any,
         shape: Iterable[int | bool | None] | None = None,
         name: Any = None,
+        sparse_grad: bool = False,
         *,
         broadcastable: Iterable[bool] | None = None,
     ) -> None:
@@ -91,15 +101,17 @@ class TensorType(ArrayInterface, Type):
         self.shape = tuple(_static_length(length) for length in lengths)
         # The manual passes False as third argument in one example; it never meant a name.
         self.name = name if isinstance(name, str) else None
+        self.sparse_grad = sparse_grad
         self._work_out()
 
     def _work_out(self) -> None:
         """Note what is asked for all the time; pickles leave it out, for the hash is that of this process."""
-        self._hash = hash((type(self), self.dtype, self.shape))
         self._broadcastable = tuple([length == 1 for length in self.shape])
+        self._hash = hash((type(self), self.dtype, self._broadcastable))
+        self._exact = (type(self), self.dtype, self.shape)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_hash", "_broadcastable")}
+        return {key: value for key, value in self.__dict__.items() if key not in _WORKED_OUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -120,9 +132,18 @@ class TensorType(ArrayInterface, Type):
         """The dtype as NumPy has it."""
         return np.dtype(self.dtype)
 
-    def clone(self, dtype: str | None = None, shape: Iterable[int | bool | None] | None = None) -> TensorType:
+    def clone(
+        self,
+        dtype: str | None = None,
+        shape: Iterable[int | bool | None] | None = None,
+        *,
+        broadcastable: Iterable[bool] | None = None,
+    ) -> TensorType:
         """Return a type with another dtype or another shape (or broadcastable pattern)."""
-        return TensorType(self.dtype if dtype is None else dtype, self.shape if shape is None else shape, self.name)
+        lengths: Iterable[int | bool | None] | None = broadcastable if shape is None else shape
+        kind = type(self)(self.dtype if dtype is None else dtype, self.shape if lengths is None else lengths, self.name)
+        kind.found = self.found and lengths is None
+        return kind
 
     # ---- comparison
 
@@ -132,11 +153,17 @@ class TensorType(ArrayInterface, Type):
         return (
             type(self) is type(other)
             and isinstance(other, TensorType)
-            and (self.dtype, self.shape) == (other.dtype, other.shape)
+            and self._broadcastable == other._broadcastable
+            and self.dtype == other.dtype
         )
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def exact(self) -> Hashable:
+        """Class, dtype and static lengths."""
+        return self._exact
 
     def is_super(self, other: Type) -> bool:
         """Tell whether `other` has the same dtype and a shape that equals or refines this one."""
@@ -320,10 +347,23 @@ class TensorType(ArrayInterface, Type):
         return constant
 
     def __call__(self, name: str | None = None) -> Tensor:
-        """Return a new variable of this type; see :meth:`make_variable`."""
+        """Return a new variable of this type; see :meth:`make_variable`.
+
+        Lengths that an op found out are no part of what the caller asks for, so that ``x.type()`` makes a vector for
+        any vector x; those that the program declared are.
+        """
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             _report_float64(config.warn_float64)
-        return self.make_variable(name)
+        return self.pattern_type().make_variable(name) if self.found else self.make_variable(name)
+
+    def with_lengths(self, shape: Iterable[int | None]) -> TensorType:
+        """Return the type of this dtype and of lengths that an op found out."""
+        return tensor_type(self.dtype, shape)
+
+    def pattern_type(self) -> TensorType:
+        """Return the type of this dtype and broadcastable pattern of which no other lengths are known."""
+        lengths = tuple(1 if length == 1 else None for length in self.shape)
+        return self if lengths == self.shape else self.clone(shape=lengths)
 
     # ---- printing
 
@@ -334,7 +374,7 @@ class TensorType(ArrayInterface, Type):
         if self.name is not None:
             return self.name
         pattern = self.broadcastable
-        if all(length in (1, None) for length in self.shape):
+        if self.found or all(length in (1, None) for length in self.shape):
             short = _PATTERN_NAMES.get(pattern)
             return f"TensorType({self.dtype}, {short if short is not None else pattern})"
         return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
@@ -359,10 +399,16 @@ class TensorType(ArrayInterface, Type):
 CONVERSIONS: dict[str, Any] = {}
 
 
+def tensor_type(dtype: str, shape: Iterable[int | None]) -> TensorType:
+    """Return the type of a dtype and the lengths that an op found out; the same object while it is in use."""
+    return _kept_type(dtype, tuple(shape))
+
+
 @lru_cache(maxsize=4096)
-def tensor_type(dtype: str, shape: StaticShape) -> TensorType:
-    """Return the type of a dtype and a static shape; the same object while it is in use."""
-    return TensorType(dtype, shape)
+def _kept_type(dtype: str, shape: StaticShape) -> TensorType:
+    kind = TensorType(dtype, shape)
+    kind.found = True
+    return kind
 
 
 def _static_length(length: Any) -> int | None:

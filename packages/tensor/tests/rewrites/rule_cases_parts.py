@@ -131,5 +131,6 @@ PARTS: dict[str, Case] = {
         lambda v: T.dot(v.A, v.x.dimshuffle(0, "x")),
         step="local_dot_to_dot22",
     ),
+    "long_sums_and_products_cut": case(lambda v: T.add(*([v.x, v.y] * 20)), step="long_sums_and_products_cut"),
     "sums_and_products_joined": case(lambda v: (v.x + v.y) + T.exp(v.x), tags=("fusion",)),
 }

@@ -291,11 +291,13 @@ def restore_function(maker: FunctionMaker, containers: list[Container], trust_in
 @printable_graph.register(Function)
 def _printable_function(obj: Function) -> Any:
     fgraph = obj.maker.fgraph
-    storage = {v: cell for v, cell in obj.fn.storage_map.items() if cell[0] is not None}
+    storage = dict(obj.fn.storage_map)
     storage.update((v, box.storage) for v, box in zip(fgraph.inputs, obj.input_storage, strict=True))
     order: list[Apply] = fgraph.toposort()
     targets = obj.maker.signature.update_targets
     new_values = fgraph.outputs[len(fgraph.outputs) - len(targets) :]
     updates = {new: fgraph.inputs[target] for new, target in zip(new_values, targets, strict=True)}
-    times = {} if obj.profile is None else obj.profile.apply_time
-    return dataclasses.replace(printable_graph(fgraph), order=order, storage=storage, updates=updates, times=times)
+    shown = dataclasses.replace(printable_graph(fgraph), order=order, storage=storage, updates=updates)
+    if obj.profile is None:
+        return shown
+    return dataclasses.replace(shown, times=obj.profile.apply_time, call_time=obj.profile.fct_call_time)

@@ -80,11 +80,13 @@ def collect(
     rebuilder = Rebuilder(explicit, substitutes, rebuild_strict, where)
     wanted = as_updates(updates, where)
     kept = [(i, item.update) for i, item in enumerate(signature.inputs) if item.update is not None]
+    rebuilder.meet_shared([*(out.variable for out in signature.outputs), *(e for _, e in kept)])
+    for target, expression in wanted.items():
+        rebuilder.meet_shared([expression])
+        rebuilder.shared_copy(target)
     copies = rebuilder.copy([*(out.variable for out in signature.outputs), *(e for _, e in kept), *wanted.values()])
     n_outputs, n_kept = len(signature.outputs), len(kept)
     new_values = dict(zip(wanted, copies[n_outputs + n_kept :], strict=True))
-    for target in wanted:
-        rebuilder.shared_copy(target)
     _add_default_updates(rebuilder, new_values, _without_default(no_default_updates, where), where)
     positions = {target: len(explicit) + i for i, target in enumerate(rebuilder.shared)}
     signature.inputs += [In(s, value=s.container, borrow=True, shared=True) for s in rebuilder.shared]

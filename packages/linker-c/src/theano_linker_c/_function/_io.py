@@ -115,7 +115,7 @@ class In:
 
 def _filter_update(variable: Variable, update: Any) -> Variable:
     try:
-        return variable.type.filter_variable(update, allow_convert=False)
+        return variable.type.narrow_variable(update, allow_convert=False)
     except TypeError as error:
         found = describe(update) if isinstance(update, Variable) else repr(update)
         raise FunctionInputError(

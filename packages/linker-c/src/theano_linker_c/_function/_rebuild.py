@@ -60,10 +60,10 @@ def as_givens(givens: Any, inputs: Iterable[Variable], strict: bool, where: str)
 
 
 def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
-    if isinstance(new, Variable) and (not strict or new.type == old.type):
+    if isinstance(new, Variable) and (not strict or new.type.exact == old.type.exact):
         return new
     try:
-        return old.type.filter_variable(new)
+        return old.type.narrow_variable(new)
     except (TypeError, ValueError) as error:
         raise GivensError(
             compose(
@@ -106,6 +106,7 @@ class Rebuilder:
         # Without givens there is only one kind of copy.
         self._memo = dict(pairs) if givens else self._plain
         if givens:
+            self.meet_shared(list(givens.values()))
             substitutes = self._copy(list(givens.values()), self._plain, strict=True)
             self._memo.update(zip(givens, substitutes, strict=True))
 
@@ -118,6 +119,22 @@ class Rebuilder:
             If a leaf is neither an input nor a constant nor a shared variable.
         """
         return self._copy(expressions, self._memo, self._strict)
+
+    def meet_shared(self, expressions: Sequence[Variable]) -> None:
+        """Take up the shared variables in `expressions` in the order in which they are read there, left to right."""
+        known, seen = self._memo, set[Apply]()
+        waiting = list(reversed(expressions))
+        while waiting:
+            variable = waiting.pop()
+            if variable in known:
+                continue
+            node = variable.owner
+            if node is None:
+                if isinstance(variable, SharedVariable):
+                    self.shared_copy(variable)
+            elif node not in seen:
+                seen.add(node)
+                waiting.extend(reversed(node.inputs))
 
     def shared_copy(self, variable: SharedVariable) -> Variable:
         """Return the input that stands for a shared variable, made on first use."""

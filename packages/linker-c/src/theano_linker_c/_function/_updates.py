@@ -140,7 +140,7 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         If the types differ; the message tells where a different dtype entered the expression.
     """
     try:
-        return target.type.filter_variable(expression, allow_convert=False)
+        return target.type.narrow_variable(expression, allow_convert=False)
     except (TypeError, ValueError) as error:
         lines = [f"shared variable {describe(target)}", f"its update {describe_any(expression)}"]
         mend = f"give the update the type {target.type}."

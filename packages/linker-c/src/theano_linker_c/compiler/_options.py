@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from theano_graph import config
 
 # Declares the flags that are read here.
-from .. import _flags as _flags
+from .._flags import absolute_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class CompilerOptions:
         """Read the options from the configuration flags."""
         return cls(
             command=c_compiler(str(config.cxx)),
-            directory=os.path.abspath(os.path.expanduser(str(config.compiledir))),
+            directory=absolute_directory("compiledir", str(config.compiledir)),
             extra=tuple(shlex.split(str(config.gcc.cxxflags))),
             optimize=not config.cmodule.remove_gxx_opt,
             debug=bool(config.cmodule.debug),

@@ -118,7 +118,7 @@ def _types(types: Sequence[Type], what: str, name: str) -> tuple[Type, ...]:
 
 def _converted(op: Op, index: int, wanted: Type, given: Any) -> Any:
     try:
-        return wanted.filter_variable(given)
+        return wanted.narrow_variable(given)
     except TypeError as error:
         raise TypeError(
             compose(

@@ -11,7 +11,7 @@ import numpy as np
 from ._cvalue import CValue, c_builtin, c_cast, c_helper
 from ._derivative import differentiable, zero_like
 from ._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
-from ._op import Arithmetic, ScalarOp, dtype_name, quiet
+from ._op import Arithmetic, BinaryScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import NUMBERS, REALS, ScalarRecord
 from ._type import OperatorSet
 
@@ -23,6 +23,7 @@ class _Variadic(Arithmetic):
     commutative = True
     associative = True
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Combine the values one after the other in the result's dtype."""
@@ -59,7 +60,7 @@ class Mul(_Variadic):
         return (" & " if result == "bool" else " * ").join(texts)
 
 
-class Sub(Arithmetic):
+class Sub(Arithmetic, BinaryScalarOp):
     """Difference of two numbers."""
 
     name = "sub"
@@ -72,7 +73,7 @@ class Sub(Arithmetic):
         return f"{a} - {b}"
 
 
-class Neg(Arithmetic):
+class Neg(Arithmetic, UnaryScalarOp):
     """The number with the opposite sign."""
 
     name = "neg"
@@ -86,7 +87,7 @@ class Neg(Arithmetic):
         return f"-{args[0].text}"
 
 
-class Abs(ScalarOp):
+class Abs(UnaryScalarOp):
     """Absolute value; of a complex number its length, a float."""
 
     name = "abs"
@@ -96,6 +97,7 @@ class Abs(ScalarOp):
         """The input's dtype, or the dtype of the parts of a complex number."""
         return (part_dtype(upcast(*dtypes)),)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take NumPy's absolute value."""
@@ -111,7 +113,7 @@ class Abs(ScalarOp):
         return f"{text} < 0 ? -{text} : {text}" if is_discrete(result) else c_builtin("fabs", result, text)
 
 
-class Sgn(Arithmetic):
+class Sgn(Arithmetic, UnaryScalarOp):
     """Sign: -1, 0 or 1, and NaN for NaN; of a complex number the number of length 1 in its direction, or 0."""
 
     name = "sgn"
@@ -120,6 +122,7 @@ class Sgn(Arithmetic):
     bool_ok = False
     exact = True
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take NumPy's sign; of complex numbers NumPy's releases differ."""
@@ -139,7 +142,7 @@ class Sgn(Arithmetic):
         return f"{x} > 0 ? 1 : ({x} < 0 ? -1 : {'0' if is_discrete(result) else f'({x} == 0 ? 0 : {x})'})"
 
 
-class MulWithoutZeros(Arithmetic):
+class MulWithoutZeros(Arithmetic, BinaryScalarOp):
     """Product in which a zero counts as one, so that it is the product of those that are not zero."""
 
     name = "mul_without_zeros"
@@ -148,6 +151,7 @@ class MulWithoutZeros(Arithmetic):
     bool_ok = False
     ufunc = np.multiply
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Multiply where neither is zero."""
@@ -162,7 +166,7 @@ class MulWithoutZeros(Arithmetic):
         return f"{x} == 0 ? {y} : ({y} == 0 ? {x} : ({product}))"
 
 
-class Sqr(Arithmetic):
+class Sqr(Arithmetic, UnaryScalarOp):
     """The number times itself."""
 
     name = "sqr"

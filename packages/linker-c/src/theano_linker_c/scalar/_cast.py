@@ -11,11 +11,11 @@ import numpy as np
 from ._cvalue import CValue, c_cast
 from ._derivative import differentiable
 from ._dtypes import check_dtype, is_complex
-from ._op import ScalarOp, quiet
+from ._op import UnaryScalarOp, arraywise, quiet
 from ._record import REALS, ScalarRecord
 
 
-class Cast(ScalarOp):
+class Cast(UnaryScalarOp):
     """The number converted to another dtype.
 
     Parameters
@@ -42,6 +42,7 @@ class Cast(ScalarOp):
             raise self.refuse(dtypes, "a complex number has no real value", "take the real part, or abs, first")
         return (self.dtype,)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Convert with NumPy."""

@@ -10,7 +10,7 @@ import numpy as np
 from ._cvalue import CValue, c_builtin
 from ._derivative import without_derivative
 from ._dtypes import is_complex, is_discrete, part_dtype
-from ._op import Comparison, ScalarOp, dtype_name
+from ._op import Comparison, FixedLogicalComparison, arraywise, dtype_name
 from ._record import REALS, ScalarRecord
 
 
@@ -66,15 +66,12 @@ class NEQ(Comparison):
     commutative = True
 
 
-class IsNan(ScalarOp):
+class IsNan(FixedLogicalComparison):
     """Whether the number is NaN; never for bool and integers."""
 
     name = "isnan"
 
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """Always bool."""
-        return ("bool",)
-
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Ask NumPy."""
         return np.isnan(values[0])
@@ -84,15 +81,12 @@ class IsNan(ScalarOp):
         return "0" if is_discrete(args[0].dtype) else f"{args[0].text} != {args[0].text}"
 
 
-class IsInf(ScalarOp):
+class IsInf(FixedLogicalComparison):
     """Whether the number is infinite; never for bool and integers."""
 
     name = "isinf"
 
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """Always bool."""
-        return ("bool",)
-
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Ask NumPy."""
         value = values[0]

@@ -10,12 +10,12 @@ import numpy as np
 from ._arithmetic import Abs, Sgn, abs_, sgn, sqr
 from ._cvalue import CValue, c_call, c_cast, c_helper
 from ._derivative import ComplexRule, complex_rules, differentiable, zero_like
-from ._dtypes import is_complex, part_dtype, upcast_to_float
-from ._op import FloatFunction, ScalarOp, dtype_name, quiet
+from ._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
+from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 
 
-class Real(ScalarOp):
+class Real(UnaryScalarOp):
     """The real part."""
 
     name = "real"
@@ -25,6 +25,7 @@ class Real(ScalarOp):
         """The dtype of the parts."""
         return (part_dtype(dtypes[0]),)
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Take the part."""
         return np.real(values[0]).copy()
@@ -34,7 +35,7 @@ class Real(ScalarOp):
         return f"__real__ {args[0].text}" if is_complex(args[0].dtype) else args[0].text
 
 
-class Imag(ScalarOp):
+class Imag(UnaryScalarOp):
     """The imaginary part; 0 where the number is real."""
 
     name = "imag"
@@ -44,6 +45,7 @@ class Imag(ScalarOp):
         """The dtype of the parts."""
         return (part_dtype(dtypes[0]),)
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Take the part."""
         return np.imag(values[0]).copy()
@@ -53,7 +55,7 @@ class Imag(ScalarOp):
         return f"__imag__ {args[0].text}" if is_complex(args[0].dtype) else "0"
 
 
-class Conj(ScalarOp):
+class Conj(UnaryScalarOp):
     """The complex conjugate."""
 
     name = "conj"
@@ -63,6 +65,7 @@ class Conj(ScalarOp):
         """The dtype of the number."""
         return (dtypes[0],)
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Conjugate."""
         return np.conj(values[0]) if is_complex(dtype_name(values[0])) else np.array(values[0])[()]
@@ -73,7 +76,7 @@ class Conj(ScalarOp):
         return c_helper("complex", result, f"__real__ {x}", f"-__imag__ {x}") if is_complex(result) else x
 
 
-class Angle(ScalarOp):
+class Angle(UnaryScalarOp):
     """The angle of a complex number in the plane, from -pi to pi."""
 
     name = "angle"
@@ -81,8 +84,9 @@ class Angle(ScalarOp):
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """The dtype of the parts; float64 for integers."""
-        return (part_dtype(upcast_to_float(*dtypes)),)
+        return ("float64" if is_discrete(dtypes[0]) else part_dtype(dtypes[0]),)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Ask NumPy."""
@@ -111,12 +115,13 @@ class _FromParts(FloatFunction):
         return dtype, [np.asarray(value).astype(part_dtype(dtype), copy=False) for value in values]
 
 
-class MakeComplex(_FromParts):
+class MakeComplex(_FromParts, BinaryScalarOp):
     """The complex number with a real and an imaginary part."""
 
     name = "complex"
     cost = 1
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Join the parts."""
         dtype, (re, im) = self.parts(values)
@@ -129,12 +134,13 @@ class MakeComplex(_FromParts):
         return c_helper("complex", result, *(c_cast(arg, part_dtype(result)) for arg in args))
 
 
-class ComplexFromPolar(_FromParts):
+class ComplexFromPolar(_FromParts, BinaryScalarOp):
     """The complex number with a length and an angle."""
 
     name = "complex_from_polar"
     cost = 40
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Join the parts."""

@@ -11,17 +11,18 @@ import numpy as np
 from ._cvalue import CValue, c_cast, c_helper
 from ._derivative import differentiable, real_operands
 from ._exponential import exp, expm1
-from ._op import FloatFunction, dtype_name, quiet
+from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 
 
-class Log1mexp(FloatFunction):
+class Log1mexp(FloatFunction, UnaryScalarOp):
     """``log(1 - exp(x))`` for x below zero, accurate near zero and far from it; NaN above zero."""
 
     name = "log1mexp"
     complex_ok = False
     cost = 30
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Choose the form that does not cancel."""
@@ -34,11 +35,10 @@ class Log1mexp(FloatFunction):
         return c_helper("log_one_minus_exp", result, c_cast(args[0], result))
 
 
-class LogAddExp(FloatFunction):
+class LogAddExp(FloatFunction, BinaryScalarOp):
     """``log(exp(x) + exp(y))`` without overflow."""
 
     name = "logaddexp"
-    nin = 2
     complex_ok = False
     commutative = True
     cost = 30
@@ -49,18 +49,17 @@ class LogAddExp(FloatFunction):
         return c_helper("logaddexp", result, *(c_cast(arg, result) for arg in args))
 
 
-class Hypot(FloatFunction):
+class Hypot(FloatFunction, BinaryScalarOp):
     """``sqrt(x**2 + y**2)`` without overflow."""
 
     name = "hypot"
-    nin = 2
     complex_ok = False
     commutative = True
     cost = 15
     ufunc = np.hypot
 
 
-class Cbrt(FloatFunction):
+class Cbrt(FloatFunction, UnaryScalarOp):
     """Cube root, negative for negative numbers."""
 
     name = "cbrt"
@@ -69,7 +68,7 @@ class Cbrt(FloatFunction):
     ufunc = np.cbrt
 
 
-class Deg2Rad(FloatFunction):
+class Deg2Rad(FloatFunction, UnaryScalarOp):
     """An angle in degrees, converted to radians."""
 
     name = "deg2rad"
@@ -82,7 +81,7 @@ class Deg2Rad(FloatFunction):
         return f"{c_cast(args[0], result)} * {_factor(math.pi / 180, result)}"
 
 
-class Rad2Deg(FloatFunction):
+class Rad2Deg(FloatFunction, UnaryScalarOp):
     """An angle in radians, converted to degrees."""
 
     name = "rad2deg"

@@ -185,16 +185,26 @@ def scalar_pullback(op: Any) -> Callable[[Apply, list[Any]], Sequence[Any]]:
     MissingRuleError
         If there is none of these.
     """
-    rule = pullback.get(op)
-    if rule is None and (hasattr(op, "L_op") or hasattr(op, "grad")):
+    rule = pullback.get(op, "L_op", "grad")
+    if rule is None and _overrides(op):
         return _own_gradient
     return rule if rule is not None else pullback.lookup(op)
+
+
+def scalar_pushforward(op: Any) -> Callable[[Apply, list[Any]], Sequence[Any]] | None:
+    """Return the rule that carries tangents through a scalar op; None where its own gradient replaces the rule."""
+    return pushforward.get(op, "L_op", "grad")
+
+
+def _overrides(op: Any) -> bool:
+    kind = type(op)
+    return kind.L_op is not ScalarOp.L_op or kind.grad is not ScalarOp.grad
 
 
 def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
     op: Any = node.op
     given = list(node.inputs)
-    if hasattr(op, "L_op"):
+    if type(op).L_op is not ScalarOp.L_op:
         parts = op.L_op(given, list(node.outputs), cotangents)
     else:
         parts = op.grad(given, cotangents)

@@ -7,28 +7,48 @@ from typing import Any
 
 import numpy as np
 
+from theano_graph import config
+
 from ._cvalue import CValue, c_cast, c_helper
 from ._derivative import differentiable, zero_like
-from ._dtypes import is_complex, upcast
-from ._op import FloatFunction, UfuncOp
+from ._dtypes import is_complex, is_discrete, upcast
+from ._op import BinaryScalarOp, FloatFunction, UfuncOp, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._preferences import upcast_out
 from ._record import REALS, ScalarRecord
 
 
-class TrueDiv(FloatFunction):
-    """Quotient as a float; integers are divided in float64."""
+class TrueDiv(FloatFunction, BinaryScalarOp):
+    """Quotient as a float; that of integers is computed in float64 and has the dtype of the flag ``floatX``."""
 
     name = "true_div"
-    nin = 2
+    output_types_preference = staticmethod(upcast_out)
+    follows_floatx = True
     ufunc = np.true_divide
     cost = 4
 
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """``floatX`` for integers, else the common dtype of the inputs."""
+        return (config.floatX if all(map(is_discrete, dtypes)) else upcast(*dtypes),)
+
+    @arraywise
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Divide in the common dtype, integers in float64."""
+        dtypes = [dtype_name(value) for value in values]
+        common = upcast(*dtypes)
+        quotient = np.true_divide(*values, dtype="float64" if is_discrete(common) else common)
+        return quotient.astype(self.result_dtypes(*dtypes)[0], copy=False)
+
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Divide in the result's dtype."""
+        """Divide in the result's dtype, integers in float64."""
+        if all(is_discrete(arg.dtype) for arg in args):
+            a, b = (c_cast(arg, "float64") for arg in args)
+            return c_cast(CValue(f"({a} / {b})", "float64"), result)
         a, b = (c_cast(arg, result) for arg in args)
         return c_helper("true_div", result, a, b) if is_complex(result) else f"{a} / {b}"
 
 
-class Reciprocal(FloatFunction):
+class Reciprocal(FloatFunction, UnaryScalarOp):
     """One divided by the number; integers give float64."""
 
     name = "inv"
@@ -56,14 +76,14 @@ class _Division(UfuncOp):
         return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
 
 
-class IntDiv(_Division):
+class IntDiv(_Division, BinaryScalarOp):
     """Quotient rounded down; an integer divided by zero gives 0, as in NumPy."""
 
     name = "int_div"
     ufunc = np.floor_divide
 
 
-class Mod(_Division):
+class Mod(_Division, BinaryScalarOp):
     """Remainder with the sign of the divisor; an integer modulo zero gives 0, as in NumPy."""
 
     name = "mod"

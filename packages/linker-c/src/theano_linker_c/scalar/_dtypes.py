@@ -80,10 +80,22 @@ def check_dtype(dtype: str) -> str:
     return dtype
 
 
+#: Smaller integers are numbers of float32, larger ones need float64.
+_FLOATS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "float32"),
+        **dict.fromkeys(("int32", "int64", "uint32", "uint64"), "float64"),
+    }
+)
+
+
+@lru_cache(maxsize=4096)
 def upcast_to_float(*dtypes: str) -> str:
-    """Give the dtype in which a function such as ``exp`` works: floats stay, discrete types count as float64."""
-    common = upcast(*dtypes)
-    return "float64" if common in DISCRETE_DTYPES else common
+    """Give the dtype in which a function such as ``exp`` works: floats stay, discrete types become floats.
+
+    Integers up to 16 bits and truth values count as float32, longer integers as float64.
+    """
+    return upcast(*(_FLOATS.get(dtype, dtype) for dtype in dtypes))
 
 
 def is_discrete(dtype: str) -> bool:

@@ -11,11 +11,11 @@ import numpy as np
 from ._cvalue import CValue, c_call, c_cast, c_literal
 from ._derivative import differentiable, real_operands
 from ._dtypes import is_complex, part_dtype
-from ._op import FloatFunction
+from ._op import FloatFunction, UnaryScalarOp
 from ._record import REALS, ScalarRecord
 
 
-class Exp(FloatFunction):
+class Exp(FloatFunction, UnaryScalarOp):
     """e to the power of x."""
 
     name = "exp"
@@ -38,7 +38,7 @@ class _OtherBase(FloatFunction):
         return c_literal(np.float32(value) if dtype == "complex64" else value, part_dtype(dtype))
 
 
-class Exp2(_OtherBase):
+class Exp2(_OtherBase, UnaryScalarOp):
     """2 to the power of x."""
 
     name = "exp2"
@@ -51,7 +51,7 @@ class Exp2(_OtherBase):
         return c_call("exp", result, f"{c_cast(args[0], result)} * {self.factor(math.log(2.0), result)}")
 
 
-class Expm1(FloatFunction):
+class Expm1(FloatFunction, UnaryScalarOp):
     """``exp(x) - 1``, accurate near zero."""
 
     name = "expm1"
@@ -59,21 +59,21 @@ class Expm1(FloatFunction):
     cost = 15
 
 
-class Log(FloatFunction):
+class Log(FloatFunction, UnaryScalarOp):
     """Natural logarithm."""
 
     name = "log"
     ufunc = np.log
 
 
-class Log2(_OtherBase):
+class Log2(_OtherBase, UnaryScalarOp):
     """Logarithm to base 2."""
 
     name = "log2"
     ufunc = np.log2
 
 
-class Log10(_OtherBase):
+class Log10(_OtherBase, UnaryScalarOp):
     """Logarithm to base 10."""
 
     base = 10.0
@@ -81,7 +81,7 @@ class Log10(_OtherBase):
     ufunc = np.log10
 
 
-class Log1p(FloatFunction):
+class Log1p(FloatFunction, UnaryScalarOp):
     """``log(1 + x)``, accurate near zero."""
 
     name = "log1p"

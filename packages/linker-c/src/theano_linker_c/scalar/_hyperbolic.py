@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ._derivative import differentiable, real_operands
-from ._op import FloatFunction
+from ._op import FloatFunction, UnaryScalarOp
 from ._power import sqrt
 from ._record import REALS, ScalarRecord
 
 
-class Sinh(FloatFunction):
+class Sinh(FloatFunction, UnaryScalarOp):
     """Hyperbolic sine."""
 
     name = "sinh"
@@ -21,7 +21,7 @@ class Sinh(FloatFunction):
     cost = 20
 
 
-class Cosh(FloatFunction):
+class Cosh(FloatFunction, UnaryScalarOp):
     """Hyperbolic cosine."""
 
     name = "cosh"
@@ -29,7 +29,7 @@ class Cosh(FloatFunction):
     cost = 20
 
 
-class Tanh(FloatFunction):
+class Tanh(FloatFunction, UnaryScalarOp):
     """Hyperbolic tangent."""
 
     name = "tanh"
@@ -37,7 +37,7 @@ class Tanh(FloatFunction):
     cost = 20
 
 
-class ArcSinh(FloatFunction):
+class ArcSinh(FloatFunction, UnaryScalarOp):
     """Inverse of the hyperbolic sine."""
 
     name = "arcsinh"
@@ -46,7 +46,7 @@ class ArcSinh(FloatFunction):
     cost = 20
 
 
-class ArcCosh(FloatFunction):
+class ArcCosh(FloatFunction, UnaryScalarOp):
     """Inverse of the hyperbolic cosine; NaN below 1."""
 
     name = "arccosh"
@@ -55,7 +55,7 @@ class ArcCosh(FloatFunction):
     cost = 20
 
 
-class ArcTanh(FloatFunction):
+class ArcTanh(FloatFunction, UnaryScalarOp):
     """Inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
 
     name = "arctanh"

@@ -8,11 +8,11 @@ import numpy as np
 
 from ._cvalue import CValue
 from ._derivative import without_derivative
-from ._op import Bitwise
+from ._op import BinaryBitOp, UnaryBitOp
 from ._record import DISCRETE, ScalarRecord
 
 
-class And(Bitwise):
+class And(BinaryBitOp):
     """Bits that are set in both."""
 
     name = "and_"
@@ -22,7 +22,7 @@ class And(Bitwise):
     associative = True
 
 
-class Or(Bitwise):
+class Or(BinaryBitOp):
     """Bits that are set in one of the two."""
 
     name = "or_"
@@ -32,7 +32,7 @@ class Or(Bitwise):
     associative = True
 
 
-class Xor(Bitwise):
+class Xor(BinaryBitOp):
     """Bits that are set in exactly one of the two."""
 
     name = "xor"
@@ -42,7 +42,7 @@ class Xor(Bitwise):
     associative = True
 
 
-class Invert(Bitwise):
+class Invert(UnaryBitOp):
     """All bits turned over; of a truth value its negation."""
 
     name = "invert"

@@ -10,17 +10,18 @@ import numpy as np
 from .._lazy import scipy_special
 from ._cvalue import CValue, c_cast, c_helper
 from ._derivative import differentiable
-from ._op import FloatFunction, dtype_name, quiet
+from ._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 
 
-class Sigmoid(FloatFunction):
+class Sigmoid(FloatFunction, UnaryScalarOp):
     """``1 / (1 + exp(-x))``, with full relative accuracy in both tails."""
 
     name = "sigmoid"
     complex_ok = False
     cost = 15
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take the exponential of a non-positive number only."""
@@ -33,13 +34,14 @@ class Sigmoid(FloatFunction):
         return c_helper("sigmoid", result, c_cast(args[0], result))
 
 
-class Softplus(FloatFunction):
+class Softplus(FloatFunction, UnaryScalarOp):
     """``log(1 + exp(x))``, written ``max(x, 0) + log1p(exp(-|x|))`` so that it neither overflows nor cancels."""
 
     name = "softplus"
     complex_ok = False
     cost = 25
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Follow the stable formula."""

@@ -3,79 +3,222 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, TheanoError, compose
+from theano_graph import Apply, Op, compose, pullback
 
 from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded, c_type
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
+from ._own_forms import native_statements, number_by_number, support_code
+from ._preferences import (
+    ScalarTypeError as ScalarTypeError,
+    TypePreference,
+    upcast_out,
+    upgrade_to_float,
+    upgrade_to_float_no_complex,
+)
 from ._type import ScalarType, as_scalar
 
 #: Floating-point signals are results here (inf, nan), never warnings: both machines behave alike.
 quiet = np.errstate(all="ignore")
 
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
-class ScalarTypeError(TheanoError, TypeError):
-    """A scalar op was applied to a wrong number of inputs, or to dtypes that it does not work on."""
+
+def arraywise(method: MethodT) -> MethodT:
+    """Mark an `impl` that takes whole arrays; those of users' ops take one number at a time."""
+    method.arraywise = True  # type: ignore[attr-defined]  # an attribute that functions do not declare
+    return method
 
 
 class ScalarOp(Op):
     """A function of numbers that knows its dtype rule, its NumPy form, its C form and its cost.
 
-    Equality is by class and ``__props__``. A subclass sets `name` and `nin`, and defines `result_dtypes`, `impl` and
-    `c_expression`; its gradient is registered with `differentiable`.
+    Parameters
+    ----------
+    output_types_preference : callable, optional
+        Takes the `ScalarType` of each input, returns those of the outputs: `upcast_out`, `upgrade_to_float`,
+        `same_out`, ``transfer_type(0)``, ... By default the class says what the types are; where it does not, they are
+        those of `upcast_out`.
+    name : str, optional
+        Name for printing; that of the class by default.
+
+    Notes
+    -----
+    Equality is by class, ``__props__``, and the preference where it is another than the class's.
+
+    A subclass defines at least one of
+
+    - ``impl(self, *numbers)``, which is called for each element unless ``nfunc_spec`` names a NumPy function; it gets
+      floats as NumPy scalars and integers as Python's;
+    - ``c_code(self, node, name, inputs, outputs, sub)``, statements in C that set the outputs from the inputs. They
+      become part of the loops that also hold the ops around. C++, code that refers to Python or to ``sub["fail"]``, and
+      float16 and complex numbers are left to `impl`; so is an op that needs libraries or arguments of the compiler.
+
+    and maybe ``output_types(self, types)``, ``grad(self, inputs, output_gradients)`` (or ``L_op``), which returns
+    scalar expressions, and ``c_support_code`` and ``c_headers``. The ops of this package have an `impl` that is marked
+    as `arraywise`, define `result_dtypes` and `c_expression`, and register gradients with `differentiable`.
 
     Examples
     --------
     >>> from theano_linker_c.scalar import add
     >>> add.result_dtypes("int8", "float32")
     ('float32',)
+    >>> class Triple(UnaryScalarOp):
+    ...     def impl(self, x):
+    ...         return 3 * x
+    >>> float(Triple(upgrade_to_float).evaluate(np.float64(2.0)))
+    6.0
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ()
     #: Printed name, also the name of the function that users call.
     name: str = ""
     #: Number of inputs; -1 for ops that take any number from one.
-    nin: int = 1
+    nin: int = -1
     nout: int = 1
+    #: Whether the order of the inputs, and how they are grouped, does not matter.
     commutative: ClassVar[bool] = False
     associative: ClassVar[bool] = False
     #: Whether the result for float16 inputs needs no rounding, since it is one of them or their difference in sign.
     exact: ClassVar[bool] = False
     #: Rough number of cycles that one element takes in a vectorised loop.
     cost: int = 1
+    #: Whether the dtype of the result follows the flag ``floatX``.
+    follows_floatx: ClassVar[bool] = False
+    output_types_preference: Any = None
+    #: ``(name, nin, nout)`` of a NumPy function that does the same on arrays.
+    nfunc_spec: Any = None
+    #: The op without a preference for types, where this one has another than its class.
+    _usual: ScalarOp | None = None
+    _is_arraywise: ClassVar[bool] = True
+    _has_own_code: ClassVar[bool] = False
+    _has_dtype_rule: ClassVar[bool] = False
+
+    def __init__(self, output_types_preference: TypePreference | None = None, name: str | None = None) -> None:
+        if output_types_preference is not None:
+            if not callable(output_types_preference):
+                raise ScalarTypeError(
+                    compose(
+                        f"{type(self).__name__}: {output_types_preference!r} is no preference for the type of results",
+                        mend="pass a function from types to types, such as upgrade_to_float",
+                    )
+                )
+            if output_types_preference != type(self).output_types_preference:
+                self.output_types_preference = output_types_preference
+                if self._has_dtype_rule:
+                    self._usual = type(self)()
+                    self.result_dtypes = self._preferred_dtypes  # type: ignore[method-assign]  # it goes before a rule
+        if name is not None:
+            self.name = name
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """See which forms are the class's own: the one that is defined last, on the way from `ScalarOp`, holds."""
+        super().__init_subclass__(**kwargs)
+        cls._is_arraywise = hasattr(cls.impl, "arraywise")
+        cls._has_own_code = _comes_first(cls, ("c_code",), ("c_expression", "c_statements"))
+        cls._has_dtype_rule = not _comes_first(
+            cls, ("output_types", "output_types_preference"), ("result_dtypes",)
+        ) and (cls.result_dtypes is not ScalarOp.result_dtypes)
+        if "output_types" in vars(cls) and "result_dtypes" not in vars(cls):
+            cls.result_dtypes = ScalarOp.result_dtypes  # type: ignore[method-assign]  # it asks output_types
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not super().__eq__(other):
+            return False
+        return vars(self).get("output_types_preference") == vars(other).get("output_types_preference")
+
+    def __hash__(self) -> int:
+        own = vars(self).get("output_types_preference")
+        return super().__hash__() if own is None else hash((super().__hash__(), own))
+
+    def __str__(self) -> str:
+        if self.name:
+            return self.name
+        values = ", ".join(f"{prop}={getattr(self, prop)!r}" for prop in type(self).__props__ or ())
+        return f"{type(self).__name__}{{{values}}}" if values else type(self).__name__
+
+    def output_types(self, types: Sequence[ScalarType]) -> Sequence[ScalarType]:
+        """Return the types of the outputs for inputs of `types`; a subclass may define it in place of a preference."""
+        if self._has_dtype_rule:
+            return [ScalarType(dtype) for dtype in self.result_dtypes(*(t.dtype for t in types))]
+        return list((self.output_types_preference or upcast_out)(*types))
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """Give the dtypes of the outputs for inputs of `dtypes`; TypeError where the op does not work on them."""
-        raise ScalarTypeError(compose(f"{type(self).__name__} has no dtype rule", mend="define result_dtypes"))
+        self.check_count(len(dtypes))
+        return self._checked(dtypes, self.output_types([ScalarType(dtype) for dtype in dtypes]))
+
+    def _preferred_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        return self._checked(dtypes, self.output_types_preference(*map(ScalarType, dtypes)))
+
+    def _checked(self, dtypes: Sequence[str], types: Sequence[ScalarType]) -> tuple[str, ...]:
+        if len(types) != self.nout:
+            raise self.refuse(dtypes, f"{len(types)} output types for {self.nout} outputs", "return one for each")
+        return tuple(t.dtype for t in types)
 
     def impl(self, *values: Any) -> Any:
-        """Compute the op elementwise on arrays or NumPy scalars; a tuple for several outputs."""
+        """Compute the op on numbers, or on arrays where it is marked as `arraywise`; a tuple for several outputs."""
         raise ScalarTypeError(compose(f"{type(self).__name__} has no NumPy form", mend="define impl"))
 
+    @quiet
     def evaluate(self, *values: Any) -> Any:
-        """Compute the op elementwise: `impl`, unless that works on single numbers."""
-        return self.impl(*values)
+        """Compute the op elementwise."""
+        if self._is_arraywise and self._usual is None:
+            return self.impl(*values)
+        dtypes = self.result_dtypes(*map(dtype_name, values))
+        if self._usual is None:
+            return number_by_number(self, values, dtypes)
+        found = self._usual.evaluate(*values)
+        parts = found if self.nout > 1 else (found,)
+        results = [np.asarray(part).astype(dtype)[()] for part, dtype in zip(parts, dtypes, strict=True)]
+        return tuple(results) if self.nout > 1 else results[0]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Give C text for the value, of dtype `result`; `NoNativeForm` where there is none."""
         raise NoNativeForm(f"{self} has no C form")
 
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
-        """Give C statements that define a variable for each result: here, for one result, from `c_expression`."""
+        """Give C statements that define a variable for each result: from `c_expression`, or the op's own `c_code`."""
+        if self._has_own_code:
+            return native_statements(self, args, names)
         if self.nout != 1:
             raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
-        (dtype,) = self.result_dtypes(*(arg.dtype for arg in args))
-        text = self.c_expression(args, dtype)
+        given = [arg.dtype for arg in args]
+        (dtype,) = self.result_dtypes(*given)
+        usual = self._usual or self
+        (computed,) = usual.result_dtypes(*given)
+        text = usual.c_expression(args, computed)
+        if computed != dtype:
+            text = c_cast(CValue(f"({text})", computed), dtype)
         if dtype == "float16" and not self.exact:
             text = c_rounded(text, "float32")
         return [f"const {c_type(dtype)} {names[0]} = {text};"]
 
     def c_preamble(self, dtypes: Sequence[str]) -> tuple[str, ...]:
         """Give C text for the beginning of the file: headers and functions that the statements need."""
-        return ()
+        return support_code(self, dtypes) if self._has_own_code else ()
+
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
+        """Give C statements that set the variables `outputs` from `inputs`."""
+        args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
+        return f"{outputs[0]} = {self.c_expression(args, node.outputs[0].type.dtype)};"
+
+    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        """Return scalar expressions for the gradients by the inputs; None where the output does not depend on one."""
+        if type(self).grad is not ScalarOp.grad:
+            return list(self.grad(inputs, output_gradients))
+        owner = outputs[0].owner if outputs else None
+        node = owner if owner is not None and owner.op == self else self.make_node(*inputs)
+        return list(pullback.lookup(self)(node, list(output_gradients)))
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        """Return scalar expressions for the gradients by the inputs; see `L_op`."""
+        return self.L_op(inputs, self.make_node(*inputs).outputs, output_gradients)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply the op to scalar variables or numbers."""
@@ -111,6 +254,30 @@ class ScalarOp(Op):
             raise self.refuse(dtypes, "complex numbers are not supported", "take the real or imaginary part first")
 
 
+def _comes_first(cls: type, names: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether one of `names` is defined nearer to a class than all `others`, and below `ScalarOp`."""
+    for base in cls.__mro__:
+        if base is ScalarOp:
+            return False
+        if any(name in vars(base) for name in others):
+            return False
+        if any(name in vars(base) for name in names):
+            return True
+    return False
+
+
+class UnaryScalarOp(ScalarOp):
+    """Base of ops of one number; see `ScalarOp`."""
+
+    nin = 1
+
+
+class BinaryScalarOp(ScalarOp):
+    """Base of ops of two numbers; see `ScalarOp`."""
+
+    nin = 2
+
+
 def dtype_name(value: Any) -> str:
     """Give the dtype name of an array, NumPy scalar or number."""
     dtype = getattr(value, "dtype", None)
@@ -122,6 +289,7 @@ class UfuncOp(ScalarOp):
 
     ufunc: ClassVar[Callable[..., Any]]
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Call the universal function in the result's dtype."""
@@ -130,7 +298,9 @@ class UfuncOp(ScalarOp):
 
 
 class FloatFunction(UfuncOp):
-    """A function with real values such as ``exp``: discrete inputs count as float64."""
+    """A function with real values such as ``exp``: integers up to 16 bits count as float32, others as float64."""
+
+    output_types_preference = staticmethod(upgrade_to_float)
 
     #: Name in the C library; the loops call its vector form where there is one.
     c_function: ClassVar[str] = ""
@@ -138,7 +308,7 @@ class FloatFunction(UfuncOp):
     cost = 10
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """Floats stay, discrete types give float64."""
+        """Floats stay, discrete types give a float that holds them."""
         if not self.complex_ok:
             self.refuse_complex(dtypes)
         return (upcast_to_float(*dtypes),)
@@ -151,6 +321,7 @@ class FloatFunction(UfuncOp):
 class Arithmetic(UfuncOp):
     """An op whose result has the common dtype of its inputs."""
 
+    output_types_preference = staticmethod(upcast_out)
     nin = 2
     bool_ok: ClassVar[bool] = True
 
@@ -162,10 +333,9 @@ class Arithmetic(UfuncOp):
         return (common,)
 
 
-class Comparison(ScalarOp):
+class Comparison(BinaryScalarOp):
     """A test of two numbers with a bool result."""
 
-    nin = 2
     ufunc: ClassVar[Callable[..., Any]]
     symbol: ClassVar[str] = ""
     orders: ClassVar[bool] = True
@@ -176,6 +346,7 @@ class Comparison(ScalarOp):
             self.refuse_complex(dtypes)
         return ("bool",)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Compare in NumPy."""
@@ -199,10 +370,17 @@ class Comparison(ScalarOp):
         return f"({a.text} < 0 ? (0 {self.symbol} 1) : {unsigned})"
 
 
+class FixedLogicalComparison(UnaryScalarOp):
+    """A test of one number with a bool result."""
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Always bool."""
+        return ("bool",)
+
+
 class Bitwise(UfuncOp):
     """An op on the bits of integers, or on truth values."""
 
-    nin = 2
     symbol: ClassVar[str] = ""
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
@@ -219,7 +397,15 @@ class Bitwise(UfuncOp):
         return f" {self.symbol} ".join(c_cast(arg, result) for arg in args)
 
 
-class Rounding(ScalarOp):
+class BinaryBitOp(Bitwise, BinaryScalarOp):
+    """An op on the bits of two integers, or on two truth values."""
+
+
+class UnaryBitOp(Bitwise, UnaryScalarOp):
+    """An op on the bits of an integer, or on a truth value."""
+
+
+class Rounding(UnaryScalarOp):
     """A function that gives a whole number of the input's own dtype."""
 
     exact = True
@@ -227,27 +413,44 @@ class Rounding(ScalarOp):
     c_function: ClassVar[str] = ""
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The dtype of the input."""
+        """The dtype of the input, or what the preference makes of it."""
         self.refuse_complex(dtypes)
         return (upcast(*dtypes),)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Round floats; integers are whole already."""
         (value,) = values
-        dtype = dtype_name(value)
-        if is_discrete(dtype):
-            return np.array(value, dtype=dtype)[()]
+        if is_discrete(dtype_name(value)):
+            return np.array(value, dtype=self.result_dtypes(dtype_name(value))[0])[()]
         return type(self).ufunc(value)
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the function that compilers expand in place."""
-        if is_discrete(result):
-            return args[0].text
+        if is_discrete(args[0].dtype):
+            return c_cast(args[0], result)
         return c_builtin(self.c_function, result, args[0].text)
 
 
+class WholePart(Rounding):
+    """A function that rounds in one direction; integers give floats."""
+
+    output_types_preference = staticmethod(upgrade_to_float_no_complex)
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Floats stay, discrete types give a float that holds them."""
+        self.refuse_complex(dtypes)
+        return (upcast_to_float(*dtypes),)
+
+
 __all__ = [
+    "BinaryBitOp",
+    "BinaryScalarOp",
+    "FixedLogicalComparison",
+    "UnaryBitOp",
+    "UnaryScalarOp",
+    "arraywise",
     "Arithmetic",
     "Bitwise",
     "Comparison",
@@ -256,6 +459,7 @@ __all__ = [
     "ScalarOp",
     "ScalarTypeError",
     "UfuncOp",
+    "WholePart",
     "dtype_name",
     "quiet",
 ]

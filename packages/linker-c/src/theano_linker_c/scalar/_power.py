@@ -10,12 +10,12 @@ import numpy as np
 from ._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
 from ._derivative import differentiable
 from ._dtypes import is_complex, is_discrete, upcast
-from ._op import FloatFunction, ScalarOp, dtype_name, quiet
+from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 from ._type import OperatorSet
 
 
-class Pow(ScalarOp):
+class Pow(BinaryScalarOp):
     """First input to the power of the second.
 
     Differs from NumPy: an integer to a negative integer power is no error. It gives the whole part of the result:
@@ -23,7 +23,6 @@ class Pow(ScalarOp):
     """
 
     name = "pow"
-    nin = 2
     cost = 25
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
@@ -31,6 +30,7 @@ class Pow(ScalarOp):
         common = upcast(*dtypes)
         return ("int8" if common == "bool" else common,)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Call NumPy's power, which refuses negative exponents of integers, on what it accepts."""
@@ -57,7 +57,7 @@ class Pow(ScalarOp):
         return c_call("pow", result, base, exponent)
 
 
-class Sqrt(FloatFunction):
+class Sqrt(FloatFunction, UnaryScalarOp):
     """Square root; NaN below zero."""
 
     name = "sqrt"

@@ -9,29 +9,30 @@ import numpy as np
 
 from ._cvalue import CValue
 from ._derivative import differentiable, zero_like
-from ._dtypes import is_discrete
-from ._op import Rounding, dtype_name, quiet
+from ._dtypes import is_discrete, upcast_to_float
+from ._op import Rounding, WholePart, arraywise, dtype_name, quiet
+from ._preferences import same_out_float_only
 from ._record import REALS, ScalarRecord
 
 
-class Floor(Rounding):
-    """Largest whole number that is not above x; integers stay as they are."""
+class Floor(WholePart):
+    """Largest whole number that is not above x; of integers a float."""
 
     name = "floor"
     ufunc = np.floor
     c_function = "floor"
 
 
-class Ceil(Rounding):
-    """Smallest whole number that is not below x; integers stay as they are."""
+class Ceil(WholePart):
+    """Smallest whole number that is not below x; of integers a float."""
 
     name = "ceil"
     ufunc = np.ceil
     c_function = "ceil"
 
 
-class Trunc(Rounding):
-    """Whole part of x; integers stay as they are."""
+class Trunc(WholePart):
+    """Whole part of x; of integers a float."""
 
     name = "trunc"
     ufunc = np.trunc
@@ -42,6 +43,7 @@ class RoundHalfToEven(Rounding):
     """Nearest whole number, the even one of two equally near; integers stay as they are."""
 
     name = "round_half_to_even"
+    output_types_preference = staticmethod(same_out_float_only)
     ufunc = np.rint
     c_function = "rint"
 
@@ -50,8 +52,10 @@ class RoundHalfAwayFromZero(Rounding):
     """Nearest whole number, the one further from zero of two equally near; integers stay as they are."""
 
     name = "round_half_away_from_zero"
+    output_types_preference = staticmethod(same_out_float_only)
     c_function = "round"
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Round the absolute value: its fraction is exact, so 0.5 is recognised reliably."""
@@ -86,10 +90,14 @@ def _whole(function: Any) -> Any:
     return lambda x: x if x.dtype.kind in "iub" else function(x)
 
 
+def _whole_as_float(function: Any) -> Any:
+    return lambda x: function(x.astype(upcast_to_float(x.dtype.name)))
+
+
 RECORDS = (
-    ScalarRecord(floor, _whole(np.floor), REALS, smooth=False),
-    ScalarRecord(ceil, _whole(np.ceil), REALS, smooth=False),
-    ScalarRecord(trunc, _whole(np.trunc), REALS, smooth=False),
+    ScalarRecord(floor, _whole_as_float(np.floor), REALS, smooth=False),
+    ScalarRecord(ceil, _whole_as_float(np.ceil), REALS, smooth=False),
+    ScalarRecord(trunc, _whole_as_float(np.trunc), REALS, smooth=False),
     ScalarRecord(round_half_to_even, _whole(np.rint), REALS, smooth=False),
     ScalarRecord(round_half_away_from_zero, _away, REALS, smooth=False),
 )

@@ -12,7 +12,7 @@ from ._cvalue import CValue, c_cast, c_helper
 from ._derivative import differentiable
 from ._dtypes import upcast
 from ._logic import and_
-from ._op import Arithmetic, ScalarOp, dtype_name, quiet
+from ._op import Arithmetic, BinaryScalarOp, ScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 
 
@@ -31,14 +31,14 @@ class _Extreme(Arithmetic):
         return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
 
 
-class Maximum(_Extreme):
+class Maximum(_Extreme, BinaryScalarOp):
     """The larger of two numbers; NaN if one is NaN."""
 
     name = "maximum"
     ufunc = np.maximum
 
 
-class Minimum(_Extreme):
+class Minimum(_Extreme, BinaryScalarOp):
     """The smaller of two numbers; NaN if one is NaN."""
 
     name = "minimum"
@@ -61,6 +61,7 @@ class Clip(ScalarOp):
         self.refuse_complex(dtypes)
         return (upcast(*dtypes),)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take the maximum, then the minimum."""
@@ -85,6 +86,7 @@ class Switch(ScalarOp):
         """The common dtype of the two choices."""
         return (upcast(*dtypes[1:]),)
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Choose with NumPy's where."""
@@ -97,17 +99,17 @@ class Switch(ScalarOp):
         return f"{c_cast(args[0], 'bool')} ? {c_cast(args[1], result)} : {c_cast(args[2], result)}"
 
 
-class Second(ScalarOp):
+class Second(BinaryScalarOp):
     """The second number, in the shape of both; the value of the first is not looked at."""
 
     name = "second"
     exact = True
-    nin = 2
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """The dtype of the second input."""
         return (dtypes[1],)
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Copy the second into the common shape."""
         shape, value = np.broadcast_shapes(np.shape(values[0]), np.shape(values[1])), np.asarray(values[1])
@@ -118,7 +120,7 @@ class Second(ScalarOp):
         return args[1].text
 
 
-class Identity(ScalarOp):
+class Identity(UnaryScalarOp):
     """The number itself."""
 
     name = "identity"
@@ -129,6 +131,7 @@ class Identity(ScalarOp):
         """The dtype of the input."""
         return (upcast(*dtypes),)
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Copy the value."""
         return np.array(values[0])[()]

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from ._derivative import differentiable, real_operands
-from ._op import FloatFunction
+from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp
 from ._power import sqrt
 from ._record import REALS, ScalarRecord
 
 
-class Sin(FloatFunction):
+class Sin(FloatFunction, UnaryScalarOp):
     """Sine of an angle in radians."""
 
     name = "sin"
     ufunc = np.sin
 
 
-class Cos(FloatFunction):
+class Cos(FloatFunction, UnaryScalarOp):
     """Cosine of an angle in radians."""
 
     name = "cos"
     ufunc = np.cos
 
 
-class Tan(FloatFunction):
+class Tan(FloatFunction, UnaryScalarOp):
     """Tangent of an angle in radians."""
 
     name = "tan"
@@ -35,7 +35,7 @@ class Tan(FloatFunction):
     cost = 15
 
 
-class ArcSin(FloatFunction):
+class ArcSin(FloatFunction, UnaryScalarOp):
     """Inverse of the sine; NaN outside [-1, 1]."""
 
     name = "arcsin"
@@ -44,7 +44,7 @@ class ArcSin(FloatFunction):
     cost = 15
 
 
-class ArcCos(FloatFunction):
+class ArcCos(FloatFunction, UnaryScalarOp):
     """Inverse of the cosine; NaN outside [-1, 1]."""
 
     name = "arccos"
@@ -53,7 +53,7 @@ class ArcCos(FloatFunction):
     cost = 15
 
 
-class ArcTan(FloatFunction):
+class ArcTan(FloatFunction, UnaryScalarOp):
     """Inverse of the tangent."""
 
     name = "arctan"
@@ -62,11 +62,10 @@ class ArcTan(FloatFunction):
     cost = 15
 
 
-class ArcTan2(FloatFunction):
+class ArcTan2(FloatFunction, BinaryScalarOp):
     """Angle of the point whose ordinate is the first input and whose abscissa is the second."""
 
     name = "arctan2"
-    nin = 2
     c_function = "atan2"
     ufunc = np.arctan2
     complex_ok = False

@@ -126,7 +126,7 @@ class OpFromGraph(GraphOp):
     def _converted(self, index: int, given: Any) -> Variable:
         inner = self.fgraph.inputs[index]
         try:
-            converted: Variable = inner.type.filter_variable(given)
+            converted: Variable = inner.type.narrow_variable(given)
         except TypeError as error:
             raise TypeError(
                 compose(

@@ -19,7 +19,7 @@ from theano_graph import (
 from theano_linker_c.program import Branch, lazy_form
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import TensorType, tensor_type
 
 
 class IfElse(Op):
@@ -73,7 +73,7 @@ class IfElse(Op):
         given = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in branches]
         n = self.n_outs
         types = [_common(i, a, b) for i, (a, b) in enumerate(zip(given[:n], given[n:], strict=True))]
-        converted = [kind.filter_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
+        converted = [kind.narrow_variable(v) for kind, v in zip((*types, *types), given, strict=True)]
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
 
     def perform(
@@ -90,12 +90,12 @@ class IfElse(Op):
 
 def _common(index: int, a: Variable, b: Variable) -> Type:
     """Return the narrowest type that has the values of both variables."""
-    if a.type == b.type:
+    if a.type.exact == b.type.exact:
         return a.type
     if isinstance(a.type, TensorType) and isinstance(b.type, TensorType):
         if a.type.dtype == b.type.dtype and a.type.ndim == b.type.ndim:
             pairs = zip(a.type.shape, b.type.shape, strict=True)
-            return TensorType(a.type.dtype, tuple(m if m == n else None for m, n in pairs))
+            return tensor_type(a.type.dtype, tuple(m if m == n else None for m, n in pairs))
     elif a.type.is_super(b.type):
         return a.type
     elif b.type.is_super(a.type):
@@ -191,8 +191,8 @@ def _zeros(like: Any, cotangent: Any) -> Any:
 
 def _as_input(cotangent: Any, source: Any) -> Variable:
     """A cotangent may have lost what is known of the lengths of its branch."""
-    kind = TensorType(cotangent.type.dtype, source.type.shape)
-    converted: Variable = kind.filter_variable(cotangent)
+    kind = tensor_type(cotangent.type.dtype, source.type.shape)
+    converted: Variable = kind.narrow_variable(cotangent)
     return converted
 
 

@@ -12,7 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 from .._convert import as_tensor_variable, constant
 from .._dtypes import canonical_dtype
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
@@ -46,7 +46,7 @@ class Alloc(Op):
                         where=[describe(variable)],
                     )
                 )
-        return Apply(self, [variable, *sizes], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -145,7 +145,7 @@ class AllocEmpty(Op):
     def make_node(self, *lengths: Any) -> Apply:
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
-        output = TensorType(self.dtype, static_lengths(sizes)).make_variable()
+        output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
         # What is in memory means nothing, so no check may complain of it.
         output.tag.nan_guard_mode_check = False
         output.tag.values_eq_approx = _always_near

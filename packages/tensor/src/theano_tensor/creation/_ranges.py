@@ -14,7 +14,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES, canonical_dtype
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, ceil, maximum
 from ..gradient import derived_pushforward
@@ -44,7 +44,7 @@ class ARange(Op):
         length: int | None = None
         if all(isinstance(v, Constant) for v in bounds):
             length = len(_numbers([v.data for v in bounds], self.dtype))  # type: ignore[attr-defined]  # constants, see above
-        return Apply(self, bounds, [TensorType(self.dtype, (length,)).make_variable()])
+        return Apply(self, bounds, [tensor_type(self.dtype, (length,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -83,7 +83,7 @@ class Eye(Op):
         """Apply to three integer scalars."""
         inputs = [as_length(v) for v in (n, m, k)]
         shape = [static_int(v) for v in inputs[:2]]
-        return Apply(self, inputs, [TensorType(self.dtype, shape).make_variable()])
+        return Apply(self, inputs, [tensor_type(self.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
-from theano_linker_c.scalar import Pow, ScalarOp
+from theano_linker_c.scalar import Composite, Pow, ScalarOp
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -79,7 +79,7 @@ class Elemwise(Op):
         self.openmp = openmp
         self._hash = hash((Elemwise, scalar_op, tuple(self.inplace_pattern.items())))
         # Types of the inputs -> those of the outputs: a graph applies an op to the same types again and again.
-        self._output_types: dict[tuple[TensorType, ...], list[TensorType]] = {}
+        self._output_types: dict[tuple[Hashable, ...], list[TensorType]] = {}
 
     @property
     def name(self) -> str:
@@ -113,7 +113,9 @@ class Elemwise(Op):
         """
         given = [as_tensor_variable(x) for x in inputs]
         padded = _same_ndim(given)
-        key = tuple([x.type for x in padded])
+        key: tuple[Hashable, ...] = tuple([x.type.exact for x in padded])
+        if self.scalar_op.follows_floatx:
+            key = (config.floatX, *key)
         types = self._output_types.get(key)
         if types is None:
             dtypes = self._result_dtypes(given)
@@ -188,9 +190,10 @@ class Elemwise(Op):
     def __str__(self) -> str:
         if self.label is not None:
             return self.label
+        fused = isinstance(self.scalar_op, Composite)
         if self.inplace_pattern:
             return f"Elemwise{{{self.scalar_op}}}{list(self.inplace_pattern.items())}"
-        return f"Elemwise{{{self.scalar_op},no_inplace}}"
+        return f"Elemwise{{{self.scalar_op}}}" if fused else f"Elemwise{{{self.scalar_op},no_inplace}}"
 
 
 def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, config, pushforward, toposort
-from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback
+from theano_graph import Constant, Variable, config, toposort
+from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback, scalar_pushforward
 
 from .._convert import constant
 from .._variable import Tensor
@@ -96,7 +96,7 @@ def lifted_pushforward(
 
     Inputs, outputs, tangents that are there.
     """
-    rule = pushforward.get(op)
+    rule = scalar_pushforward(op)
     if rule is None:
         return None
     inputs = [ScalarType(dtype).make_variable() for dtype in dtypes]

@@ -13,7 +13,7 @@ from .._convert import as_tensor_variable, constant
 from .._discrete import DiscreteOp
 from .._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import cast, maximum
@@ -55,7 +55,7 @@ class BinCount(Op):
                     compose("bincount: one weight for each number is needed", where=[describe(numbers), describe(w)])
                 )
         dtype = sum_dtype(given[0].type.dtype) if given else "int64"
-        return Apply(self, [numbers, least, *given], [TensorType(dtype, (None,)).make_variable()])
+        return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -161,7 +161,7 @@ class Bartlett(DiscreteOp):
                     "bartlett: the number of points is an integer", where=[describe(count)], mend="T.cast(n, 'int64')"
                 )
             )
-        return Apply(self, [count], [TensorType("float64", (None,)).make_variable()])
+        return Apply(self, [count], [tensor_type("float64", (None,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

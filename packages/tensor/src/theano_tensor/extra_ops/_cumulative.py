@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import DISCRETE_DTYPES
 from .._errors import ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import and_, conj, eq, mul, neq, sub, switch
 from ..reduce import sum_dtype
@@ -45,7 +45,7 @@ class Cumulative(Op):
         if not 0 <= self.axis < variable.type.ndim:
             raise ShapeError(compose(f"{self}: there is no axis {self.axis}", where=[describe(variable)]))
         dtype = sum_dtype(variable.type.dtype)
-        return Apply(self, [variable], [TensorType(dtype, variable.type.shape).make_variable()])
+        return Apply(self, [variable], [tensor_type(dtype, variable.type.shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable, constant
 from .._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
@@ -58,7 +58,7 @@ class ExtractDiag(Op):
         length = None
         if rows is not None and columns is not None:
             length = max(0, min(rows + min(self.offset, 0), columns - max(self.offset, 0)))
-        return Apply(self, [variable], [TensorType(variable.type.dtype, (*rest, length)).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, (*rest, length)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -156,7 +156,7 @@ class AllocDiag(Op):
         n = variable.type.shape[-1]
         side = None if n is None else n + abs(self.offset)
         shape = (*variable.type.shape[:-1], side, side)
-        return Apply(self, [variable], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -13,7 +13,7 @@ from .._convert import as_tensor_variable
 from .._discrete import DiscreteOp
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import broadcast_static, dimshuffle
 from ..shape import as_lengths, make_vector
@@ -56,7 +56,7 @@ class UnravelIndex(DiscreteOp):
         numbers, lengths = _integers("unravel_index", indices), _integers("unravel_index", dims)
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, self.ndim):
             raise ShapeError(compose("unravel_index: the shape is a vector of lengths", where=[describe(lengths)]))
-        outputs = [TensorType("int64", numbers.type.shape).make_variable() for _ in range(self.ndim)]
+        outputs = [tensor_type("int64", numbers.type.shape).make_variable() for _ in range(self.ndim)]
         return Apply(self, [numbers, lengths], outputs)
 
     def perform(
@@ -109,7 +109,7 @@ class RavelMultiIndex(DiscreteOp):
         ndim = max(x.type.ndim for x in numbers)
         padded = [dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim))) for x in numbers]
         shape = broadcast_static("ravel_multi_index", padded, numbers)
-        return Apply(self, [*padded, lengths], [TensorType("int64", shape).make_variable()])
+        return Apply(self, [*padded, lengths], [tensor_type("int64", shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

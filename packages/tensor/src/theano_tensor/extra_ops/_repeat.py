@@ -15,7 +15,7 @@ from .._discrete import DiscreteOp
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import alloc
 from ..elemwise import cast, dimshuffle
@@ -36,7 +36,7 @@ class RepeatedNumbers(DiscreteOp):
             raise ShapeError(compose("repeat: repetitions are a number or a vector", where=[describe(vector)]))
         if vector.type.dtype not in INTEGER_DTYPES:
             raise DTypeError(compose("repeat: repetitions are integers", where=[describe(vector)]))
-        return Apply(self, [vector], [TensorType("int64", (None,)).make_variable()])
+        return Apply(self, [vector], [tensor_type("int64", (None,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

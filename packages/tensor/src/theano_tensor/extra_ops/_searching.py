@@ -15,7 +15,7 @@ from .._discrete import DiscreteOp
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import zeros
 from ..indexing import set_subtensor, take
@@ -52,7 +52,7 @@ class SearchsortedOp(DiscreteOp):
             inputs.append(order)
         if inputs[0].type.ndim != 1:
             raise ShapeError(compose("searchsorted looks in a vector", where=[describe(inputs[0])], mend="flatten it"))
-        return Apply(self, inputs, [TensorType("int64", inputs[1].type.shape).make_variable()])
+        return Apply(self, inputs, [tensor_type("int64", inputs[1].type.shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -136,10 +136,10 @@ class Unique(Op):
         variable = as_tensor_variable(x)
         axis = None if self.axis is None else one_axis("unique", self.axis, variable)
         shape = [None] if axis is None else [None if i == axis else n for i, n in enumerate(variable.type.shape)]
-        outputs = [TensorType(variable.type.dtype, shape).make_variable()]
+        outputs = [tensor_type(variable.type.dtype, shape).make_variable()]
         wanted = (self.return_index, self.return_inverse, self.return_counts)
         lengths = (None, None if axis is None else variable.type.shape[axis], None)
-        outputs += [TensorType("int64", (n,)).make_variable() for flag, n in zip(wanted, lengths, strict=True) if flag]
+        outputs += [tensor_type("int64", (n,)).make_variable() for flag, n in zip(wanted, lengths, strict=True) if flag]
         return Apply(self, [variable], outputs)
 
     def perform(

@@ -16,7 +16,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq, or_, switch
@@ -57,7 +57,7 @@ class RealFourier(Op):
         variable = _real_tensor("rfft", x, 2, "(m, ..., n)")
         *front, n = variable.type.shape
         half = None if n is None else n // 2 + 1
-        return Apply(self, [variable], [TensorType(variable.type.dtype, (*front, half, 2)).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, (*front, half, 2)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -89,7 +89,7 @@ class InverseRealFourier(Op):
                 )
             )
         shape = (*variable.type.shape[:-2], static_int(length))
-        return Apply(self, [variable, length], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable, length], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -77,9 +77,9 @@ class MapRows(ComparedGraphOp):
         for k, (x, wanted) in enumerate(zip(given, inner, strict=True)):
             if 1 <= k <= self.sequences:
                 if x.type.dtype != wanted.type.dtype or x.type.shape[1:] != wanted.type.shape:
-                    given[k] = _rows_of(wanted.type).filter_variable(x)
+                    given[k] = _rows_of(wanted.type).narrow_variable(x)
             elif k:
-                given[k] = wanted.type.filter_variable(x)
+                given[k] = wanted.type.narrow_variable(x)
         n = given[0]
         if n.type.ndim or not n.type.dtype.startswith(("int", "uint")):
             raise TypeError(

@@ -16,7 +16,7 @@ from theano_graph import Apply, Op, Variable, compose, describe
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
-from .._type import StaticShape, TensorType
+from .._type import StaticShape, tensor_type
 from .._variable import Tensor
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
@@ -52,7 +52,7 @@ class AdvancedSubtensor(Op):
         variable = as_tensor_variable(x)
         index = [as_index(i) for i in inputs]
         shape = static_of(variable, self.entries, index)
-        return Apply(self, [variable, *index], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable, *index], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
 from ._parts import sum_to
@@ -55,7 +55,7 @@ class Choose(Op):
         ndim = max(v.type.ndim for v in (index, *given))
         inputs = [_padded(v, ndim) for v in (index, *(cast(c, dtype) for c in given))]
         shape = broadcast_static("choose", inputs, [index, *given])
-        return Apply(self, inputs, [TensorType(dtype, shape).make_variable()])
+        return Apply(self, inputs, [tensor_type(dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

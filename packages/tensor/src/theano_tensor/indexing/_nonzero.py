@@ -12,7 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, neq
 from ..joining import stack
@@ -37,7 +37,7 @@ class Nonzero(Op):
                     mend="use T.shape_padleft(x), or T.neq(x, 0)",
                 )
             )
-        outputs = [TensorType("int64", (None,)).make_variable() for _ in variable.type.shape]
+        outputs = [tensor_type("int64", (None,)).make_variable() for _ in variable.type.shape]
         return Apply(self, [variable], outputs)
 
     def perform(

@@ -11,7 +11,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 
 from .._convert import as_tensor_variable, constant
 from .._errors import IndexingError
-from .._type import StaticShape, TensorType
+from .._type import StaticShape, tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
@@ -39,7 +39,7 @@ class Subtensor(Op):
         variable = as_tensor_variable(x)
         inputs = [as_length(n, "an index") for n in numbers]
         shape = static_of(variable, self.entries, inputs)
-        return Apply(self, [variable, *inputs], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable, *inputs], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

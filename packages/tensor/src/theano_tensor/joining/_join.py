@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable, constant
 from .._errors import ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor, TensorConstant
 from ..elemwise import cast
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
@@ -59,7 +59,7 @@ class Join(Op):
             known %= ndim
             where = constant(np.asarray(known, dtype="int64"))
             shape = [_joined_length(parts, i, known) for i in range(ndim)]
-        return Apply(self, [where, *parts], [TensorType(dtype, shape).make_variable()])
+        return Apply(self, [where, *parts], [tensor_type(dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -142,7 +142,7 @@ class Split(Op):
                 if known is None
                 else [length if i == known % ndim else n for i, n in enumerate(variable.type.shape)]
             )
-            outputs.append(TensorType(variable.type.dtype, shape).make_variable())
+            outputs.append(tensor_type(variable.type.dtype, shape).make_variable())
         return Apply(self, [variable, where, vector], outputs)
 
     def perform(

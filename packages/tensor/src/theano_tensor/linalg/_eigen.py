@@ -16,7 +16,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, conj, real
 from ..extra_ops import diagonal
@@ -68,7 +68,7 @@ class Eig(MatrixOp):
         matrix = as_matrices("eig", x, square=True)
         dtype = _COMPLEX.get(matrix.type.dtype, matrix.type.dtype)
         shape = matrix.type.shape
-        return Apply(self, [matrix], [TensorType(dtype, s).make_variable() for s in (shape[:-1], shape)])
+        return Apply(self, [matrix], [tensor_type(dtype, s).make_variable() for s in (shape[:-1], shape)])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -132,8 +132,8 @@ class Eigh(MatrixOp):
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("eigh", x, square=True)
         dtype, shape = matrix.type.dtype, matrix.type.shape
-        values = TensorType(_REAL.get(dtype, dtype), shape[:-1])
-        return Apply(self, [matrix], [values.make_variable(), TensorType(dtype, shape).make_variable()])
+        values = tensor_type(_REAL.get(dtype, dtype), shape[:-1])
+        return Apply(self, [matrix], [values.make_variable(), tensor_type(dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -245,7 +245,7 @@ class Eigvalsh(MatrixOp):
         parts = [as_matrices("eigvalsh", v, square=True) for v in (a, b) if not _is_none(v)]
         dtype = upcast(*(p.type.dtype for p in parts))
         parts = [must_be_real("eigvalsh", cast(p, dtype)) for p in parts]
-        return Apply(self, parts, [TensorType(dtype, parts[0].type.shape[:-1]).make_variable()])
+        return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape[:-1]).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

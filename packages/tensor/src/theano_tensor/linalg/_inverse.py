@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ..extra_ops import diagonal
@@ -99,7 +99,7 @@ class MatrixPinv(MatrixOp):
         matrix = as_matrices("pinv", x)
         shape = matrix.type.shape
         return Apply(
-            self, [matrix], [TensorType(matrix.type.dtype, (*shape[:-2], shape[-1], shape[-2])).make_variable()]
+            self, [matrix], [tensor_type(matrix.type.dtype, (*shape[:-2], shape[-1], shape[-2])).make_variable()]
         )
 
     def perform(
@@ -157,7 +157,7 @@ class Det(MatrixOp):
     def make_node(self, x: Any) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("det", x, square=True)
-        return Apply(self, [matrix], [TensorType(matrix.type.dtype, matrix.type.shape[:-2]).make_variable()])
+        return Apply(self, [matrix], [tensor_type(matrix.type.dtype, matrix.type.shape[:-2]).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -206,7 +206,7 @@ class SLogDet(MatrixOp):
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("slogdet", x, square=True)
         real = {"complex64": "float32", "complex128": "float64"}.get(matrix.type.dtype, matrix.type.dtype)
-        types = [TensorType(dtype, matrix.type.shape[:-2]) for dtype in (matrix.type.dtype, real)]
+        types = [tensor_type(dtype, matrix.type.shape[:-2]) for dtype in (matrix.type.dtype, real)]
         return Apply(self, [matrix], [t.make_variable() for t in types])
 
     def perform(

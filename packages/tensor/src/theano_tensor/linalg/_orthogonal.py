@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, pullback, shape_rule
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import tril
 from ..elemwise import minimum
@@ -65,7 +65,7 @@ class _QR(MatrixOp):
             "r": [(*front, k, columns)],
             "raw": [(*front, columns, rows), (*front, k)],
         }[self.mode]
-        return Apply(self, [matrix], [TensorType(matrix.type.dtype, s).make_variable() for s in shapes])
+        return Apply(self, [matrix], [tensor_type(matrix.type.dtype, s).make_variable() for s in shapes])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -168,11 +168,11 @@ class SVD(MatrixOp):
         matrix = as_matrices("svd", x)
         dtype, (*front, rows, columns) = matrix.type.dtype, matrix.type.shape
         k = _least(rows, columns)
-        s = TensorType(_REAL.get(dtype, dtype), (*front, k))
+        s = tensor_type(_REAL.get(dtype, dtype), (*front, k))
         if not self.compute_uv:
             return Apply(self, [matrix], [s.make_variable()])
-        u = TensorType(dtype, (*front, rows, rows if self.full_matrices else k))
-        vt = TensorType(dtype, (*front, columns if self.full_matrices else k, columns))
+        u = tensor_type(dtype, (*front, rows, rows if self.full_matrices else k))
+        vt = tensor_type(dtype, (*front, columns if self.full_matrices else k, columns))
         return Apply(self, [matrix], [t.make_variable() for t in (u, s, vt)])
 
     def perform(

@@ -12,7 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import alloc, tril, triu
 from ..elemwise import broadcast_static, cast, conj, dimshuffle
@@ -93,7 +93,7 @@ class Solve(MatrixOp):
                     where=[describe(matrix), describe(right)],
                 )
             )
-        return Apply(self, [matrix, right], [TensorType(dtype, right.type.shape).make_variable()])
+        return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -12,7 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
@@ -48,7 +48,7 @@ class TensorInv(MatrixOp):
                 compose(f"tensorinv: ind={self.ind} leaves no dimensions for columns", where=[describe(x)])
             )
         shape = x.type.shape
-        return Apply(self, [x], [TensorType(x.type.dtype, shape[self.ind :] + shape[: self.ind]).make_variable()])
+        return Apply(self, [x], [tensor_type(x.type.dtype, shape[self.ind :] + shape[: self.ind]).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -99,7 +99,7 @@ class TensorSolve(MatrixOp):
         x, y = cast(x, dtype), cast(y, dtype)
         order = self.order(x.type.ndim)
         shape = tuple(x.type.shape[i] for i in order[y.type.ndim :])
-        return Apply(self, [x, y], [TensorType(dtype, shape).make_variable()])
+        return Apply(self, [x, y], [tensor_type(dtype, shape).make_variable()])
 
     def order(self, ndim: int) -> list[int]:
         """Return the dimensions of a in the order in which the equation takes them."""
@@ -142,10 +142,10 @@ class Lstsq(MatrixOp):
         x, y = cast(x, dtype), cast(y, dtype)
         real = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
         types = [
-            TensorType(dtype, (x.type.shape[1], *y.type.shape[1:])),
-            TensorType(real, (None,)),
-            TensorType("int64", ()),
-            TensorType(real, (None,)),
+            tensor_type(dtype, (x.type.shape[1], *y.type.shape[1:])),
+            tensor_type(real, (None,)),
+            tensor_type("int64", ()),
+            tensor_type(real, (None,)),
         ]
         return Apply(self, [x, y, as_tensor_variable(rcond)], [t.make_variable() for t in types])
 

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
@@ -39,7 +39,7 @@ class BatchedDot(Op):
         check_inner("batched_dot", a, b, 2, 1)
         stack = a.type.shape[0] if a.type.shape[0] is not None else b.type.shape[0]
         shape = (stack, a.type.shape[1], b.type.shape[2])
-        return Apply(self, [a, b], [TensorType(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
+        return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 
@@ -49,7 +49,7 @@ class Dot(Op):
                 )
         check_inner("dot", a, b, a.type.ndim - 1, 0)
         shape = a.type.shape[:-1] + b.type.shape[1:]
-        return Apply(self, [a, b], [TensorType(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
+        return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -15,7 +15,7 @@ from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..gradient import derived_pushforward
@@ -75,7 +75,7 @@ def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
                 )
             )
         shape.append(other if own is None else own)
-    made: Tensor = TensorType(z.type.dtype, shape).make_variable()
+    made: Tensor = tensor_type(z.type.dtype, shape).make_variable()
     return made
 
 
@@ -128,7 +128,7 @@ class Dot22(Op):
         a, b = _tensors("Dot22", (x, y), (2, 2))
         check_inner("Dot22", a, b, 1, 0)
         shape = (a.type.shape[0], b.type.shape[1])
-        return Apply(self, [a, b], [TensorType(a.type.dtype, shape).make_variable()])
+        return Apply(self, [a, b], [tensor_type(a.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -152,7 +152,7 @@ class Dot22Scalar(Op):
         left, right, alpha = _tensors("Dot22Scalar", (x, y, a), (2, 2, 0))
         check_inner("Dot22Scalar", left, right, 1, 0)
         shape = (left.type.shape[0], right.type.shape[1])
-        return Apply(self, [left, right, alpha], [TensorType(left.type.dtype, shape).make_variable()])
+        return Apply(self, [left, right, alpha], [tensor_type(left.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -15,7 +15,7 @@ from theano_optimize import InplaceRewriter, Phase
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, zeros_like
 from ..gradient import derived_pushforward
@@ -79,7 +79,7 @@ def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
             compose(f"{op} takes real numbers", where=[describe(v) for v in operands], mend="take the real part")
         )
     inputs = [cast(v, dtype) if i in floats and v.type.dtype != dtype else v for i, v in enumerate(operands)]
-    return Apply(op, list(inputs), [TensorType(dtype, inputs[0].type.shape).make_variable()])
+    return Apply(op, list(inputs), [tensor_type(dtype, inputs[0].type.shape).make_variable()])
 
 
 class SparseBlockGemv(_BlockOp):

@@ -14,7 +14,7 @@ from theano_optimize import Phase, node_rewriter
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..gradient import grad_not_implemented
@@ -71,9 +71,9 @@ class ConnectionistTemporalClassification(Op):
             elif value.type.dtype not in INTEGER_DTYPES:
                 raise DTypeError(compose(f"ctc: {name} are integers", where=[describe(value)], mend="cast them"))
         scores = inputs[0]
-        outputs = [TensorType(scores.type.dtype, scores.type.shape[1:2]).make_variable()]
+        outputs = [tensor_type(scores.type.dtype, scores.type.shape[1:2]).make_variable()]
         if self.compute_grad:
-            outputs.append(TensorType(scores.type.dtype, scores.type.shape).make_variable())
+            outputs.append(tensor_type(scores.type.dtype, scores.type.shape).make_variable())
         return Apply(self, list(inputs), list(outputs))
 
     def perform(

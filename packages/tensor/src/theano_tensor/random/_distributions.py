@@ -12,7 +12,7 @@ from theano_linker_c.scalar import upcast
 from .._convert import as_tensor_variable
 from .._dtypes import DISCRETE_DTYPES, canonical_dtype
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
 from ._function import RandomFunction
@@ -30,7 +30,7 @@ def _float_dtype(dtype: Any, *params: Tensor) -> str:
 
 def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: Tensor) -> Drawn:
     vector, shape = size_vector(name, size, ndim, params)
-    return _apply(RandomFunction(fn, TensorType(dtype, shape)), state, vector, *params)
+    return _apply(RandomFunction(fn, tensor_type(dtype, shape)), state, vector, *params)
 
 
 def _apply(op: RandomFunction, state: Any, size: Any, *params: Any) -> Drawn:
@@ -110,7 +110,7 @@ def binomial(
     params = _integers("binomial", "the number of trials", n), as_tensor_variable(p if prob is None else prob)
     vector, shape = size_vector("binomial", size, ndim, params)
     # As ever, a length of 1 is not declared.
-    kind = TensorType(_float_dtype(dtype), tuple(None if n == 1 else n for n in shape))
+    kind = tensor_type(_float_dtype(dtype), tuple(None if n == 1 else n for n in shape))
     return _apply(RandomFunction("binomial", kind), random_state, vector, *params)
 
 
@@ -184,7 +184,7 @@ def choice(
         if params[-1].type.ndim != 1:
             raise ShapeError(compose("choice: `p` is a vector", where=[describe(params[-1])], mend="flatten it"))
     vector, shape = size_vector("choice", size, ndim, ())
-    return _apply(RandomFunction(choice_helper, TensorType(kind, shape)), random_state, vector, *params)
+    return _apply(RandomFunction(choice_helper, tensor_type(kind, shape)), random_state, vector, *params)
 
 
 def permutation(
@@ -217,7 +217,7 @@ def permutation(
         raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))
     vector, shape = size_vector("permutation", size, ndim, ())
     last = int(length.data) if isinstance(length, Constant) and length.data >= 0 and length.data != 1 else None
-    kind = TensorType(_float_dtype(dtype), (*shape, last))
+    kind = tensor_type(_float_dtype(dtype), (*shape, last))
     return _apply(RandomFunction(permutation_helper, kind, ndim_added=1), random_state, vector, length)
 
 
@@ -267,5 +267,5 @@ def multinomial(
     if chances.type.ndim > 1:
         rows.append(chances[..., 0])
     vector, shape = size_vector("multinomial", size, ndim, rows)
-    kind = TensorType(_float_dtype(dtype), (*shape, chances.type.shape[-1]))
+    kind = tensor_type(_float_dtype(dtype), (*shape, chances.type.shape[-1]))
     return _apply(RandomFunction(multinomial_helper, kind, ndim_added=1), random_state, vector, trials, chances)

@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
 from .._errors import DTypeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest
@@ -45,7 +45,7 @@ class ArgExtremum(Op):
         op = self if axis == self.axis else type(self)(axis)
         gone = set(op.axes(variable.type.ndim))
         shape = [length for i, length in enumerate(variable.type.shape) if i not in gone]
-        return Apply(op, [variable], [TensorType("int64", shape).make_variable()])
+        return Apply(op, [variable], [tensor_type("int64", shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -12,7 +12,7 @@ from theano_linker_c.kernels import Fold, FoldingKernel, Kernel, can_fold, nativ
 from theano_linker_c.scalar import ScalarOp
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import tensor_type
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
@@ -62,11 +62,11 @@ class FusedNest(Op):
             raise TypeError(compose("the inputs of a fused nest have one number of dimensions", mend="pad them"))
         shape = broadcast_static(self.scalar_op, variables)
         dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))
-        outputs = [TensorType(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
+        outputs = [tensor_type(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
         for reduction, dtype in zip(self.reductions, dtypes[self.n_kept :], strict=True):
             gone = set(reduction.axes(len(shape)))
             left = [n for i, n in enumerate(shape) if i not in gone]
-            outputs.append(TensorType(reduction.result_dtype(dtype), left).make_variable())
+            outputs.append(tensor_type(reduction.result_dtype(dtype), left).make_variable())
         return Apply(self, variables, outputs)
 
     def element_dtypes(self, node: Apply) -> tuple[str, ...]:

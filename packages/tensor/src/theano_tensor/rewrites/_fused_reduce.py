@@ -12,7 +12,7 @@ from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._type import tensor_type
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
@@ -51,7 +51,7 @@ class FusedReduce(Op):
         shape = broadcast_static(self.element, variables)
         (dtype,) = self.element.result_dtypes(*(x.type.dtype for x in variables))
         gone = set(self.reduce_op.axes(len(shape)))
-        result = TensorType(self.reduce_op.result_dtype(dtype), [n for i, n in enumerate(shape) if i not in gone])
+        result = tensor_type(self.reduce_op.result_dtype(dtype), tuple(n for i, n in enumerate(shape) if i not in gone))
         return Apply(self, variables, [result.make_variable()])
 
     def element_dtype(self, node: Apply) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, toposort
 from theano_linker_c.scalar import Composite, CValue, NoNativeForm, ScalarOp
 
 from ..elemwise import Elemwise
@@ -56,7 +56,8 @@ def nest_of(node: Apply) -> Nest | None:
 
 def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     """Return the groups of two or more nodes that are to become one kernel each, their nodes in topological order."""
-    order = fgraph.toposort()
+    # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
+    order = toposort(fgraph.inputs, fgraph.outputs)
     nests = {node: nest for node in order if (nest := nest_of(node)) is not None}
     levels = _levels(fgraph, order, nests)
     groups: dict[Hashable, list[Apply]] = {}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, toposort
 
 from ._fused_nest import is_foldable
 from ._groups import MAX_OPERANDS, DisjointSets, Nest, nest_of
@@ -49,7 +49,8 @@ class Cluster:
 
 def clusters(fgraph: FunctionGraph) -> list[Cluster]:
     """Return what is to become one pass each; those with one reduction and nothing else to keep are left out."""
-    order = fgraph.toposort()
+    # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
+    order = toposort(fgraph.inputs, fgraph.outputs)
     nests = {node: nest for node in order if (nest := nest_of(node))}
     axes = _axes(order, nests)
     levels = _levels(order, nests, axes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
@@ -30,7 +32,7 @@ def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     if inner.outputs[0].type.dtype != output.type.dtype or not isinstance(node.op, Elemwise):
         return None
     new: Variable = node.op.make_node(*inner.inputs, *node.inputs[1:]).outputs[0]
-    return [new] if new.type == output.type else None
+    return [new] if new.type.exact == output.type.exact else None
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
@@ -41,12 +43,12 @@ def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply) -> list[Varia
     """
     if len(node.inputs) < MAX_OPERANDS:
         return None
-    dtype = node.outputs[0].type.dtype
+    output: Any = node.outputs[0]
     first, rest = node.inputs[: MAX_OPERANDS - 1], node.inputs[MAX_OPERANDS - 1 :]
-    total: Variable = node.op.make_node(*first).outputs[0]
-    if total.type.dtype != dtype:
+    total: Any = node.op.make_node(*first).outputs[0]
+    if total.type.dtype != output.type.dtype:
         # Terms that are all narrower than the result are added in its dtype, as in one kernel.
-        widened = lift(scalar.cast(dtype)).make_node(first[0]).outputs[0]
+        widened = lift(scalar.cast(output.type.dtype)).make_node(first[0]).outputs[0]
         total = node.op.make_node(widened, *first[1:]).outputs[0]
     for start in range(0, len(rest), MAX_OPERANDS - 2):
         total = node.op.make_node(total, *rest[start : start + MAX_OPERANDS - 2]).outputs[0]

@@ -150,7 +150,7 @@ def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
         base = others[0] if len(others) == 1 else lift(scalar.add)(*others)
         if node.op.scalar_op == scalar.sub:
             base, part = (lift(scalar.neg)(base), part) if k == 0 else (base, lift(scalar.neg)(part))
-        if base.type != node.outputs[0].type or base.type.broadcastable != variable.type.broadcastable:
+        if base.type.exact != node.outputs[0].type.exact or base.type.broadcastable != variable.type.broadcastable:
             continue
         # Only the zeros say that shapes differ, where they do.
         if not all(same_shape(other, variable) for other in others):

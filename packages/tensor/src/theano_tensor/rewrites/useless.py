@@ -141,7 +141,7 @@ def constants_in_dtype_of_result(fgraph: FunctionGraph, node: Apply) -> Found:
     if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
         return None
     new: Variable = node.op.make_node(*inputs).outputs[0]
-    return [new] if new.type == node.outputs[0].type else None
+    return [new] if new.type.exact == node.outputs[0].type.exact else None
 
 
 def _converted(x: Constant, dtype: str) -> Variable:

@@ -10,7 +10,7 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from .._axis import one_axis
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
-from .._type import TensorType
+from .._type import TensorType, tensor_type
 from .._variable import Tensor
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 
@@ -48,7 +48,7 @@ class Rebroadcast(RebroadcastCode):
                     compose(f"Rebroadcast: axis {axis} has length {shape[axis]}, not 1", where=[describe(variable)])
                 )
             shape[axis] = 1 if flag else (None if shape[axis] == 1 else shape[axis])
-        return Apply(self, [variable], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

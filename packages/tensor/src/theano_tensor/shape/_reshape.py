@@ -15,7 +15,7 @@ from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
 from .._operators import operation
-from .._type import StaticShape, TensorType
+from .._type import StaticShape, tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, lt, switch
 from ._lengths import as_length, static_int
@@ -53,7 +53,7 @@ class Reshape(Op):
                 raise DTypeError(compose("reshape: the shape must be a vector of integers", where=[describe(vector)]))
             vector = constant(np.zeros(0, dtype="int64"))
         static = _static_result(variable, vector, self.ndim)
-        return Apply(self, [variable, vector], [TensorType(variable.type.dtype, static).make_variable()])
+        return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

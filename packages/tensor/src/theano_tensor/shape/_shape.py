@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable, constant
 from .._dtypes import canonical_dtype
 from .._errors import ShapeError
 from .._operators import call, operation
-from .._type import CONVERSIONS, StaticShape, TensorType
+from .._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._variable import Tensor
 from ..elemwise import Elemwise
 from ._lengths import as_length, static_int
@@ -38,7 +38,7 @@ class ShapeOf(ShapeCode):
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor."""
         variable = shaped_operand(x, SHAPE_CODE)
-        return Apply(self, [variable], [TensorType("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
+        return Apply(self, [variable], [tensor_type("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -73,7 +73,7 @@ class ShapeI(ShapeICode):
         variable = shaped_operand(x, SHAPE_I_CODE)
         if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
             raise ShapeError(compose(f"there is no dimension {self.i}", where=[describe(variable)]))
-        return Apply(self, [variable], [TensorType("int64", ()).make_variable()])
+        return Apply(self, [variable], [tensor_type("int64", ()).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -119,7 +119,7 @@ class MakeVector(Op):
                     mend="convert them with T.cast",
                 )
             )
-        return Apply(self, scalars, [TensorType(self.dtype, (len(scalars),)).make_variable()])
+        return Apply(self, scalars, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -163,7 +163,7 @@ class SpecifyShape(SpecifyShapeCode):
                     )
                 )
             shape[axis] = known if shape[axis] is None else shape[axis]
-        return Apply(self, [variable, *given], [TensorType(variable.type.dtype, shape).make_variable()])
+        return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -12,7 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
@@ -111,7 +111,7 @@ class PoolingOp(Op):
         return variable
 
     def _typed(self, inputs: list[Any], dtype: str, shape: Sequence[int | None]) -> Apply:
-        return Apply(self, inputs, [TensorType(dtype, tuple(shape)).make_variable()])
+        return Apply(self, inputs, [tensor_type(dtype, tuple(shape)).make_variable()])
 
 
 def _store(storage: Sequence[list[Any]], node: Apply, value: Any) -> None:

@@ -14,7 +14,7 @@ from .._convert import as_tensor_variable
 from .._discrete import DiscreteOp
 from .._errors import ShapeError
 from .._operators import operation
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import dimshuffle
@@ -79,7 +79,7 @@ class ArgSort(DiscreteOp):
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "argsort", x)
-        return Apply(self, [variable], [TensorType("int64", variable.type.shape).make_variable()])
+        return Apply(self, [variable], [tensor_type("int64", variable.type.shape).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -13,7 +13,7 @@ from .._axis import one_axis
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
+from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import abs_, cast
 from ..shape import as_length, flatten, static_int
@@ -77,7 +77,7 @@ class TopK(Op):
         shape = list(variable.type.shape)
         shape[self.axis] = None if known is None else abs(known)
         dtypes = [variable.type.dtype] * self.return_values + [self.idx_dtype] * self.return_indices
-        return Apply(self, [variable, count], [TensorType(dtype, shape).make_variable() for dtype in dtypes])
+        return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -79,7 +79,7 @@ def as_element(op: Op, x: Any, element: Any) -> Variable:
     """Return `element` as a variable of the type of the elements of `x`."""
     kind: Any = x.type
     try:
-        converted: Variable = kind.ttype.filter_variable(element)
+        converted: Variable = kind.ttype.narrow_variable(element)
     except (TypeError, ValueError) as error:
         got = describe(element) if isinstance(element, Variable) else repr(element)
         raise TypeError(
@@ -167,7 +167,7 @@ class Extend(ListChange):
     def make_node(self, x: Any, other: Any) -> Apply:
         """Apply to two lists of one type."""
         given, more = as_list(self, x), as_list(self, other)
-        if given.type != more.type:
+        if not given.type.is_super(more.type):
             raise TypeError(compose(f"{self}: the lists have different types", where=[describe(given), describe(more)]))
         return Apply(self, [given, more], [given.type.make_variable()])
 
@@ -292,7 +292,10 @@ class MakeList(ListOp):
                     mend="cast or reshape them to one type",
                 )
             )
-        return Apply(self, list(elements), [TypedListType(elements[0].type).make_variable()])
+        kind = elements[0].type
+        # What is known of the lengths of these elements need not hold for those that the list gets later.
+        kind = kind.pattern_type() if isinstance(kind, TensorType) and kind.found else kind
+        return Apply(self, list(elements), [TypedListType(kind).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

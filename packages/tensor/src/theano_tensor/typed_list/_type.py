@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, NoReturn
 
 from theano_graph import Constant, Type, Variable, compose, describe
@@ -81,6 +82,11 @@ class TypedListType(Type):
     def is_super(self, other: Type) -> bool:
         """Tell whether each value of `other` is a value of this type."""
         return isinstance(other, TypedListType) and self.ttype.is_super(other.ttype)
+
+    @property
+    def exact(self) -> Hashable:
+        """What is exact about the type of the elements."""
+        return TypedListType, self.ttype.exact
 
     def get_depth(self) -> int:
         """Return how many lists are around the innermost elements, beyond the first."""

@@ -6,43 +6,39 @@ from theano_graph import (
     Node as Node,
     NoParams as NoParams,
     Variable as Variable,
-    ancestors as _ancestors,
-    applys_between,
     as_string as _as_string,
     clone_get_equiv as clone_get_equiv,
     clone_graph,
     default_node_formatter as default_node_formatter,
     equal_computations as equal_computations,
-    general_toposort as general_toposort,
-    graph_inputs,
     io_connection_pattern as io_connection_pattern,
     is_in_ancestors as _is_in_ancestors,
     is_same_graph as _is_same_graph,
-    list_of_nodes as list_of_nodes,
     nodes_constructed as nodes_constructed,
     op_as_string as _op_as_string,
-    orphans_between,
     sort_apply_nodes as sort_apply_nodes,
-    stack_search as stack_search,
-    toposort as io_toposort,
-    variables_and_orphans as _variables_and_orphans,
-    variables_between,
     view_roots as _view_roots,
 )
 
 from .._keywords import also_called
+from ._walks import (
+    ancestors as ancestors,
+    general_toposort as general_toposort,
+    inputs as inputs,
+    io_toposort as io_toposort,
+    list_of_nodes as list_of_nodes,
+    ops as ops,
+    orphans as orphans,
+    stack_search as stack_search,
+    variables as variables,
+    variables_and_orphans as variables_and_orphans,
+)
 
-ancestors = also_called(__name__, "ancestors", _ancestors, variable_list="outputs")
-ops = also_called(__name__, "ops", applys_between, i="inputs", o="outputs")
 as_string = also_called(__name__, "as_string", _as_string, i="inputs", o="outputs")
 clone = also_called(__name__, "clone", clone_graph, i="inputs", o="outputs")
-inputs = also_called(__name__, "inputs", graph_inputs, variable_list="outputs")
 is_in_ancestors = also_called(__name__, "is_in_ancestors", _is_in_ancestors, l_node="variable", f_node="node")
 is_same_graph = also_called(__name__, "is_same_graph", _is_same_graph, var1="first", var2="second")
 op_as_string = also_called(__name__, "op_as_string", _op_as_string, i="inputs", op="node")
-orphans = also_called(__name__, "orphans", orphans_between, i="inputs", o="outputs")
-variables_and_orphans = also_called(__name__, "variables_and_orphans", _variables_and_orphans, i="inputs", o="outputs")
-variables = also_called(__name__, "variables", variables_between, i="inputs", o="outputs")
 view_roots = also_called(__name__, "view_roots", _view_roots, r="variable")
 
 __all__ = [

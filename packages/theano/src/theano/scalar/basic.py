@@ -113,7 +113,6 @@ from theano_linker_c.scalar import (
     TrueDiv as TrueDiv,
     Trunc as Trunc,
     UnaryScalarOp as UnaryScalarOp,
-    UserScalarOp as UserScalarOp,
     Xor as Xor,
     abs as abs,
     add as add,

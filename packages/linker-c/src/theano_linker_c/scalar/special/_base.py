@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._lazy import scipy_special
 from .._cvalue import CValue, c_special
-from .._op import FloatFunction, dtype_name, quiet
+from .._op import FloatFunction, arraywise, dtype_name, quiet
 
 
 class SpecialFunction(FloatFunction):
@@ -22,6 +22,7 @@ class SpecialFunction(FloatFunction):
     complex_ok = False
     cost = 100
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Call SciPy's function on doubles."""

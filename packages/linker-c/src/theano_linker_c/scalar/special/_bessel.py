@@ -9,48 +9,47 @@ import numpy as np
 
 from ..._lazy import scipy_special
 from .._derivative import differentiable, undefined
+from .._op import BinaryScalarOp, UnaryScalarOp
 from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
 _ORDER = "Bessel functions have no elementary derivative with respect to their order"
 
 
-class J0(SpecialFunction):
+class J0(SpecialFunction, UnaryScalarOp):
     """Bessel function of the first kind of order 0."""
 
     name = "j0"
 
 
-class J1(SpecialFunction):
+class J1(SpecialFunction, UnaryScalarOp):
     """Bessel function of the first kind of order 1."""
 
     name = "j1"
 
 
-class Jv(SpecialFunction):
+class Jv(SpecialFunction, BinaryScalarOp):
     """Bessel function of the first kind of the order of the first argument."""
 
     name = "jv"
-    nin = 2
 
 
-class I0(SpecialFunction):
+class I0(SpecialFunction, UnaryScalarOp):
     """Modified Bessel function of the first kind of order 0."""
 
     name = "i0"
 
 
-class I1(SpecialFunction):
+class I1(SpecialFunction, UnaryScalarOp):
     """Modified Bessel function of the first kind of order 1."""
 
     name = "i1"
 
 
-class Iv(SpecialFunction):
+class Iv(SpecialFunction, BinaryScalarOp):
     """Modified Bessel function of the first kind of the order of the first argument."""
 
     name = "iv"
-    nin = 2
 
 
 j0 = J0()

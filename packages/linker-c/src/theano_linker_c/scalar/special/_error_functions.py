@@ -12,7 +12,7 @@ from ..._lazy import scipy_special
 from .._cvalue import CValue, c_call, c_cast
 from .._derivative import differentiable, real_operands
 from .._exponential import exp
-from .._op import FloatFunction, dtype_name, quiet
+from .._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
@@ -21,6 +21,7 @@ class _ErrorFunction(FloatFunction):
     complex_ok = False
     cost = 20
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Call SciPy's function, which knows float32 and float64."""
@@ -33,31 +34,31 @@ class _ErrorFunction(FloatFunction):
         return c_call(self.name, result, c_cast(args[0], result))
 
 
-class Erf(_ErrorFunction):
+class Erf(_ErrorFunction, UnaryScalarOp):
     """Error function: twice the integral of ``exp(-t**2) / sqrt(pi)`` from 0 to x."""
 
     name = "erf"
 
 
-class Erfc(_ErrorFunction):
+class Erfc(_ErrorFunction, UnaryScalarOp):
     """``1 - erf(x)``, accurate where erf is near one."""
 
     name = "erfc"
 
 
-class Erfcx(SpecialFunction):
+class Erfcx(SpecialFunction, UnaryScalarOp):
     """``exp(x**2) * erfc(x)``, which neither overflows nor vanishes for large x."""
 
     name = "erfcx"
 
 
-class Erfinv(SpecialFunction):
+class Erfinv(SpecialFunction, UnaryScalarOp):
     """The number whose error function is x, for x from -1 to 1."""
 
     name = "erfinv"
 
 
-class Erfcinv(SpecialFunction):
+class Erfcinv(SpecialFunction, UnaryScalarOp):
     """The number whose complementary error function is x, for x from 0 to 2."""
 
     name = "erfcinv"

@@ -13,7 +13,7 @@ from numpy.polynomial import Polynomial
 from ..._lazy import scipy_special
 from .._cvalue import CValue, c_cast, c_type
 from .._derivative import differentiable, real_operands
-from .._op import ScalarTypeError
+from .._op import ScalarTypeError, UnaryScalarOp
 from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
@@ -21,25 +21,25 @@ from ._base import SpecialFunction
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
-class Gamma(SpecialFunction):
+class Gamma(SpecialFunction, UnaryScalarOp):
     """Gamma function: ``(n - 1)!`` for a positive whole number n."""
 
     name = "gamma"
 
 
-class GammaLn(SpecialFunction):
+class GammaLn(SpecialFunction, UnaryScalarOp):
     """Logarithm of the absolute value of the gamma function."""
 
     name = "gammaln"
 
 
-class Psi(SpecialFunction):
+class Psi(SpecialFunction, UnaryScalarOp):
     """Digamma function: the derivative of `gammaln`."""
 
     name = "psi"
 
 
-class PolyGamma(SpecialFunction):
+class PolyGamma(SpecialFunction, UnaryScalarOp):
     """The derivative of `psi` of some order, 1 or higher.
 
     Parameters

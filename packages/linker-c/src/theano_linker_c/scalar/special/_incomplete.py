@@ -11,30 +11,28 @@ from ..._lazy import scipy_special
 from .._cvalue import CValue, c_cast, c_special, c_type
 from .._derivative import differentiable, real_operands, undefined
 from .._exponential import exp, log, log1p
+from .._op import BinaryScalarOp
 from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 from ._gamma import gamma, gammaln, psi
 
 
-class GammaInc(SpecialFunction):
+class GammaInc(SpecialFunction, BinaryScalarOp):
     """Regularised lower incomplete gamma function P(a, x)."""
 
     name = "gammainc"
-    nin = 2
 
 
-class GammaIncC(SpecialFunction):
+class GammaIncC(SpecialFunction, BinaryScalarOp):
     """Regularised upper incomplete gamma function ``Q(a, x) = 1 - P(a, x)``."""
 
     name = "gammaincc"
-    nin = 2
 
 
-class GammaL(SpecialFunction):
+class GammaL(SpecialFunction, BinaryScalarOp):
     """Lower incomplete gamma function: the integral of ``t**(a - 1) * exp(-t)`` from 0 to x."""
 
     name = "gammal"
-    nin = 2
 
     def compute(self, *values: Any) -> Any:
         """Multiply the regularised function with gamma."""
@@ -47,11 +45,10 @@ class GammaL(SpecialFunction):
         return f"({c_type(result)})({' * '.join(factors)})"
 
 
-class GammaU(SpecialFunction):
+class GammaU(SpecialFunction, BinaryScalarOp):
     """Upper incomplete gamma function: the integral of ``t**(a - 1) * exp(-t)`` from x to infinity."""
 
     name = "gammau"
-    nin = 2
 
     def compute(self, *values: Any) -> Any:
         """Multiply the regularised function with gamma."""
@@ -64,11 +61,10 @@ class GammaU(SpecialFunction):
         return f"({c_type(result)})({' * '.join(factors)})"
 
 
-class Chi2SF(SpecialFunction):
+class Chi2SF(SpecialFunction, BinaryScalarOp):
     """Probability that a chi-squared variable with the second argument's degrees of freedom exceeds the first."""
 
     name = "chi2sf"
-    nin = 2
 
     def compute(self, *values: Any) -> Any:
         """Call the upper incomplete gamma function at the halves (DLMF 8.20 and Abramowitz and Stegun 26.4.19)."""
@@ -88,19 +84,17 @@ class BetaInc(SpecialFunction):
     nin = 3
 
 
-class BetaLn(SpecialFunction):
+class BetaLn(SpecialFunction, BinaryScalarOp):
     """Logarithm of the absolute value of the beta function."""
 
     name = "betaln"
-    nin = 2
     commutative = True
 
 
-class GammaIncDer(SpecialFunction):
+class GammaIncDer(SpecialFunction, BinaryScalarOp):
     """The derivative of `gammainc` with respect to its first argument."""
 
     name = "gammainc_der"
-    nin = 2
     cost = 1000
 
     def compute(self, *values: Any) -> Any:

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import upcast
 from ..._convert import as_tensor_variable
 from ..._dtypes import COMPLEX_DTYPES
 from ..._errors import DTypeError, ShapeError
-from ..._type import TensorType
+from ..._type import tensor_type
 from ..._variable import Tensor
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
@@ -223,7 +223,7 @@ class BaseAbstractConv(Op):
 
     def _result(self, node_inputs: Sequence[Variable], dtype: str, shape: Sequence[int | None]) -> Apply:
         lengths = tuple(None if n is None or n < 0 else n for n in shape)
-        return Apply(self, list(node_inputs), [TensorType(dtype, lengths).make_variable()])
+        return Apply(self, list(node_inputs), [tensor_type(dtype, lengths).make_variable()])
 
     def _refuse(self, what: str, **shapes: Sequence[int]) -> ValueError:
         where = [f"{name.replace('_', ' ')}: shape {tuple(int(n) for n in shape)}" for name, shape in shapes.items()]

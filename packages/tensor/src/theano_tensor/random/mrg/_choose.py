@@ -14,7 +14,7 @@ from ..._convert import as_tensor_variable
 from ..._discrete import DiscreteOp
 from ..._dtypes import INTEGER_DTYPES, canonical_dtype
 from ..._errors import DTypeError, ShapeError
-from ..._type import TensorType
+from ..._type import tensor_type
 from ...elemwise import cast
 
 #: Probabilities that add up to 1 but for rounding leave no gap above the last category.
@@ -144,7 +144,7 @@ class _FromUniform(DiscreteOp):
             raise DTypeError(compose(f"{self}: the number of draws is no integer", where=[describe(draws)]))
         kinds = ("float32", "float64")
         chances, numbers = (v if v.type.dtype in kinds else cast(v, "float64") for v in (chances, numbers))
-        kind = TensorType(self.odtype, (chances.type.shape[0], self._static_width(chances, draws)))
+        kind = tensor_type(self.odtype, (chances.type.shape[0], self._static_width(chances, draws)))
         return Apply(self, [chances, numbers, cast(draws, "int64")], [kind.make_variable()])
 
     def _static_width(self, chances: Any, draws: Any) -> int | None:

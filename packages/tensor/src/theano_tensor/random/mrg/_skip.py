@@ -13,7 +13,7 @@ from ..._convert import as_tensor_variable
 from ..._discrete import DiscreteOp
 from ..._dtypes import INTEGER_DTYPES
 from ..._errors import ShapeError
-from ..._type import TensorType
+from ..._type import tensor_type
 from ._recurrence import mat_vec_mod
 
 
@@ -50,7 +50,7 @@ class DotModulo(DiscreteOp):
                 )
         lengths = [inputs[i].type.shape[0] for i in (0, 3)]
         total = None if None in lengths else sum(n for n in lengths if n is not None)
-        return Apply(self, inputs, [TensorType("int32", (total,)).make_variable()])
+        return Apply(self, inputs, [tensor_type("int32", (total,)).make_variable()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -16,7 +16,7 @@ from ..._convert import as_tensor_variable, constant
 from ..._dtypes import canonical_dtype
 from ..._errors import DTypeError
 from ..._shared import TensorSharedVariable
-from ..._type import TensorType
+from ..._type import tensor_type
 from ..._variable import Tensor, TensorConstant
 from ...elemwise import cast
 from ...shape import shape as shape_of
@@ -214,11 +214,11 @@ class MRG_RandomStreams:
         """
         count = self.n_streams(given) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
-        states = TensorSharedVariable(TensorType("int32", (None, None)), rows)
+        states = TensorSharedVariable(tensor_type("int32", (None, None)), rows)
         states.tag.is_rng = True
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)
-        draw, new_states = draw_uniform(states, length, TensorType(dtype, (total,)))
+        draw, new_states = draw_uniform(states, length, tensor_type(dtype, (total,)))
         made = as_random_variable(transforms.reshaped(draw, size, shape))
         return self.pretty_return(states, new_states, made, given, nstreams)
 

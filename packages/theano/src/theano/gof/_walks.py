@@ -1,0 +1,244 @@
+"""Walks over graphs with the orders and results that programs for Theano 1.0 rely on."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, MutableSequence
+from typing import Any, TypeVar
+
+from theano_graph import (
+    Apply,
+    GraphError,
+    Variable,
+    applys_between,
+    compose,
+    ordered_nodes,
+    orphans_between,
+    sources_first,
+    toposort,
+)
+
+NodeT = TypeVar("NodeT", bound=Hashable)
+
+
+def stack_search(
+    start: deque[NodeT] | MutableSequence[NodeT],
+    expand: Callable[[NodeT], Iterable[NodeT] | None],
+    mode: str = "bfs",
+    build_inv: bool = False,
+) -> Any:
+    """Visit everything that can be reached from `start`, each thing once; `start` is empty afterwards.
+
+    Parameters
+    ----------
+    start : deque
+        Where to begin.
+    expand : callable
+        Gives what can be reached from one thing directly, or None.
+    mode : {"bfs", "dfs"}
+        Breadth first, or depth first from the last of `start` and of what `expand` gives on.
+    build_inv : bool
+        Whether to return also what led to each thing.
+
+    Returns
+    -------
+    list, or pair of list and dict
+        The things in the order of the visit; with `build_inv` also thing -> those whose `expand` named it.
+
+    Raises
+    ------
+    GraphError
+        If `mode` is another word; a ValueError.
+
+    Examples
+    --------
+    >>> stack_search(deque([4]), lambda n: [n - 1, n - 2] if n > 1 else None, "dfs")
+    [4, 2, 0, 1, 3]
+    """
+    if mode not in ("bfs", "dfs"):
+        raise GraphError(compose(f"there is no search mode {mode!r}", mend='pass "bfs" or "dfs"'))
+    waiting = deque(start)
+    start.clear()
+    take = waiting.popleft if mode == "bfs" else waiting.pop
+    seen: dict[NodeT, None] = {}
+    came_from: dict[NodeT, list[NodeT]] = {}
+    while waiting:
+        node = take()
+        if node in seen:
+            continue
+        seen[node] = None
+        following = list(expand(node) or ())
+        if build_inv:
+            for successor in following:
+                came_from.setdefault(successor, []).append(node)
+        waiting.extend(following)
+    return (list(seen), came_from) if build_inv else list(seen)
+
+
+def _checked(role: str, given: Any) -> list[Variable]:
+    """Return variables as a list; refuse a single one."""
+    if isinstance(given, Variable):
+        raise TypeError(compose(f"{role} are a list of variables, not one variable", mend=f"pass [{given}]"))
+    return list(given)
+
+
+def ancestors(variable_list: Iterable[Variable], blockers: Iterable[Variable] | None = None) -> list[Variable]:
+    """Return the variables that contribute to some, these included: depth first, from the last of the list on.
+
+    Parameters
+    ----------
+    variable_list : iterable of Variable
+    blockers : iterable of Variable, optional
+        The walk stops at these; they are in the result when they are reached.
+    """
+    stop = frozenset(blockers or ())
+    waiting = _checked("the variables", variable_list)
+    seen: dict[Variable, None] = {}
+    while waiting:
+        variable = waiting.pop()
+        if variable in seen:
+            continue
+        seen[variable] = None
+        if variable.owner is not None and variable not in stop:
+            waiting.extend(reversed(variable.owner.inputs))
+    return list(seen)
+
+
+def inputs(variable_list: Iterable[Variable], blockers: Iterable[Variable] | None = None) -> list[Variable]:
+    """Return the variables without an owner that contribute to some, constants too, in the order of `ancestors`."""
+    return [variable for variable in ancestors(variable_list, blockers) if variable.owner is None]
+
+
+def variables_and_orphans(i: Iterable[Variable], o: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
+    """Return the variables that `o` are computed from, up to `i`, and those without an owner that are not in `i`.
+
+    Both are in depth-first order, from the last of `o` on; all outputs of a node are in the first list.
+    """
+    given = frozenset(_checked("the inputs", i))
+    waiting = _checked("the outputs", o)
+    seen: dict[Variable, None] = {}
+    while waiting:
+        variable = waiting.pop()
+        if variable in seen:
+            continue
+        seen[variable] = None
+        if variable.owner is not None and variable not in given:
+            waiting.extend(reversed([*variable.owner.inputs, *variable.owner.outputs]))
+    return list(seen), [v for v in seen if v.owner is None and v not in given]
+
+
+def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
+    """Return the variables that `o` are computed from, up to `i`; see :func:`variables_and_orphans`."""
+    return variables_and_orphans(i, o)[0]
+
+
+def orphans(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
+    """Return the variables without an owner that `o` depend on and that are not in `i`."""
+    return orphans_between(_checked("the inputs", i), _checked("the outputs", o)[::-1])
+
+
+def ops(i: Iterable[Variable], o: Iterable[Variable]) -> set[Apply]:
+    """Return the set of the nodes between `i` and `o`, without the owners of `i`."""
+    return set(applys_between(i, o))
+
+
+def general_toposort(
+    outputs: Iterable[NodeT],
+    deps: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    debug_print: bool = False,
+    compute_deps_cache: Callable[[NodeT], Iterable[NodeT] | None] | None = None,
+    deps_cache: dict[NodeT, Any] | None = None,
+    clients: dict[NodeT, list[NodeT]] | None = None,
+) -> list[NodeT]:
+    """Return all that can be reached from `outputs` through `deps`: what depends on nothing, then what waits for it.
+
+    Parameters
+    ----------
+    outputs : iterable
+        Any hashable objects.
+    deps : callable or None
+        Gives the direct dependencies of one of them as a list, or None; called once for each.
+    debug_print : bool
+        Whether to write a line about each object to the standard output, in the order of the result.
+    compute_deps_cache : callable, optional
+        In place of `deps`: a function like it that also keeps its results in `deps_cache`.
+    deps_cache : dict, optional
+        Goes with `compute_deps_cache`: object -> its dependencies.
+    clients : dict, optional
+        Filled with object -> those that depend on it directly, once for each time that they name it.
+
+    Raises
+    ------
+    CycleError
+        If an object depends on itself; a ValueError.
+    TypeError
+        If `deps` gives a set, whose order is not the same each time, or there is no function to ask.
+    """
+    ask = deps if compute_deps_cache is None else compute_deps_cache
+    if not callable(ask) or (compute_deps_cache is not None and deps_cache is None):
+        raise TypeError(
+            compose(
+                "general_toposort has no function that gives dependencies",
+                mend="pass `deps`, or both `compute_deps_cache` and the dict `deps_cache`",
+            )
+        )
+    function = ask
+
+    def dependencies(node: NodeT) -> Iterable[NodeT] | None:
+        found = function(node)
+        if found and isinstance(found, (set, frozenset)):
+            raise TypeError(
+                compose(f"the dependencies of {node} are a set: its order changes from run to run", mend="give a list")
+            )
+        return found
+
+    order = sources_first(outputs, dependencies, clients)
+    if debug_print:
+        sys.stdout.writelines(f"{node}: after {list(map(str, dependencies(node) or ()))}\n" for node in order)
+    return order
+
+
+def io_toposort(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    orderings: Any = None,
+    clients: dict[Any, list[Any]] | None = None,
+) -> list[Apply]:
+    """Return the nodes needed for `outputs` given `inputs`, each after the nodes that it depends on.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : mapping, optional
+        Node -> list of nodes that must come before it for reasons other than data.
+    clients : dict, optional
+        Filled with variable -> the nodes that read it, and node -> its outputs that are needed.
+
+    Raises
+    ------
+    CycleError
+        If no such order exists; a ValueError.
+
+    Notes
+    -----
+    What the last input of a node needs comes before what the first one needs. With `orderings` or `clients`, all that
+    could run first comes first.
+    """
+    if not orderings and clients is None:
+        return toposort(inputs, outputs, last_input_first=True)
+    return ordered_nodes(inputs, outputs, orderings, clients)
+
+
+def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """Return the nodes between `inputs` and `outputs`, the ones nearest to the outputs first."""
+    stop = frozenset(_checked("the inputs", inputs))
+    starts = deque(v.owner for v in _checked("the outputs", outputs) if v.owner is not None)
+    found: list[Apply] = stack_search(
+        starts,
+        lambda node: [
+            v.owner for v in node.inputs if v.owner is not None and not any(out in stop for out in v.owner.outputs)
+        ],
+    )
+    return found
+
