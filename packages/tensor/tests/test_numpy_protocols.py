@@ -66,14 +66,11 @@ class TestFunctions(unittest.TestCase):
             lambda x: numpy.repeat(x, 2, 1),
             lambda x: numpy.tile(x, (2, 1)),
             lambda x: numpy.take(x, [0, 2], axis=1),
-            lambda x: numpy.zeros_like(x),
-            lambda x: numpy.full_like(x, 2.5),
             lambda x: numpy.broadcast_to(x, (2, 3, 4)),
             lambda x: numpy.round(x * 2.5),
             lambda x: numpy.unique(x),
             lambda x: numpy.ptp(x, 0),
             lambda x: numpy.pad(x, 1),
-            lambda x: numpy.atleast_3d(x),
             lambda x: numpy.swapaxes(x, 0, 1),
             lambda x: numpy.isclose(x, 1.0),
         )
@@ -111,6 +108,37 @@ class TestFunctions(unittest.TestCase):
             for i, build in enumerate(builds):
                 with self.subTest(i):
                     self.compare(build, MATRIX[:2, :3], NUMBERS)
+
+    def test_what_old_programs_got_stays(self) -> None:
+        x, y = T.dvectors("xy")
+        for ndim, wrap in ((1, numpy.atleast_1d), (2, numpy.atleast_2d), (3, numpy.atleast_3d)):
+            wrapped = wrap(x)
+            self.assertEqual((wrapped.dtype, wrapped.shape), (np.dtype(object), (1,) * ndim))
+            self.assertIs(wrapped.flat[0], x)
+        self.assertEqual([v.flat[0] for v in numpy.atleast_1d(x, 3.0)], [x, 3.0])
+        for made, value in ((numpy.ones_like(x), 1), (numpy.zeros_like(x), 0), (numpy.full_like(x, 2), 2)):
+            self.assertEqual((made.dtype, made.shape, made[()]), (np.dtype(object), (), value))
+        self.assertTrue(np.iterable(x))
+        self.assertEqual((numpy.array_equal(x, x), numpy.array_equal(x, y)), (True, False))
+        self.assertEqual(numpy.result_type(x, "float32"), np.dtype("float64"))
+        self.assertEqual((numpy.iscomplexobj(x), numpy.isrealobj(x)), (False, True))
+        self.assertEqual([v[()] for v in numpy.broadcast_arrays(x, y)], [x, y])
+
+    def test_arrays_compare_identities_with_variables(self) -> None:
+        x = T.dvector("x")
+        array: Any = np.arange(3.0)
+        self.assertIs(array == x, False)
+        self.assertIs(array != x, True)
+        self.assertEqual([array, x].index(x), 1)
+
+    def test_array_changed_by_a_variable(self) -> None:
+        x = T.dvector("x")
+        array: Any = np.arange(3.0)
+        first = array
+        array -= x
+        self.assertIsInstance(array, T.Tensor)
+        np.testing.assert_array_equal(array.eval({x: [1.0, 1.0, 1.0]}), [-1.0, 0.0, 1.0])
+        np.testing.assert_array_equal(first, [0.0, 1.0, 2.0])
 
     def test_what_has_no_symbolic_form_says_so(self) -> None:
         x = T.dmatrix("x")

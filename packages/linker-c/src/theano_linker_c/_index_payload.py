@@ -30,10 +30,17 @@ def index_payload(kernel: Indexing, instruction: Instruction, deferred: bool) ->
         adjacent,
         max(ndims, default=0),
         write is not None and write.replace,
-        write is not None and instruction.overwrites and instruction.inputs[0] in instruction.release,
+        0 if write is None else _takes(instruction),
         deferred,
         0 if write is None else _bits(write.stretches),
     )
+
+
+def _takes(instruction: Instruction) -> int:
+    """Return 2 where the op overwrites its first input, 1 where the machine may, 0 where it may not."""
+    if 0 in instruction.node.op.destroy_map.get(0, ()):
+        return 2
+    return int(instruction.overwrites and instruction.inputs[0] in instruction.release)
 
 
 def _array_ndim(entry: IndexEntry) -> int:

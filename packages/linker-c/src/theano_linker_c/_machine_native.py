@@ -423,6 +423,9 @@ def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: I
     takers = _takers(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
     takers += ((),) * (len(kernel.output_dtypes) - len(takers))
     types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
+    # What the op says that it overwrites is named twice.
+    told = instruction.node.op.destroy_map
+    takers = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(takers))
     return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), takers
 
 

@@ -1,5 +1,6 @@
 """Programs and the machines that run them."""
 
+from ._decisions import overwriting_form as overwriting_form
 from ._lower import lower as lower
 from ._machine_native import (
     HAS_RUNTIME as HAS_RUNTIME,
@@ -49,5 +50,6 @@ __all__ = [
     "lower",
     "make_machine",
     "native_machine",
+    "overwriting_form",
     "repeater",
 ]

@@ -162,14 +162,20 @@ class TestInPlaceOps(unittest.TestCase):
         self.assertEqual(z_value.tolist(), [[3, 3], [3, 3]])
         self.assertEqual(y_value.tolist(), [[20, 20], [20, 20]])
 
-    def test_the_callers_array_and_shared_storage_are_not_overwritten(self) -> None:
+    def test_what_the_users_graph_overwrites_is_overwritten(self) -> None:
         x, s = matrix("x"), shared(np.ones((2, 2)))
         a = np.ones((2, 2))
         f = function([x], [add_one_in_place(x), add_one_in_place(transpose(s))], accept_inplace=True)
-        for _ in range(2):
-            self.assertEqual([r.tolist() for r in f(a)], [[[2, 2], [2, 2]]] * 2)
-        self.assertEqual(a.tolist(), [[1, 1], [1, 1]])
-        self.assertEqual(s.get_value().tolist(), [[1, 1], [1, 1]])
+        for n in (2, 3):
+            self.assertEqual([r.tolist() for r in f(a)], [[[n, n], [n, n]]] * 2)
+        self.assertEqual(a.tolist(), [[3, 3], [3, 3]])
+        self.assertEqual(s.get_value().tolist(), [[3, 3], [3, 3]])
+
+    def test_only_what_the_users_graph_overwrites_is_overwritten(self) -> None:
+        x, y = matrix("x"), matrix("y")
+        a, b = np.ones((2, 2)), np.ones((2, 2))
+        function([x, y], [add_one_in_place(add(x, y)), add_one_in_place(y)], accept_inplace=True)(a, b)
+        self.assertEqual((a.tolist(), b.tolist()), ([[1, 1], [1, 1]], [[2, 2], [2, 2]]))
 
     def test_a_constant_is_not_overwritten(self) -> None:
         f = function([], add_one_in_place(constant([1.0])), accept_inplace=True)

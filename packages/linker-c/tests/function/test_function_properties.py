@@ -67,15 +67,16 @@ class TestRandomGraphs(unittest.TestCase):
             accept_inplace=True,
             on_unused_input="ignore",
         )
-        given_before = expression.given.copy()
-        results = fn(expression.given)
+        argument = expression.given.copy()
+        results = fn(argument)
         for result, (_, value) in zip(results, pairs, strict=True):
             np.testing.assert_array_equal(result, value)
         for target, (_, value) in updates.items():
             np.testing.assert_array_equal(target.get_value(), value)
-        np.testing.assert_array_equal(expression.given, given_before)
+        if not any(OPS[which][0] is add_one_in_place for which, _ in recipe):
+            np.testing.assert_array_equal(argument, expression.given)
         storage = [s.get_value(borrow=True) for s in (expression.s, expression.t)]
-        blocks = [*results, *storage, expression.given, expression.constant.data]
+        blocks = [*results, *storage, argument, expression.constant.data]
         for i, one in enumerate(blocks):
             for other in blocks[:i]:
                 self.assertFalse(np.shares_memory(one, other))

@@ -55,6 +55,7 @@ from ._dtypes import (
     autocast_int as autocast_int,
 )
 from ._errors import (
+    AsTensorError as AsTensorError,
     DTypeError as DTypeError,
     IndexingError as IndexingError,
     NotScalarConstantError as NotScalarConstantError,
@@ -497,6 +498,7 @@ __all__ = [
     "ArgMin",
     "Assert",
     "CheckAndRaise",
+    "AsTensorError",
     "DTypeError",
     "DisconnectedInputError",
     "DisconnectedType",

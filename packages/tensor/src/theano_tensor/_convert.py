@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, config, describe
 
 from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
+from ._errors import AsTensorError
 from ._operators import call
 from ._type import tensor_type
 from ._type_values import refuse_mask
@@ -69,7 +70,7 @@ def _other_variable(x: Variable) -> Tensor:
         converted = converter(x)
         if isinstance(converted, Tensor):
             return converted
-    raise TypeError(
+    raise AsTensorError(
         compose(
             f"a variable of type {x.type} is not a tensor",
             where=[describe(x)],
@@ -160,12 +161,12 @@ def _numeric_array(x: Any) -> Any:
     try:
         array = np.asarray(x)
     except (ValueError, TypeError) as error:
-        raise TypeError(
+        raise AsTensorError(
             compose(f"{x!r} cannot be made an array: {error}", mend="give all rows the same length")
         ) from error
     if array.dtype.kind not in "biufc":
         text = repr(x)
-        raise TypeError(
+        raise AsTensorError(
             compose(
                 f"{text if len(text) < 60 else text[:56] + '...'} ({type(x).__name__}) cannot be "
                 "made a tensor: it holds no numbers",

@@ -13,6 +13,10 @@ class DTypeError(TheanoError, TypeError):
     """A dtype that an operation does not accept."""
 
 
+class AsTensorError(TheanoError, TypeError):
+    """No tensor can be made of what was given."""
+
+
 class NotScalarConstantError(TheanoError, ValueError):
     """A variable was expected to be a known scalar constant."""
 

@@ -29,8 +29,6 @@ UFUNC_NAMES: dict[str, str] = {
     "less_equal": "le",
     "greater": "gt",
     "greater_equal": "ge",
-    "equal": "eq",
-    "not_equal": "neq",
     "bitwise_and": "and_",
     "bitwise_or": "or_",
     "bitwise_xor": "xor",
@@ -42,8 +40,20 @@ def _truth(x: Any) -> Any:
     return call("neq", x, 0)
 
 
-#: Ufuncs that are several operations.
+def _as_object(x: Any) -> Any:
+    """Return an array of objects; a variable is one object."""
+    if isinstance(x, NumpyProtocols):
+        box = np.empty((), dtype=object)
+        box[()] = x
+        return box
+    return np.asarray(x, dtype=object)
+
+
+#: Ufuncs that are several operations, and those that are none.
 _COMPOSED: dict[str, Callable[..., Any]] = {
+    # What `array == variable` asks: variables are looked for in lists, and compared by identity.
+    "equal": lambda x, y: x is y,
+    "not_equal": lambda x, y: x is not y,
     "logical_and": lambda x, y: call("and_", _truth(x), _truth(y)),
     "logical_or": lambda x, y: call("or_", _truth(x), _truth(y)),
     "logical_xor": lambda x, y: call("xor", _truth(x), _truth(y)),
@@ -71,14 +81,12 @@ _REDUCTIONS: dict[tuple[str, str], str] = {
 _SAME_NAME = frozenset(
     {
         # shapes and order
-        *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concatenate", "diag", "diagonal"),
+        *("broadcast_to", "concatenate", "diag", "diagonal"),
         *("expand_dims", "flip", "fliplr", "flipud", "moveaxis", "pad", "ravel", "repeat", "reshape", "roll"),
         *("shape", "size", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu"),
         # elements
         *("angle", "choose", "clip", "compress", "cumprod", "cumsum", "diff", "flatnonzero", "imag"),
         *("isclose", "nonzero", "real", "take", "where"),
-        # new tensors
-        *("empty_like", "full_like", "ones_like", "zeros_like"),
         # reductions, sorting and products
         *("all", "any", "argmax", "argmin", "argsort", "bincount", "dot", "einsum", "inner", "max", "mean"),
         *("min", "outer", "prod", "ptp", "searchsorted", "sort", "std", "sum", "tensordot", "trace"),
@@ -103,7 +111,60 @@ def _round(x: Any, decimals: int = 0) -> Any:
     return call("round", x, "half_to_even")
 
 
+def _atleast(ndim: int) -> Callable[..., Any]:
+    def wrapped(*arrays: Any) -> Any:
+        found = [
+            _as_object(x).reshape((1,) * ndim) if isinstance(x, NumpyProtocols) else _PLAIN[ndim](x) for x in arrays
+        ]
+        return found[0] if len(found) == 1 else type(_PLAIN[ndim](0, 0))(found)
+
+    return wrapped
+
+
+_PLAIN: dict[int, Callable[..., Any]] = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}
+
+
+def _like(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that makes an array like an array of one object, which a variable is to NumPy."""
+
+    def made(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return make(_as_object(x), *args, **kwargs)
+
+    return made
+
+
+def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
+    if isinstance(a, NumpyProtocols) or isinstance(b, NumpyProtocols):
+        return a is b
+    return bool(np.array_equal(a, b, equal_nan=equal_nan))
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    return np.broadcast_arrays(*map(_as_object, args), subok=subok)
+
+
+def _result_type(*args: Any) -> Any:
+    return np.result_type(*(x.dtype if isinstance(x, NumpyProtocols) else x for x in args))
+
+
+def _is_complex(x: Any) -> bool:
+    return np.dtype(x.dtype).kind == "c"
+
+
+#: Functions with a form of their own. What had a meaning in old programs keeps it: a variable was one object.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "atleast_1d": _atleast(1),
+    "atleast_2d": _atleast(2),
+    "atleast_3d": _atleast(3),
+    "ones_like": _like(np.ones_like),
+    "zeros_like": _like(np.zeros_like),
+    "empty_like": _like(np.empty_like),
+    "full_like": _like(np.full_like),
+    "array_equal": _array_equal,
+    "broadcast_arrays": _broadcast_arrays,
+    "result_type": _result_type,
+    "iscomplexobj": _is_complex,
+    "isrealobj": lambda x: not _is_complex(x),
     "round": _round,
     "around": _round,
     "round_": _round,
@@ -127,6 +188,8 @@ class NumpyProtocols:
         name = ufunc.__name__
         if method != "__call__":
             return _reduced(name, method, inputs, kwargs)
+        if kwargs.keys() == {"out"} and len(inputs) == 2 and kwargs["out"] == (inputs[0],):
+            kwargs = {}  # `array -= variable`: the name gets the result, and the array stays as it is
         function = _COMPOSED.get(name) or OPERATIONS.get(UFUNC_NAMES.get(name, name))
         if kwargs or function is None:
             keywords = f" with {', '.join(kwargs)}" if kwargs else ""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from theano_graph import compose, describe
+import numpy as np
+
+from theano_graph import Constant, compose, describe
+from theano_linker_c import scalar
 
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
 from ._numpy_protocols import NumpyProtocols
@@ -24,12 +26,24 @@ def _unary(name: str) -> Callable[[Any], Tensor]:
     return method
 
 
-def _binary(name: str) -> Callable[[Any, Any], Tensor]:
+#: Comparisons of size, which have no truth value; `T.eq` is a variable like others, for old programs look for one.
+_COMPARISONS = tuple(type(op) for op in (scalar.lt, scalar.le, scalar.gt, scalar.ge))
+#: What is made a tensor, or never is: an error about one of these is final.
+_OWN = (Constant, bool, int, float, complex, str, bytes, list, tuple, dict, np.ndarray, np.generic, type(None))
+
+
+def _binary(name: str, reflected: str) -> Callable[[Any, Any], Tensor]:
     def method(self: Any, other: Any) -> Any:
         if getattr(other, "__array_ufunc__", self) is None:
             # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
             return NotImplemented
-        result: Tensor = OPERATIONS[name](self, other)
+        try:
+            result: Tensor = OPERATIONS[name](self, other)
+        except TypeError:
+            if isinstance(other, _OWN) or not hasattr(type(other), reflected):
+                raise
+            # No tensor can be made of it, and its class says what the operator means.
+            return NotImplemented
         return result
 
     return method
@@ -60,33 +74,33 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
     __ceil__ = _unary("ceil")
     __floor__ = _unary("floor")
     __trunc__ = _unary("trunc")
-    __add__ = _binary("add")
+    __add__ = _binary("add", "__radd__")
     __radd__ = _reflected("add")
-    __sub__ = _binary("sub")
+    __sub__ = _binary("sub", "__rsub__")
     __rsub__ = _reflected("sub")
-    __mul__ = _binary("mul")
+    __mul__ = _binary("mul", "__rmul__")
     __rmul__ = _reflected("mul")
-    __truediv__ = _binary("true_div")
+    __truediv__ = _binary("true_div", "__rtruediv__")
     __rtruediv__ = _reflected("true_div")
-    __div__ = _binary("int_or_true_div")
+    __div__ = _binary("int_or_true_div", "__rdiv__")
     __rdiv__ = _reflected("int_or_true_div")
-    __floordiv__ = _binary("int_div")
+    __floordiv__ = _binary("int_div", "__rfloordiv__")
     __rfloordiv__ = _reflected("int_div")
-    __mod__ = _binary("mod_check")
+    __mod__ = _binary("mod_check", "__rmod__")
     __rmod__ = _reflected("mod_check")
-    __pow__ = _binary("pow")
+    __pow__ = _binary("pow", "__rpow__")
     __rpow__ = _reflected("pow")
-    __lt__ = _binary("lt")
-    __le__ = _binary("le")
-    __gt__ = _binary("gt")
-    __ge__ = _binary("ge")
-    __and__ = _binary("and_")
+    __lt__ = _binary("lt", "__gt__")
+    __le__ = _binary("le", "__ge__")
+    __gt__ = _binary("gt", "__lt__")
+    __ge__ = _binary("ge", "__le__")
+    __and__ = _binary("and_", "__rand__")
     __rand__ = _reflected("and_")
-    __or__ = _binary("or_")
+    __or__ = _binary("or_", "__ror__")
     __ror__ = _reflected("or_")
-    __xor__ = _binary("xor")
+    __xor__ = _binary("xor", "__rxor__")
     __rxor__ = _reflected("xor")
-    __matmul__ = _binary("matmul")
+    __matmul__ = _binary("matmul", "__rmatmul__")
     __rmatmul__ = _reflected("matmul")
 
     def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
@@ -130,6 +144,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         return result
 
     def __iter__(self) -> Iterator[Tensor]:
+        # A generator: what asks only whether there is an iterator (`np.iterable`) is told that there is one.
         length = self.type.shape[0] if self.type.ndim else None
         if length is None:
             raise TypeError(
@@ -139,7 +154,7 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
                     mend="take items by index (x[0], x[1]), or work on the whole of it with array operations",
                 )
             )
-        return (self[i] for i in range(length))
+        yield from (self[i] for i in range(length))
 
     def __len__(self) -> int:
         raise TypeError(
@@ -151,10 +166,9 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         )
 
     def __bool__(self) -> bool:
-        """Refuse, unless nothing computes this variable: old programs ask `if state:` for whether there is one."""
-        if self.owner is None and self.type.dtype != "bool":  # type: ignore[attr-defined]  # this is a variable
-            text = f"`{self}` is symbolic, so it counts as true whatever its value: write `is not None` to ask for that"
-            warnings.warn(text, stacklevel=2)
+        """Say that there is a variable, as old programs ask (`if mask:`); refuse for comparisons of size."""
+        op = self.owner.op if self.owner is not None else None  # type: ignore[attr-defined]  # this is a variable
+        if not isinstance(getattr(op, "scalar_op", None), _COMPARISONS):
             return True
         raise TypeError(
             compose(

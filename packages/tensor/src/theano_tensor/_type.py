@@ -79,6 +79,8 @@ class TensorType(ArrayInterface, Type):
     #: Whether the lengths were worked out by an op. Those that a program declares hold for each variable that it makes
     #: of the type; those that were found out hold for the value that they were found out of.
     found: bool = False
+    #: Whether :meth:`filter` refuses values that are not finite; set on the class, it holds for all types.
+    filter_checks_isfinite: bool = False
 
     def __init__(
         self,
@@ -223,6 +225,10 @@ class TensorType(ArrayInterface, Type):
         else:
             array = self._convert(value, allow_downcast)
         self._check_shape(array)
+        if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
+            raise ValueError(
+                compose(f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite")
+            )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
             array = np.array(array, dtype=self.dtype)
         return array
@@ -301,12 +307,13 @@ class TensorType(ArrayInterface, Type):
         """Return an array of zeros of this dtype."""
         return np.zeros(shape, dtype=self.dtype)
 
-    def values_eq(self, a: Any, b: Any) -> bool:
+    @staticmethod
+    def values_eq(a: Any, b: Any) -> bool:
         """Tell whether two arrays have the same dtype, shape and values; NaN equals NaN."""
         return bool(a.dtype == b.dtype) and arrays_equal(a, b)
 
+    @staticmethod
     def values_eq_approx(
-        self,
         a: Any,
         b: Any,
         allow_remove_inf: bool = False,
@@ -320,11 +327,12 @@ class TensorType(ArrayInterface, Type):
         """
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
-        if self.dtype in DISCRETE_DTYPES:
+        if a.dtype.name in DISCRETE_DTYPES:
             return arrays_equal(a, b)
         return arrays_near(a, b, rtol, atol, allow_remove_inf, allow_remove_nan)
 
-    def may_share_memory(self, a: Any, b: Any) -> bool:
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
         """Tell whether two arrays may use the same memory."""
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
 

@@ -10,6 +10,7 @@ This package says under which documented name each thing is known; the layers be
 8.0
 """
 
+import os as _os
 from typing import TYPE_CHECKING
 
 from theano_graph import collector_paused
@@ -91,15 +92,19 @@ with collector_paused(lasting=True):
     from ._announced import announce
     from ._graph_copies import clone as clone
     from ._keywords import also_called
-    from ._lazy import submodule
+    from ._lazy import lazy_names
+    from ._logging import disable_log_handler as disable_log_handler, has_handlers as has_handlers
     from ._nose import test as test
     from ._version import __version__ as __version__
-    from .compile.io import SymbolicInput as SymbolicInput
+    from .compile.io import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
     from .compile.ops import as_op as as_op
     from .compile.pfunc import Param as Param, pfunc as pfunc
     from .configparser import change_flags as change_flags
     from .gof.cc import CLinker as CLinker, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
     from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
+    from .misc.safe_asarray import _asarray as _asarray
+
+import theano as theano  # programs write `from theano import theano`
 
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
@@ -107,10 +112,18 @@ register_library(__file__)
 configdefaults.start()
 announce()
 
-if TYPE_CHECKING:
-    from . import tests as tests
-else:
+PY3 = True
+#: Where the package is, and the folder that it is in.
+rpath = _os.path.realpath(__path__[0])
+p = _os.path.dirname(rpath)
 
-    def __getattr__(name: str) -> object:
-        """Find the helpers for tests, whose package is imported only when it is asked for."""
-        return submodule(__name__, name)
+if TYPE_CHECKING:
+    from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
+    from .gof import opt as opt, toolbox as toolbox, utils as utils
+    from .gof.utils import object2 as object2
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
+    )

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import FunctionGraph, compose, config
+from theano_graph import FunctionGraph, compose, config, filter_options
 
 from .._container import Container
+from .._decisions import Decisions
 from .._overwriting import Overwriting
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
@@ -91,21 +92,30 @@ def _extremes(dtype: str) -> tuple[int, ...]:
 
 def _takes(item: In, value: object) -> bool:
     try:
-        return bool(item.variable.type.filter(value, strict=False, allow_downcast=item.allow_downcast) == value)
+        return bool(item.variable.type.filter(value, **filter_options(False, item.allow_downcast)) == value)
     except (TypeError, ValueError):
         return False
 
 
 def link(
-    fgraph: FunctionGraph, wiring: Wiring, linker: Linker, where: str, overwriting: Collection[Overwriting]
+    fgraph: FunctionGraph,
+    wiring: Wiring,
+    linker: Linker,
+    where: str,
+    overwriting: Collection[Overwriting],
+    decisions: Decisions | None = None,
 ) -> Machine:
     """Return a machine for the graph, in which operations of some kinds overwrite what nobody needs any more.
+
+    Which ones do is written into the graph where `decisions` are given, in the place of what has been written before.
 
     Raises
     ------
     ModeError
         If the linker takes only native code and an op has none.
     """
+    if decisions is not None:
+        decisions.withdraw()
     program = lower(
         fgraph,
         arguments=wiring.arguments,
@@ -120,7 +130,10 @@ def link(
     )
     if linker.native_only:
         _check_native(program, linker, where)
-    return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+    machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+    if decisions is not None and overwriting:
+        decisions.write(program)
+    return machine
 
 
 def _thread_scale() -> float:

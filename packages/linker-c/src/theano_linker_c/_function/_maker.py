@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano_graph import FunctionGraph, Variable, clone_graph, config
+from theano_optimize import destroyed_inputs
 
-from .._alias import protect_outputs
+from .._alias import alias_roots, protect_outputs
 from .._container import Container
+from .._decisions import Decisions
 from .._inplace import protect_overwritten, supervise
 from .._overwriting import Overwriting, overwriting_of
 from ..modes import Linker, Mode
@@ -40,6 +42,8 @@ class FunctionMaker:
         The graph before it was rewritten.
     overwriting : frozenset of Overwriting
         Which operations may use the memory of operands that nobody needs any more, as the mode says.
+    decisions : Decisions
+        Which of them do, as far as that is known before a call: their nodes have in-place forms of ops.
     """
 
     def __init__(
@@ -58,11 +62,17 @@ class FunctionMaker:
         self.source = SourceGraph(fgraph.inputs, fgraph.outputs)
         self.profile: Any = None
         self.overwriting: frozenset[Overwriting] = frozenset()
+        self.decisions = Decisions()
+        self._given_up: frozenset[int] = frozenset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # How the rewriting went is of no use elsewhere, and much text.
+        return {**vars(self), "profile": None}
 
     @property
     def name(self) -> str | None:
-        """Name of the function."""
-        return self.signature.name
+        """Name of the function: where it was given none, the file and line that made it."""
+        return self.signature.name or self.signature.line
 
     @property
     def unpack_single(self) -> bool:
@@ -100,6 +110,7 @@ class FunctionMaker:
     def reoptimize(self) -> None:
         """Rewrite the graph again, from what it was in the beginning."""
         self.fgraph = self.source.build()
+        self.decisions = Decisions()
         self.optimize()
 
     @property
@@ -119,6 +130,8 @@ class FunctionMaker:
 
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
+        if self.accept_inplace:
+            self._given_up = _overwritten_inputs(self.fgraph)
         with config.change_flags(compute_test_value=config.compute_test_value_opt):
             supervise(self.fgraph, self._mutable())
             # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
@@ -142,14 +155,16 @@ class FunctionMaker:
         updates : bool
             Whether the new values of shared variables stay.
         """
-        inputs, outputs = clone_graph(self.fgraph.inputs, self.fgraph.outputs)
+        with self.decisions.withdrawn():
+            inputs, outputs = clone_graph(self.fgraph.inputs, self.fgraph.outputs)
         kept = outputs[len(self.outputs) :] if updates else []
         part = FunctionGraph(inputs, [*(outputs[i] for i in indices), *kept], clone=False)
         protect_overwritten(part, self._mutable())
         return part
 
     def _mutable(self) -> set[int]:
-        return {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
+        given = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
+        return given | self._given_up
 
     def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
         """Return a container for each input: the given ones where the inputs name them, new ones otherwise.
@@ -176,3 +191,11 @@ class FunctionMaker:
             if item.variable is variable:
                 return index
         return None
+
+
+def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
+    """Return which inputs the user's own graph overwrites: what it does then is what the user wants."""
+    roots = {
+        root for node in fgraph.apply_nodes for i in destroyed_inputs(node) for root in alias_roots(node.inputs[i])
+    }
+    return frozenset(i for i, v in enumerate(fgraph.inputs) if v in roots)

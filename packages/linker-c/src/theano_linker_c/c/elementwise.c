@@ -8,7 +8,8 @@ typedef struct {
     signed char *broadcast; /* [n_inputs][ndim] */
     int all_full;           /* no input is stretched along any axis */
     double cost;
-    int **takers; /* for each output, the count and positions of the inputs whose memory it may take over */
+    int **takers; /* for each output, the count and positions of the inputs whose memory it may take over; one that is
+                   * named twice is overwritten, whoever else has it */
 } Elementwise;
 
 static void elementwise_free_takers(Elementwise *e) {
@@ -69,6 +70,10 @@ static int prefers_fortran(const Elementwise *e, PyArrayObject **arrays) {
 static PyArrayObject *output_array(Machine *m, Frame *f, const Instruction *in, const Elementwise *e,
                                    PyArrayObject **arrays, const npy_intp *shape, int k, int fortran) {
     const int *takers = e->takers[k];
+    if (takers[0] > 1 && takers[1] == takers[2] && f->commits == NULL && PyArray_ISBEHAVED(arrays[takers[1]])) {
+        frame_set(f, in->outputs[k], Py_NewRef((PyObject *)arrays[takers[1]]));
+        return arrays[takers[1]];
+    }
     for (int t = 1; t <= takers[0] && !slot_offered(f, in->outputs[k]); t++) {
         int position = takers[t], reg = in->inputs[position], taken = 0;
         for (int other = 0; other < k; other++)

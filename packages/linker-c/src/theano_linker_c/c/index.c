@@ -401,7 +401,7 @@ IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
         return NULL;
     in->plan = p;
     in->free = plan_free;
-    if (!PyArg_ParseTuple(payload, "O!O!O!ppipppK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
+    if (!PyArg_ParseTuple(payload, "O!O!O!ppipipK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
                           &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &stretches))
         return NULL;
     p->part_stretches = stretches;

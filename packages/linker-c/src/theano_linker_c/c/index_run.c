@@ -124,9 +124,14 @@ static int may_defer(const IndexPlan *p, PyArrayObject *array, PyArrayObject *pa
            owner_of((PyObject *)part) != (PyObject *)array;
 }
 
-/* The array that is written into: that of the first input where it dies here and is ours, else a copy. */
+/* The array that is written into: that of the first input where the op says that it overwrites it, or where it dies here
+ * and is ours, else a copy. */
 static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, const IndexPlan *p, PyArrayObject *array,
-                             int ours) {
+                             int ours, int told) {
+    if (told) {
+        frame_set(f, in->outputs[0], Py_NewRef((PyObject *)array));
+        return array;
+    }
     if (ours && buffer_take_over(m, f, in->inputs[0], in->outputs[0]))
         return array;
     PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, PyArray_DIMS(array), 0);
@@ -153,8 +158,9 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     if (!later && f->commits != NULL && (array = commits_settle(f, in->inputs[0])) == NULL)
         return RUN_RAISED;
     int ours = !later && p->takes && in->inputs[0] != in->inputs[1] && buffer_is_ours(m, f, in->inputs[0]);
+    int told = !later && p->takes > 1 && f->commits == NULL && PyArray_ISBEHAVED(array);
     packed_strides(array, strides);
-    int status = region_resolve(f, in, p, PyArray_DIMS(array), ours ? PyArray_STRIDES(array) : strides, 1, &region);
+    int status = region_resolve(f, in, p, PyArray_DIMS(array), ours || told ? PyArray_STRIDES(array) : strides, 1, &region);
     if (status != RUN_DONE)
         return status;
     Move move = {.region = &region, .data = PyArray_BYTES(array), .part = PyArray_BYTES(part),
@@ -164,7 +170,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     if (status == RUN_DONE && later) {
         status = defer(m, f, in, array, part, &region, &move);
     } else if (status == RUN_DONE) {
-        PyArrayObject *written = target(m, f, in, p, array, ours);
+        PyArrayObject *written = target(m, f, in, p, array, ours, told);
         if (written != NULL) {
             move.data = PyArray_BYTES(written);
             move_run(m, &move);

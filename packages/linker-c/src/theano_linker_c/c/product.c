@@ -379,6 +379,18 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
     return copy == NULL || (beta != 0 && PyArray_CopyInto(copy, z) < 0) ? NULL : copy;
 }
 
+/* Put a result that BLAS could not compute in z, for its order or its steps, into z, which the op overwrites. Where
+ * nobody else has z, nobody can tell. */
+static int put_back(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *made, PyArrayObject *z) {
+    const Product *p = in->plan;
+    if (f->commits != NULL || !PyArray_ISBEHAVED(z) || (p->takes && buffer_is_ours(m, f, in->inputs[0])))
+        return RUN_DONE;
+    if (PyArray_CopyInto(z, made) < 0)
+        return RUN_RAISED;
+    frame_set(f, in->outputs[0], Py_NewRef((PyObject *)z));
+    return RUN_DONE;
+}
+
 static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha, double beta) {
     const Product *p = in->plan;
     PyArrayObject *z = operand(f, in->inputs[0], p->type_num, p->kind == GEMM || p->kind == GER ? 2 : 1);
@@ -392,10 +404,11 @@ static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, 
         return defer(m, f, in, o, alpha, beta, z);
     if (f->commits != NULL && (z = commits_settle(f, in->inputs[0])) == NULL)
         return RUN_RAISED;
-    z = target(m, f, in, z, beta);
-    if (z == NULL || (alpha == 0 && multiply_by_zero(p, o, beta, z) < 0))
+    PyArrayObject *made = target(m, f, in, z, beta);
+    if (made == NULL || (alpha == 0 && multiply_by_zero(p, o, beta, made) < 0))
         return RUN_RAISED;
-    return alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, beta, PyArray_BYTES(z));
+    int status = alpha == 0 ? RUN_DONE : multiply_at_length(p, o, alpha, beta, PyArray_BYTES(made));
+    return status == RUN_DONE && made != z && p->overwrites ? put_back(m, f, in, made, z) : status;
 }
 
 /* The product alone, times alpha. */

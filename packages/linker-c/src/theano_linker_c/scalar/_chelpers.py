@@ -97,6 +97,17 @@ def _softplus(dtype: str) -> str:
     return _function("softplus", dtype, "x", body)
 
 
+def _ultra_fast_sigmoid(dtype: str) -> str:
+    suffix, scalar = ("f" if dtype == "float32" else ""), c_type(dtype)
+    body = (
+        f"const {scalar} s = __builtin_fabs{suffix}(x) * ({scalar})0.5; const {scalar} d = s < ({scalar})1.7"
+        f" ? ({scalar})1.5 * s / (1 + s) : (s >= 3 ? ({scalar})0.99505475368673"
+        f" : ({scalar})0.935409070603099 + ({scalar})0.0458812946797165 * (s - ({scalar})1.7));"
+        f" return ({scalar})0.5 * (1 + (x < 0 ? -d : d));"
+    )
+    return _function("ultra_fast_sigmoid", dtype, "x", body)
+
+
 def _log1mexp(dtype: str) -> str:
     # M. Maechler, "Accurately computing log(1 - exp(-|a|))", 2012: each form is used where it does not cancel.
     suffix = "f" if dtype == "float32" else ""
@@ -160,6 +171,7 @@ _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "int_pow": _int_pow,
         "sigmoid": _sigmoid,
         "softplus": _softplus,
+        "ultra_fast_sigmoid": _ultra_fast_sigmoid,
         "log_one_minus_exp": _log1mexp,
         "logaddexp": _logaddexp,
         "half": _half,

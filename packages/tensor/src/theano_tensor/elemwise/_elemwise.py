@@ -10,7 +10,8 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
-from theano_linker_c.scalar import Composite, Pow, ScalarOp
+from theano_linker_c.program import overwriting_form
+from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -36,7 +37,7 @@ class Elemwise(Op):
         Says the dtypes of the results, the value, the C form and the gradient.
     inplace_pattern : mapping of int to int, optional
         For the number of an output, that of the input whose memory it overwrites. The runtime reuses memory by itself
-        where nobody sees it; this is for programs that want one input overwritten. Such a node runs in NumPy.
+        where nobody sees it, and then shows such an op in the compiled graph.
     name : str, optional
         Name for printing.
     nfunc_spec : tuple of (str, int, int), optional
@@ -159,7 +160,8 @@ class Elemwise(Op):
         except TypeError as error:
             first, *rest = str(error).split("\n  To mend: ")
             mend = rest[0] if rest else "convert the operands with T.cast"
-            raise TypeError(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
+            kind = ComplexError if isinstance(error, ComplexError) else TypeError
+            raise kind(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
@@ -192,8 +194,13 @@ class Elemwise(Op):
             return self.label
         fused = isinstance(self.scalar_op, Composite)
         if self.inplace_pattern:
-            return f"Elemwise{{{self.scalar_op}}}{list(self.inplace_pattern.items())}"
+            return f"Elemwise{{{_class_name(self.scalar_op)}}}{list(self.inplace_pattern.items())}"
         return f"Elemwise{{{self.scalar_op}}}" if fused else f"Elemwise{{{self.scalar_op},no_inplace}}"
+
+
+def _class_name(scalar_op: ScalarOp) -> str:
+    """Return what in-place forms print: the class of an op without parameters, as Theano 1.0 does."""
+    return str(scalar_op) if isinstance(scalar_op, Composite) or scalar_op.__props__ else type(scalar_op).__name__
 
 
 def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:
@@ -257,6 +264,16 @@ def _same_ndim(given: Sequence[Tensor], dim_shuffle: Any = DimShuffle) -> list[T
 @lru_cache(maxsize=1024)
 def _plain(scalar_op: ScalarOp) -> Elemwise:
     return Elemwise(scalar_op)
+
+
+@lru_cache(maxsize=1024)
+def _in_place(op: Elemwise, given: int) -> Elemwise:
+    return type(op)(op.scalar_op, {0: given})
+
+
+@overwriting_form.register(Elemwise)
+def _overwriting(op: Op, given: int) -> Op | None:
+    return _in_place(op, given) if type(op) is Elemwise else None
 
 
 def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[Tensor]:
@@ -384,7 +401,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 @native_kernel.register(Elemwise)
 def _native(node: Apply) -> Kernel | None:
-    if not node.inputs or node.op.inplace_pattern:
+    if not node.inputs:
         return None
     op = node.op.scalar_op
     dtypes = tuple(x.type.dtype for x in node.inputs)

@@ -94,6 +94,7 @@ i1_inplace = _inplace(scalar.i1, "i1")
 iv_inplace = _inplace(scalar.iv, "iv")
 sigmoid_inplace = _inplace(scalar.sigmoid, "sigmoid")
 softplus_inplace = _inplace(scalar.softplus, "softplus")
+ultra_fast_sigmoid_inplace = _inplace(scalar.ultra_fast_sigmoid, "ultra_fast_sigmoid")
 log1mexp_inplace = _inplace(scalar.log1mexp, "log1mexp")
 deg2rad_inplace = _inplace(scalar.deg2rad, "deg2rad")
 rad2deg_inplace = _inplace(scalar.rad2deg, "rad2deg")
@@ -174,6 +175,7 @@ __all__ = [
     "sqr_inplace",
     "sqrt_inplace",
     "sub_inplace",
+    "ultra_fast_sigmoid_inplace",
     "switch_inplace",
     "tan_inplace",
     "tanh_inplace",

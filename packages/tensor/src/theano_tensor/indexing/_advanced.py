@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe
+from theano_graph import Apply, Constant, Op, Variable, compose, describe
 
 from .._convert import as_tensor_variable
 from .._dtypes import INTEGER_DTYPES
@@ -21,7 +21,17 @@ from .._variable import Tensor
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
 from ._parts import index_pattern, out_of_range
-from .entries import Entries, Slice, Symbol, as_python, count_symbols, entries_text, fill_in
+from .entries import (
+    Entries,
+    Slice,
+    Symbol,
+    as_python,
+    count_symbols,
+    entries_text,
+    fill_in,
+    from_python,
+    known_number,
+)
 
 
 class AdvancedSubtensor(Op):
@@ -29,18 +39,19 @@ class AdvancedSubtensor(Op):
 
     Parameters
     ----------
-    entries : tuple of (int, SYMBOL, NEWAXIS or Slice)
+    entries : tuple of (int, SYMBOL, NEWAXIS or Slice), optional
         From the left. SYMBOL stands for a further input: an array of integers, of truth values (a mask, which stands
-        for as many dimensions as it has), or an integer scalar.
+        for as many dimensions as it has), or an integer scalar. An op without entries takes all parts of the index as
+        inputs, slices and None included.
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("entries",)
 
-    def __init__(self, entries: Entries) -> None:
-        self.entries = tuple(entries)
+    def __init__(self, entries: Entries | None = None) -> None:
+        self.entries: Any = None if entries is None else tuple(entries)
 
     def make_node(self, x: Any, *inputs: Any) -> Apply:
-        """Apply to a tensor and what the symbols stand for.
+        """Apply to a tensor and what the symbols stand for, or of an op without entries to all parts of the index.
 
         Raises
         ------
@@ -49,6 +60,9 @@ class AdvancedSubtensor(Op):
         IndexError
             If a known number is out of a known range, or known lengths do not fit.
         """
+        if self.entries is None:
+            entries, given = split_index(inputs)
+            return type(self)(entries).make_node(x, *given)
         variable = as_tensor_variable(x)
         index = [as_index(i) for i in inputs]
         shape = static_of(variable, self.entries, index)
@@ -70,7 +84,7 @@ class AdvancedSubtensor(Op):
         return index_pattern(node, 1)
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}{{{entries_text(self.entries)}}}"
+        return type(self).__name__ + (f"{{{entries_text(self.entries)}}}" if self.entries is not None else "")
 
 
 class AdvancedBooleanSubtensor(AdvancedSubtensor):
@@ -99,6 +113,35 @@ class AdvancedSubtensor1(AdvancedSubtensor):
 
     def __str__(self) -> str:
         return "AdvancedSubtensor1" + ("{sparse_grad}" if self.sparse_grad else "")
+
+
+def split_index(index: Sequence[Any]) -> tuple[Entries, list[Variable]]:
+    """Return entries and inputs for an index that has been given with its slices, numbers and None.
+
+    Slices and None may be constants, or slices results of an op on their bounds.
+    """
+    items = []
+    for item in index:
+        value = item.data if isinstance(item, Constant) else item
+        if isinstance(item, Variable) and not isinstance(item, Tensor) and not isinstance(value, slice | None):
+            node = item.owner
+            if node is None or len(node.inputs) != 3:
+                raise IndexingError(
+                    compose(
+                        f"`{item}` is no index: what kind of slice it is cannot be told from the graph",
+                        where=[describe(item)],
+                        mend="make the slice of its bounds: slice(start, stop, step)",
+                    )
+                )
+            value = slice(*[None if isinstance(v, Constant) and v.data is None else v for v in node.inputs])
+        if isinstance(value, slice):
+            value = slice(*(known_number(b) if isinstance(b, Constant) else b for b in _bounds(value)))
+        items.append(value if value is None or isinstance(value, slice | int) else as_index(item))
+    return from_python(items)
+
+
+def _bounds(part: slice) -> tuple[Any, Any, Any]:
+    return part.start, part.stop, part.step
 
 
 def check_vector(x: Any, inputs: Sequence[Any]) -> None:

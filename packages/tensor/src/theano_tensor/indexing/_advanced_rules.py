@@ -87,7 +87,9 @@ def _last_writers(node: Apply, part: Tensor) -> Tensor:
     op = node.op
     if isinstance(op, AdvancedIncSubtensor1):
         numbers = arange(shape_i(part, 0))
-        stamps = AdvancedIncSubtensor1(True)(Alloc()(constant(np.int64(-1)), shape_i(x, 0)), numbers, *index)
+        stamps = AdvancedIncSubtensor1(set_instead_of_inc=True)(
+            Alloc()(constant(np.int64(-1)), shape_i(x, 0)), numbers, *index
+        )
         won = eq(AdvancedSubtensor1()(stamps, *index), numbers)
         return won.dimshuffle([0, *["x"] * (part.type.ndim - 1)])
     numbers = arange(size(part)).reshape(part.shape, ndim=part.type.ndim)
@@ -107,7 +109,8 @@ def _pushforward_change(node: Apply, tangents: list[Variable | None]) -> list[Va
         return [None]
     base = zeros_like(x) if dx is None else dx
     part = zeros_like(y) if dy is None else dy
-    return [node.op(base, part, *index)]
+    plain = change_of(read_of(op := node.op), op.set_instead_of_inc, op.ignore_duplicates)
+    return [plain(base, part, *index)]
 
 
 @shape_rule.register(AdvancedIncSubtensor)

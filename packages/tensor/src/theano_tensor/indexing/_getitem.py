@@ -32,6 +32,8 @@ def getitem(x: Any, index: Any) -> Tensor:
         If a number is out of a known range.
     """
     variable = as_tensor_variable(x)
+    if isinstance(index, list) and any(isinstance(item, slice) for item in index):
+        index = tuple(index)  # as NumPy had it when Theano 1.0 was written
     parsed = parse_index(variable, index)
     result: Tensor
     if parsed.advanced:
@@ -72,8 +74,10 @@ def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasi
         The result of indexing: ``r[10:]``, ``r[[0, 2]]``, ``r[mask]``.
     y : tensor_like
         Broadcast to the part. Where an element is indexed several times, the last value stays.
-    inplace, tolerate_inplace_aliasing : bool
-        Accepted; memory is reused where that is safe.
+    inplace : bool
+        Whether the tensor itself is changed. Memory is reused without it, too, where nobody sees that.
+    tolerate_inplace_aliasing : bool
+        Whether `y` may share memory with the tensor that is changed in place.
 
     Returns
     -------
@@ -111,8 +115,10 @@ def inc_subtensor(
         The result of indexing.
     y : tensor_like
         Broadcast to the part. Where an element is indexed several times, its increments add up.
-    inplace, tolerate_inplace_aliasing : bool
-        Accepted; memory is reused where that is safe.
+    inplace : bool
+        Whether the tensor itself is changed. Memory is reused without it, too, where nobody sees that.
+    tolerate_inplace_aliasing : bool
+        Whether `y` may share memory with the tensor that is changed in place.
     set_instead_of_inc : bool
         Replace the part instead; see :func:`set_subtensor`.
     ignore_duplicates : bool
@@ -146,11 +152,12 @@ def inc_subtensor(
     result: Tensor
     if owner is not None and isinstance(owner.op, Subtensor):
         whole, *index = owner.inputs
-        result = IncSubtensor(owner.op.entries, set_instead_of_inc)(whole, part, *index)
+        aliased = [(0, 1)] if tolerate_inplace_aliasing else None
+        result = IncSubtensor(owner.op.entries, inplace, set_instead_of_inc, aliased)(whole, part, *index)
         return result
     if owner is not None and isinstance(owner.op, AdvancedSubtensor):
         whole, *index = owner.inputs
-        result = change_of(owner.op, set_instead_of_inc, ignore_duplicates)(whole, part, *index)
+        result = change_of(owner.op, set_instead_of_inc, ignore_duplicates, inplace)(whole, part, *index)
         return result
     shown = as_tensor_variable(x)
     raise TypeError(

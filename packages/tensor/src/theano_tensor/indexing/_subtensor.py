@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.program import overwriting_form
 
 from .._convert import as_tensor_variable, constant
 from .._errors import IndexingError
@@ -16,7 +17,7 @@ from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
-from .entries import Entries, as_python, entries_text, fill_in, static_result
+from .entries import Entries, as_entries, as_python, entries_text, fill_in, index_types, static_result
 
 
 class Subtensor(Op):
@@ -25,14 +26,20 @@ class Subtensor(Op):
     Parameters
     ----------
     entries : tuple of (int, SYMBOL or Slice)
-        One for each dimension from the left. Symbols stand for further inputs, integer scalars, in order.
+        One for each dimension from the left. Symbols stand for further inputs, integer scalars, in order. Also taken as
+        Theano 1.0 has it, with scalar types for the inputs, and Python's slices.
     """
 
     __props__ = ("entries",)
     view_map = {0: [0]}
 
-    def __init__(self, entries: Entries) -> None:
-        self.entries = tuple(entries)
+    def __init__(self, entries: Any) -> None:
+        self.entries = as_entries(entries)
+
+    @property
+    def idx_list(self) -> tuple[Any, ...]:
+        """The index as Theano 1.0 has it: the type of a scalar where an input stands, numbers, and Python's slices."""
+        return index_types(self.entries)
 
     def make_node(self, x: Any, *numbers: Any) -> Apply:
         """Apply to a tensor and the symbolic numbers of the index; IndexError if a number is out of a known range."""
@@ -66,15 +73,34 @@ class IncSubtensor(Op):
     ----------
     entries : tuple of (int, SYMBOL or Slice)
         Which part; see :class:`Subtensor`.
+    inplace : bool
+        Whether the tensor itself is changed.
     set_instead_of_inc : bool
         Whether the part is replaced.
+    destroyhandler_tolerate_aliased : sequence of (int, int), optional
+        Pairs of inputs of which the first is overwritten although it shares memory with the second.
     """
 
-    __props__ = ("entries", "set_instead_of_inc")
+    __props__ = ("entries", "inplace", "set_instead_of_inc")
 
-    def __init__(self, entries: Entries, set_instead_of_inc: bool = False) -> None:
-        self.entries = tuple(entries)
+    def __init__(
+        self,
+        entries: Any,
+        inplace: bool = False,
+        set_instead_of_inc: bool = False,
+        destroyhandler_tolerate_aliased: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        self.entries = as_entries(entries)
+        self.inplace = bool(inplace)
         self.set_instead_of_inc = bool(set_instead_of_inc)
+        if self.inplace:
+            self.destroy_map = {0: [0]}
+        self.destroyhandler_tolerate_aliased = list(destroyhandler_tolerate_aliased or ())
+
+    @property
+    def idx_list(self) -> list[Any]:
+        """The index as Theano 1.0 has it; see :class:`Subtensor`."""
+        return list(index_types(self.entries))
 
     def make_node(self, x: Any, y: Any, *numbers: Any) -> Apply:
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
@@ -94,7 +120,7 @@ class IncSubtensor(Op):
         except IndexError as error:
             raise out_of_range(error, node, x) from error
         check_values(node, y, shape)
-        result = x.copy()
+        result = x if self.inplace else x.copy()
         if self.set_instead_of_inc:
             result[index] = y
         else:
@@ -106,7 +132,8 @@ class IncSubtensor(Op):
         return index_pattern(node, 2)
 
     def __str__(self) -> str:
-        return f"IncSubtensor{{{'Set' if self.set_instead_of_inc else 'Inc'};{entries_text(self.entries)}}}"
+        what = f"{'Inplace' * self.inplace}{'Set' if self.set_instead_of_inc else 'Inc'}"
+        return f"IncSubtensor{{{what};{entries_text(self.entries)}}}"
 
 
 def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> StaticShape:
@@ -140,7 +167,7 @@ def _pullback_increment(node: Apply, cotangents: list[Variable]) -> list[Variabl
     part = Subtensor(node.op.entries)(g, *numbers)
     gx = g
     if node.op.set_instead_of_inc:
-        gx = IncSubtensor(node.op.entries, True)(g, constant(0, dtype=g.type.dtype), *numbers)
+        gx = IncSubtensor(node.op.entries, set_instead_of_inc=True)(g, constant(0, dtype=g.type.dtype), *numbers)
     return [gx, sum_to(part, y), *(None for _ in numbers)]
 
 
@@ -156,7 +183,15 @@ def _pushforward_increment(node: Apply, tangents: list[Variable | None]) -> list
         return [None]
     base = x.zeros_like() if dx is None else dx
     part = y.zeros_like() if dy is None else dy
-    return [node.op(base, part, *numbers)]
+    plain = IncSubtensor(node.op.entries, set_instead_of_inc=node.op.set_instead_of_inc)
+    return [plain(base, part, *numbers)]
+
+
+@overwriting_form.register(IncSubtensor)
+def _overwriting(op: Op, given: int) -> Op | None:
+    if type(op) is not IncSubtensor or given:
+        return None
+    return IncSubtensor(op.entries, True, op.set_instead_of_inc)
 
 
 @shape_rule.register(IncSubtensor)

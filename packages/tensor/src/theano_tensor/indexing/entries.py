@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from theano_graph import Constant, Variable
+from theano_graph import Constant, Type, Variable
+from theano_linker_c.scalar import ScalarType
 
 from .._type import StaticShape
 
@@ -118,6 +119,49 @@ def from_python(index: Sequence[Any]) -> tuple[Entries, list[Variable]]:
         for item in index
     )
     return entries, inputs
+
+
+def as_entries(index: Any) -> Entries:
+    """Return entries for entries, or for an index in which types of scalars, or scalars, stand where inputs are.
+
+    Raises
+    ------
+    TypeError
+        If it has something else in it.
+    """
+    return tuple(_as_entry(item) for item in index)
+
+
+def _as_entry(item: Any) -> Entry:
+    if isinstance(item, slice):
+        return Slice(_as_bound(item.start), _as_bound(item.stop), _as_bound(item.step))
+    found = item if isinstance(item, Slice) else _as_bound(item)
+    if found is None:
+        raise TypeError("None is no entry of an index of views: use dimshuffle for a new axis")
+    return found
+
+
+def _as_bound(item: Any) -> Bound:
+    if item is None or isinstance(item, Symbol):
+        return item
+    if isinstance(item, int | np.integer):
+        return int(item)
+    kind: Any = item.type if isinstance(item, Variable) else item
+    dtype = getattr(kind, "dtype", None)
+    if not isinstance(kind, Type) or dtype is None or np.dtype(dtype).kind not in "iu" or getattr(kind, "ndim", False):
+        raise TypeError(f"{item!r} cannot be a part of an index of views: give integers, types of them, and slices")
+    return SYMBOL
+
+
+def index_types(entries: Entries) -> tuple[Any, ...]:
+    """Return entries as an index with the type int64 of scalars where inputs stand."""
+
+    def shown(bound: Bound) -> Any:
+        return ScalarType("int64") if bound is SYMBOL else None if bound is NEWAXIS else bound
+
+    return tuple(
+        slice(shown(e.start), shown(e.stop), shown(e.step)) if isinstance(e, Slice) else shown(e) for e in entries
+    )
 
 
 def static_result(shape: StaticShape, entries: Entries, inputs: Sequence[Variable] = ()) -> StaticShape:

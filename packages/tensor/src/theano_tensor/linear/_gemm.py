@@ -6,54 +6,131 @@ Rewriting puts these ops in place of :class:`Dot` and of sums around it. They ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    InconsistencyError,
+    Op,
+    Variable,
+    compose,
+    describe,
+    pullback,
+    pushforward,
+    shape_rule,
+    walk,
+)
 from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+from theano_linker_c.program import overwriting_form
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._type import tensor_type
 from .._variable import Tensor
-from ..elemwise import dimshuffle
+from ..elemwise import conj, dimshuffle
 from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over
 from ._dot import BLAS_DTYPES, check_inner, matrix_product
 
+#: Dtypes that these ops take; those of BLAS run in C.
+_DTYPES = BLAS_DTYPES | {"complex64", "complex128"}
+
+RANK = "gemm only works for rank 2"
+SCALAR = "gemm requires scalar argument"
+UNIQUE = "argument z aliased to x or y"
+MIXED = "gemm requires matching dtypes"
+FLOAT = "gemm requires floating-point dtypes"
+
+
+class _OperandError(TypeError):
+    """Operands that an op does not take: the first argument tells the kind of fault, the text all about it."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(kind)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+class OperandRankError(_OperandError, ShapeError):
+    """An operand has another number of dimensions than the op takes."""
+
+
+class AliasedOperandError(InconsistencyError):
+    """What a product is added to shares its memory with a factor."""
+
+    def __str__(self) -> str:
+        return compose(
+            "a product cannot be added in place to what is one of its factors",
+            mend="add it to a copy: use gemm_no_inplace",
+        )
+
 
 def _tensors(name: str, values: Sequence[Any], ndims: Sequence[int]) -> list[Tensor]:
-    """Return the operands of an op as tensors of one dtype, float32 or float64.
+    """Return the operands of an op as tensors of one dtype, a real or complex one of single or double precision.
 
     Raises
     ------
-    TypeError
-        If dtypes differ, or are neither float32 nor float64.
     ShapeError
         If an operand has another number of dimensions.
+    TypeError
+        If dtypes differ, or are of another kind.
     """
+    if len(values) != len(ndims):
+        raise TypeError(compose(f"{name} takes {len(ndims)} operands, got {len(values)}"))
     tensors = [as_tensor_variable(v) for v in values]
-    wanted = tensors[0].type.dtype
-    if any(v.type.dtype != wanted for v in tensors) or wanted not in BLAS_DTYPES:
-        raise TypeError(
-            compose(
-                f"{name} takes operands that are all float32 or all float64, "
-                f"not {', '.join(v.type.dtype for v in tensors)}",
-                where=[describe(v) for v in tensors],
-                mend="cast them, or use T.dot and operators, which take any dtypes",
-            )
-        )
     if any(v.type.ndim != ndim for v, ndim in zip(tensors, ndims, strict=True)):
-        raise ShapeError(
+        bad = next(ndim for v, ndim in zip(tensors, ndims, strict=True) if v.type.ndim != ndim)
+        raise OperandRankError(
+            RANK if bad else SCALAR,
             compose(
                 f"{name} takes operands of {', '.join(map(str, ndims))} dimensions, "
                 f"not {', '.join(str(v.type.ndim) for v in tensors)}",
                 where=[describe(v) for v in tensors],
                 mend="use T.dot and operators, which take any number of dimensions",
-            )
+            ),
+        )
+    wanted = tensors[0].type.dtype
+    mixed = any(v.type.dtype != wanted for v in tensors)
+    if mixed or wanted not in _DTYPES:
+        raise _OperandError(
+            MIXED if mixed else FLOAT,
+            compose(
+                f"{name} takes operands of one dtype, float32, float64, complex64 or complex128, "
+                f"not {', '.join(v.type.dtype for v in tensors)}",
+                where=[describe(v) for v in tensors],
+                mend="cast them, or use T.dot and operators, which take any dtypes",
+            ),
         )
     return tensors
+
+
+def _check_alias(z: Tensor, *factors: Tensor) -> None:
+    """Refuse to overwrite what a factor is a view of."""
+    roots = view_roots(z)
+    if any(root in roots for factor in factors for root in view_roots(factor)):
+        raise AliasedOperandError(UNIQUE)
+
+
+def view_roots(variable: Variable) -> list[Variable]:
+    """Return the variables in whose memory the value of `variable` may lie, as far as ops say that they make views.
+
+    Examples
+    --------
+    >>> from theano_tensor import dmatrix
+    >>> x = dmatrix("x")
+    >>> view_roots(x.T[0])
+    [x]
+    """
+    return [v for v in walk([variable], _view_sources) if not _view_sources(v)]
+
+
+def _view_sources(variable: Variable) -> list[Variable]:
+    node, index = variable.owner, variable.index
+    return [] if node is None or index is None else [node.inputs[i] for i in node.op.view_map.get(index, ())]
 
 
 def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
@@ -111,7 +188,7 @@ def _check_matrices(node: Apply, x: Any, y: Any) -> None:
 
 
 class Dot22(Op):
-    """Product of two matrices of one dtype, float32 or float64: ``x y``."""
+    """Product of two matrices of one dtype, of floats or complex numbers: ``x y``."""
 
     __props__ = ()
 
@@ -121,7 +198,7 @@ class Dot22(Op):
         Raises
         ------
         TypeError
-            If dtypes differ, or are neither float32 nor float64.
+            If dtypes differ, or are neither floats nor complex numbers.
         ShapeError
             If there are other numbers of dimensions, or the inner lengths are known and differ.
         """
@@ -194,18 +271,25 @@ class Gemm(_Accumulation):
         Whether the result is put into the memory of z.
     """
 
-    def make_node(self, z: Any, a: Any, x: Any, y: Any, b: Any) -> Apply:
-        """Apply to matrices of shapes (m, n), (m, k) and (k, n), and 0-d tensors a and b.
+    #: The kinds of faults: the first arguments of what :meth:`make_node` raises.
+    E_rank, E_scalar, E_z_uniq, E_mixed, E_float = RANK, SCALAR, UNIQUE, MIXED, FLOAT
+
+    def make_node(self, *operands: Any) -> Apply:
+        """Apply to z, a, x, y, b: matrices of shapes (m, n), (m, k) and (k, n), and 0-d tensors a and b.
 
         Raises
         ------
         TypeError
-            If dtypes differ, or are neither float32 nor float64.
+            If dtypes differ, or are neither floats nor complex numbers.
         ShapeError
             If there are other numbers of dimensions, or lengths are known and do not fit.
+        InconsistencyError
+            If the op overwrites z, and a factor is a view of it.
         """
-        inputs = _tensors("Gemm", (z, a, x, y, b), (2, 0, 2, 2, 0))
+        inputs = _tensors("Gemm", operands, (2, 0, 2, 2, 0))
         check_inner("Gemm", inputs[2], inputs[3], 1, 0)
+        if self.inplace:
+            _check_alias(inputs[0], inputs[2], inputs[3])
         shape = (inputs[2].type.shape[0], inputs[3].type.shape[1])
         return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
 
@@ -287,28 +371,28 @@ def _dot(a: Variable, b: Variable) -> Tensor:
 
 @pullback.register(Dot22)
 def _dot22_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, y = node.inputs
+    x, y = map(conj, node.inputs)
     g = cotangents[0]
     return [_dot(g, y.T), _dot(x.T, g)]
 
 
 @pullback.register(Dot22Scalar)
 def _dot22_scalar_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, y, alpha = node.inputs
+    x, y, alpha = map(conj, node.inputs)
     g = cotangents[0]
     return [alpha * _dot(g, y.T), alpha * _dot(x.T, g), sum_over(g * _dot(x, y))]
 
 
 @pullback.register(Gemm)
 def _gemm_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    z, a, x, y, b = node.inputs
+    z, a, x, y, b = map(conj, node.inputs)
     g = cotangents[0]
     return [b * g, sum_over(g * _dot(x, y)), a * _dot(g, y.T), a * _dot(x.T, g), sum_over(g * z)]
 
 
 @pullback.register(Gemv)
 def _gemv_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    y, alpha, matrix, x, beta = node.inputs
+    y, alpha, matrix, x, beta = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     outer = dimshuffle(g, (0, "x")) * dimshuffle(x, ("x", 0))
     return [beta * g, sum_over(g * _dot(matrix, x)), alpha * outer, alpha * _dot(matrix.T, g), sum_over(g * y)]
@@ -316,7 +400,7 @@ def _gemv_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 @pullback.register(Ger)
 def _ger_pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    _, alpha, x, y = node.inputs
+    _, alpha, x, y = map(conj, node.inputs)
     g = cotangents[0]
     return [g, _dot(x, _dot(g, y)), alpha * _dot(g, y), alpha * _dot(x, g)]
 
@@ -335,21 +419,32 @@ def _accumulated_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
+def _product(kind: Literal["gemm", "gemv", "ger"], node: Apply) -> Kernel | None:
+    dtype = node.outputs[0].type.dtype
+    return MatrixProduct(kind, dtype) if dtype in BLAS_DTYPES else None
+
+
 @native_kernel.register(Dot22)
 @native_kernel.register(Dot22Scalar)
 @native_kernel.register(Gemm)
 def _native_gemm(node: Apply) -> Kernel | None:
-    return MatrixProduct("gemm", node.outputs[0].type.dtype)
+    return _product("gemm", node)
 
 
 @native_kernel.register(Gemv)
 def _native_gemv(node: Apply) -> Kernel | None:
-    return MatrixProduct("gemv", node.outputs[0].type.dtype)
+    return _product("gemv", node)
 
 
 @native_kernel.register(Ger)
 def _native_ger(node: Apply) -> Kernel | None:
-    return MatrixProduct("ger", node.outputs[0].type.dtype)
+    return _product("ger", node)
+
+
+@overwriting_form.register(_Accumulation)
+def _overwriting(op: Op, given: int) -> Op | None:
+    forms: dict[type[Op], Op] = {Gemm: gemm_inplace, Gemv: gemv_inplace, Ger: ger_destructive}
+    return forms.get(type(op)) if not given else None
 
 
 #: Instances for direct use.

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._convert import as_tensor_variable, constant
+from theano_linker_c import scalar
+
+from .._convert import as_tensor_variable
+from .._dtypes import DISCRETE_DTYPES
 from .._variable import Tensor
-from ..elemwise import abs_, clip, expm1, maximum, minimum, sigmoid as sigmoid, softplus as softplus, switch
+from ..elemwise import Elemwise, clip, expm1, minimum, sigmoid as sigmoid, softplus as softplus, switch
+
+_rectified = Elemwise(scalar.relu)
 
 
 def relu(x: Any, alpha: Any = 0) -> Tensor:
-    """Rectified linear activation: ``x`` above zero, ``alpha * x`` below.
+    """Rectified linear activation: ``x`` above zero, ``alpha * x`` below; the derivative at zero is their mean.
 
     Parameters
     ----------
@@ -25,9 +30,12 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
+    result = _rectified(variable)
     if isinstance(alpha, (int, float)) and alpha == 0:
-        return maximum(variable, 0)
-    return switch(variable > 0, variable, variable * alpha)
+        return result
+    if variable.type.dtype in DISCRETE_DTYPES:
+        return switch(variable > 0, variable, variable * alpha)
+    return result - _rectified(-variable) * alpha
 
 
 def elu(x: Any, alpha: Any = 1) -> Tensor:
@@ -52,10 +60,8 @@ def selu(x: Any) -> Tensor:
     return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
-def softsign(x: Any) -> Tensor:
-    """``x / (1 + abs(x))``."""
-    variable = as_tensor_variable(x)
-    return variable / (1.0 + abs_(variable))
+softsign = Elemwise(scalar.softsign)
+softsign.__doc__ = "``x / (1 + abs(x))``."
 
 
 def hard_sigmoid(x: Any) -> Tensor:
@@ -65,36 +71,19 @@ def hard_sigmoid(x: Any) -> Tensor:
     return clip(variable * slope + shift, 0.0, 1.0)
 
 
-#: The pieces of `ultra_fast_sigmoid`, as functions of half the size of the argument.
-_CURVED, _FLAT = 1.7, 3.0
-_LINE = (0.935409070603099, 0.0458812946797165)
-_TOP = 0.99505475368673
+ultra_fast_sigmoid = Elemwise(scalar.ultra_fast_sigmoid)
+ultra_fast_sigmoid.__doc__ = """Approximate the sigmoid by three pieces: a fraction, a line, and a constant for large arguments.
 
+Values lie between 0.00247262315663 and 0.997527376843, and differ from the sigmoid by less than 0.025; there are
+jumps of less than 0.005 where the pieces meet. Rewrites that keep logarithms of a sigmoid finite do not know this
+form; the rewrite ``local_ultra_fast_sigmoid`` puts it in place of sigmoids after these have run.
 
-def ultra_fast_sigmoid(x: Any) -> Tensor:
-    """Approximate the sigmoid by three pieces: a fraction, a line, and a constant for large arguments.
+Parameters
+----------
+x : tensor_like
 
-    Values lie between 0.00247262315663 and 0.997527376843, and differ from the sigmoid by less than 0.025; there are
-    jumps of less than 0.005 where the pieces meet. Rewrites that keep logarithms of a sigmoid finite do not know this
-    form; the rewrite ``local_ultra_fast_sigmoid`` puts it in place of sigmoids after these have run.
-
-    Parameters
-    ----------
-    x : tensor_like
-
-    Examples
-    --------
-    >>> ultra_fast_sigmoid([0.0, 100.0]).eval()
-    array([0.5       , 0.99752738])
-    """
-    variable = as_tensor_variable(x)
-    dtype = (variable * 0.5).dtype
-    one, half, steep, edge, end, height, slope, top = (
-        constant(v, dtype=dtype) for v in (1.0, 0.5, 1.5, _CURVED, _FLAT, *_LINE, _TOP)
-    )
-    size = abs_(variable * half)
-    # Each piece sees arguments from its own range only, so that infinities do no harm, in derivatives either.
-    near = minimum(size, edge)
-    line = height + slope * (minimum(size, end) - edge)
-    distance = switch(size < edge, steep * near / (one + near), switch(size >= end, top, line))
-    return half * (one + switch(variable < 0, -distance, distance))
+Examples
+--------
+>>> ultra_fast_sigmoid([0.0, 100.0]).eval()
+array([0.5       , 0.99752738])
+"""

@@ -226,7 +226,13 @@ def _in_place(node: Apply) -> Iterable[_BlockOp]:
 
 #: What is added to is mostly made for that alone.
 sparse_block_inplace = InplaceRewriter(_in_place, [SparseBlockGemv, SparseBlockOuter], "sparse_block_inplace")
-optdb.register("sparse_block_inplace", sparse_block_inplace, "fast_run", "inplace", "o4", position=Phase.INPLACE)
+optdb.register(
+    "sparse_block_inplace",
+    sparse_block_inplace,
+    *("fast_run", "inplace", "o4"),
+    position=Phase.INPLACE,
+    aliases=("local_inplace_sparse_block_gemv", "local_inplace_sparse_block_outer"),
+)
 
 
 def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, config, describe
+from theano_graph import Constant, compose, config, describe
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable

@@ -18,10 +18,10 @@ Axes = tuple[int, ...]
 
 def as_axes(axis: Any) -> Axes | None:
     """Return `axis` (None, an int, a constant, or several of these) as a tuple, or None for all axes."""
-    if axis is None:
-        return None
     if isinstance(axis, Constant):
         axis = axis.data
+    if axis is None:
+        return None
     if isinstance(axis, (int, np.number)) or (isinstance(axis, np.ndarray) and axis.ndim == 0):
         return (_as_int(axis),)
     if isinstance(axis, Iterable) and not isinstance(axis, (str, bytes)):

@@ -20,6 +20,7 @@ from theano_optimize import (
     node_rewriter,
 )
 
+from .._dtypes import COMPLEX_DTYPES
 from .._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import (
@@ -56,7 +57,12 @@ def _fitting(node: Apply, new: Tensor) -> Found:
 def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
     """``Dot`` of two matrices of one dtype that BLAS has becomes ``Dot22``."""
     x, y = _inputs(node)
-    if x.type.ndim != 2 or y.type.ndim != 2 or x.type.dtype != y.type.dtype or x.type.dtype not in DTYPES:
+    if (
+        x.type.ndim != 2
+        or y.type.ndim != 2
+        or x.type.dtype != y.type.dtype
+        or x.type.dtype not in (*DTYPES, *COMPLEX_DTYPES)
+    ):
         return None
     return _fitting(node, cast(Tensor, dot22(x, y)))
 

@@ -28,7 +28,7 @@ def _softplus_of_negative(x: Tensor) -> Tensor:
     return call(scalar.softplus, call(scalar.neg, x))
 
 
-@stabilizing(scalar.log, reach=3, key="local_log_sigmoid")
+@stabilizing(scalar.log, reach=3, key="local_log_sigmoid", names=("logsigm_to_softplus", "log1msigm_to_softplus"))
 def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log(sigmoid(x)) -> -softplus(-x)`` and ``log(1 - sigmoid(x)) -> -softplus(x)``."""
     (p,) = node.inputs
@@ -45,7 +45,7 @@ def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@stabilizing(scalar.log1p, reach=2, key="local_log1p_exp")
+@stabilizing(scalar.log1p, reach=2, key="local_log1p_exp", names=("log1pexp_to_softplus", "log1p_neg_sigmoid"))
 def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
     """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``."""
     (x,) = node.inputs

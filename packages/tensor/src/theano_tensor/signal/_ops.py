@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, TheanoError, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
@@ -17,10 +17,15 @@ from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, spread, take_from_largest, total
+from ._shapes import shape_of_pooled
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 #: Numbers of the inputs that say how windows lie: their lengths, steps and padding, after the arrays.
 _LAYOUT = 3
+
+
+class PaddingError(TheanoError, ValueError, NotImplementedError):
+    """A padding that pooling cannot have."""
 
 
 class PoolingOp(Op):
@@ -33,6 +38,8 @@ class PoolingOp(Op):
     mode : {'max', 'sum', 'average_inc_pad', 'average_exc_pad'}
     ndim : int
         Number of axes of the windows.
+    openmp : optional
+        Accepted for old programs; the runtime shares work out as its flags say.
 
     Raises
     ------
@@ -42,15 +49,25 @@ class PoolingOp(Op):
 
     __props__: ClassVar[tuple[str, ...]] = ("ignore_border", "mode", "ndim")
 
-    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2) -> None:
-        known = "average_inc_pad" if mode == "average" else mode
+    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None) -> None:
+        known = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
         if known not in MODES:
             raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
         self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
 
-    def layout(self, ws: Any, stride: Any, pad: Any) -> list[Tensor]:
-        """Return lengths, steps and padding of the windows as vectors; ShapeError if one has a wrong length."""
+    def layout(self, ws: Any, stride: Any = None, pad: Any = None) -> list[Tensor]:
+        """Return lengths, steps and padding of the windows as vectors.
+
+        Raises
+        ------
+        ShapeError
+            If one has a wrong length.
+        PaddingError
+            If numbers are given, and there cannot be such padding.
+        """
         found = []
+        stride, pad = ws if stride is None else stride, (0,) * self.ndim if pad is None else pad
+        self._refuse_padding(ws, pad)
         for name, value in (("ws", ws), ("stride", stride), ("pad", pad)):
             lengths = as_lengths(value, self.ndim)
             if len(lengths) != self.ndim:
@@ -62,6 +79,17 @@ class PoolingOp(Op):
                 )
             found.append(make_vector(*(cast(n, "int64") for n in lengths)))
         return found
+
+    def _refuse_padding(self, ws: Any, pad: Any) -> None:
+        """Raise where numbers, given as sequences, say that windows would see nothing but the padding."""
+        if not isinstance(pad, (tuple, list)) or not all(isinstance(p, (int, np.integer)) for p in pad) or not any(pad):
+            return
+        problem = None if self.ignore_border else "padding needs ignore_border=True"
+        if isinstance(ws, (tuple, list)) and len(ws) == len(pad) and all(isinstance(w, (int, np.integer)) for w in ws):
+            if any(p >= w for p, w in zip(pad, ws, strict=True)):
+                problem = "the padding must be smaller than the windows"
+        if problem is not None:
+            raise PaddingError(compose(f"pooling: {problem}", where=[f"ws={ws}, pad={pad}"], mend="change them"))
 
     def counted(self, lengths: Sequence[Any], layout: Sequence[Any]) -> list[Any]:
         """Return the static numbers of windows along the axes, None where they are not known."""
@@ -129,8 +157,47 @@ class Pool(PoolingOp):
     array([[4.]])
     """
 
-    def make_node(self, x: Any, ws: Any, stride: Any, pad: Any) -> Apply:
-        """Apply to a tensor and the layout of the windows.
+    @staticmethod
+    def out_shape(
+        imgshape: Sequence[Any],
+        ws: Any = None,
+        ignore_border: bool = False,
+        stride: Any = None,
+        pad: Any = None,
+        ndim: int = 2,
+        ds: Any = None,
+        st: Any = None,
+        padding: Any = None,
+    ) -> list[Any]:
+        """Return the shape of the result for a tensor of some shape.
+
+        Parameters
+        ----------
+        imgshape : sequence of (int or scalar)
+            The windows lie on the last axes.
+        ws, ignore_border, stride, pad : optional
+            As for the op; numbers or scalars.
+        ndim : int
+            Number of axes of the windows.
+        ds, st, padding : optional
+            Former names of `ws`, `stride` and `pad`.
+
+        Raises
+        ------
+        TypeError
+            If the shape has too few entries.
+        ValueError
+            If `ws` is missing, or an argument given twice.
+
+        Examples
+        --------
+        >>> Pool.out_shape((9, 8, 6), (2, 2))
+        [9, 4, 3]
+        """
+        return shape_of_pooled(imgshape, ws, ignore_border, stride, pad, ndim, (ds, st, padding))
+
+    def make_node(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+        """Apply to a tensor and the layout of the windows; their own size is the default of the steps.
 
         Raises
         ------
@@ -170,12 +237,26 @@ class AveragePoolGrad(PoolingOp):
     def __init__(self, ignore_border: bool = False, mode: str = "average_inc_pad", ndim: int = 2) -> None:
         super().__init__(ignore_border, mode, ndim)
 
-    def make_node(self, g: Any, lengths: Any, ws: Any, stride: Any, pad: Any) -> Apply:
-        """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout."""
+    def make_node(self, x: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None, dummy: Any = None) -> Apply:
+        """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout.
+
+        Or, in the order that programs for Theano 1.0 use, to the tensor that was pooled, the numbers of its windows,
+        and their layout.
+        """
+        g, lengths = self._in_order(x, gz)
         variable, layout = self._operand(g), self.layout(ws, stride, pad)
         known = as_lengths(lengths, self.ndim)
         shape = (*variable.type.shape[: -self.ndim], *static_lengths(known))
         return self._typed([variable, make_vector(*known), *layout], variable.type.dtype, shape)
+
+    def _in_order(self, first: Any, second: Any) -> tuple[Any, Any]:
+        """Return numbers of windows and the lengths of axes, which are integers."""
+        if isinstance(second, (tuple, list)) and len(second) == self.ndim and np.ndim(second[0]) == 0:
+            return first, second
+        other = as_tensor_variable(second)
+        if other.type.dtype in DISCRETE_DTYPES and other.type.ndim <= 1:
+            return first, second
+        return second, lengths_of(as_tensor_variable(first))[-self.ndim :]
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -207,7 +288,7 @@ class _OfLargest(PoolingOp):
     Inputs are the tensor, the largest elements, a third tensor, and ws, stride and pad.
     """
 
-    def __init__(self, ignore_border: bool = False, ndim: int = 2) -> None:
+    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: Any = None) -> None:
         super().__init__(ignore_border, "max", ndim)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -231,9 +312,9 @@ class _OfLargest(PoolingOp):
 class MaxPoolGrad(_OfLargest):
     """What the numbers of windows give to their first largest elements."""
 
-    def make_node(self, x: Any, y: Any, g: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
         """Apply to a tensor, the largest elements, a number for each window, and the layout of the windows."""
-        arrays = self._arrays(x, y, g)
+        arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[0].type.shape)
 
     def perform(
@@ -249,9 +330,9 @@ class MaxPoolGrad(_OfLargest):
 class MaxPoolPick(_OfLargest):
     """The elements of another tensor at the first largest element of each window."""
 
-    def make_node(self, x: Any, y: Any, t: Any, ws: Any, stride: Any, pad: Any) -> Apply:
+    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
         """Apply to a tensor, the largest elements, a tensor of the shape of the first, and the layout."""
-        arrays = self._arrays(x, y, t)
+        arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[1].type.shape)
 
     def perform(

@@ -16,26 +16,17 @@ from ._ops import (
     MaxPoolPick as MaxPoolPick,
     Pool as Pool,
 )
+from ._shapes import renamed
 
 __all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolPick", "Pool", "max_pool_2d_same_size", "pool_2d", "pool_3d"]
-
-
-def _renamed(name: str, new: str, value: Any, former: Any, level: int = 4) -> Any:
-    """Return an argument that may have been given by a former name."""
-    if former is None:
-        return value
-    if value is not None:
-        raise ValueError(compose(f"pooling: {name} is the former name of {new}", mend=f"give {new} only"))
-    warnings.warn(f"pooling: {name} is called {new} now", DeprecationWarning, stacklevel=level)
-    return former
 
 
 def _pooled(
     ndim: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str, former: tuple[Any, Any, Any]
 ) -> Tensor:
     ds, st, padding = former
-    ws, stride = _renamed("ds", "ws", ws, ds), _renamed("st", "stride", stride, st)
-    pad = _renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
+    ws, stride = renamed("ds", "ws", ws, ds), renamed("st", "stride", stride, st)
+    pad = renamed("padding", "pad", None if pad == (0,) * ndim else pad, padding)
     if ws is None:
         raise ValueError(compose("pooling: the windows have no size", mend=f"give ws, {ndim} integers"))
     if ignore_border is None:

@@ -5,10 +5,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from theano_graph import config
+
 
 def _asarray(a: Any, dtype: str, order: Any = None) -> npt.NDArray[Any]:
-    """Return `a` as an array whose dtype is exactly the one of this name, ``floatX`` included by the caller."""
-    return np.asarray(a, dtype=np.dtype(dtype), order=order)
+    """Return `a` as an array whose dtype is exactly the one of this name; ``"floatX"`` is one.
+
+    Examples
+    --------
+    >>> _asarray([1, 2], "int8").dtype
+    dtype('int8')
+    """
+    return np.asarray(a, dtype=np.dtype(config.floatX if str(dtype) == "floatX" else dtype), order=order)
 
 
 __all__ = ["_asarray"]

@@ -5,7 +5,7 @@ Every name is one of `theano_tensor`; see there for what it does.
 
 from typing import TYPE_CHECKING
 
-from .._lazy import from_module, from_testing
+from .._lazy import FROM_TESTING, from_testing, lazy_names
 from . import (
     basic as basic,
     blas as blas,
@@ -28,22 +28,88 @@ from . import (
     utils as utils,
     xlogx as xlogx,
 )
-from .io import load as load
+from .io import (
+    LoadFromDisk as LoadFromDisk,
+    MPIRecv as MPIRecv,
+    MPIRecvWait as MPIRecvWait,
+    MPISend as MPISend,
+    MPISendWait as MPISendWait,
+    irecv as irecv,
+    isend as isend,
+    key_to_cmp as key_to_cmp,
+    load as load,
+    mpi_cmps as mpi_cmps,
+    mpi_enabled as mpi_enabled,
+    mpi_keys as mpi_keys,
+    mpi_send_wait_cmp as mpi_send_wait_cmp,
+    mpi_send_wait_key as mpi_send_wait_key,
+    mpi_tag_cmp as mpi_tag_cmp,
+    mpi_tag_key as mpi_tag_key,
+    recv as recv,
+    send as send,
+)
 from .sort import SortOp as SortOp
+from .subtensor import *
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # isort: split
 # The modules `sort` and `var` stay importable, yet these names are functions here: what is imported last wins.
 from .basic import *
 
+_shared = sharedvar.tensor_constructor
+
+#: Module -> the names that it has, and that are imported when they are asked for.
+_LAZY = {
+    **basic._LAZY,
+    ".": "signal type_other",
+    ".type_other": (
+        "MakeSlice NoneConst NoneTypeT SliceConstant SliceType as_int_none_variable make_slice none_type_t slicetype"
+    ),
+}
+
 if TYPE_CHECKING:
+    import theano as theano
+    from theano import compile as compile, config as config, gof as gof, printing as printing
     from theano_testing.tensor import verify_grad as verify_grad
 
-    from . import signal as signal
+    from .. import scalar as scal  # noqa: F401 - the name that it had here
+    from ..gof.params_type import ParamsType as ParamsType
+    from ..gof.utils import MethodNotDefined as MethodNotDefined
+    from ..printing import min_informative_str as min_informative_str, pprint as pprint
+    from . import signal as signal, type_other as type_other
+    from ._old_ops import (
+        Default as Default,
+        Mean as Mean,
+        PermuteRowElements as PermuteRowElements,
+        Tile as Tile,
+        Tri as Tri,
+        default as default,
+        permute_row_elements as permute_row_elements,
+        setdefault as setdefault,
+    )
+    from .type import values_eq_approx_always_true as values_eq_approx_always_true
+    from .type_other import (
+        MakeSlice as MakeSlice,
+        NoneConst as NoneConst,
+        NoneTypeT as NoneTypeT,
+        SliceConstant as SliceConstant,
+        SliceType as SliceType,
+        as_int_none_variable as as_int_none_variable,
+        make_slice as make_slice,
+        none_type_t as none_type_t,
+        slicetype as slicetype,
+    )
 else:
+    _find, _names = lazy_names(__name__, __package__, _LAZY)
 
     def __getattr__(name: str) -> object:
-        """Find what is imported only when it is asked for: pooling, and a helper for tests."""
-        if name == "signal":
-            return from_module(__name__, {name: f"{__name__}.{name}"}, name)
-        return from_testing(__name__, name)
+        """Find what is imported only when it is asked for; a star import asks for all that is public."""
+        if name == "__all__":
+            return __dir__()
+        if name in FROM_TESTING:
+            return from_testing(__name__, name)
+        return _find(name)
+
+    def __dir__() -> list[str]:
+        """Return the public names, also those that are imported when they are asked for."""
+        return sorted({*_names(), *FROM_TESTING})

@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from theano_graph import Apply as Apply, Constant as Constant, Op as Op, Variable as Variable
+import numpy as np  # noqa: F401 - a star import brings it, as ever
+
+from theano_graph import (
+    Apply as Apply,
+    Constant as Constant,
+    Generic as Generic,
+    Op as Op,
+    Type as Type,
+    Variable as Variable,
+)
 from theano_tensor import (
     AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
@@ -20,6 +29,7 @@ from theano_tensor import (
     ArgMin as ArgMin,
     ArgSort as ArgSort,
     Assert as Assert,
+    AsTensorError as AsTensorError,
     Autocaster as Autocaster,
     Bartlett as Bartlett,
     BatchedDot as BatchedDot,
@@ -356,7 +366,6 @@ from theano_tensor import (
     matrix as matrix,
     matrix_product as matrix_product,
     max as max,
-    max_and_argmax as max_and_argmax,
     maximum as maximum,
     mean as mean,
     meshgrid as meshgrid,
@@ -527,7 +536,7 @@ from theano_tensor import (
     zvectors as zvectors,
 )
 
-from .._lazy import from_testing
+from .._lazy import FROM_TESTING, from_testing, lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._historical import (
     advanced_inc_subtensor as advanced_inc_subtensor,
@@ -548,6 +557,57 @@ from ._historical import (
     inverse_permutation as inverse_permutation,
     uint_dtypes as uint_dtypes,
 )
+from ._max_and_argmax import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
+from ._old_functions import (
+    EmptyConstantError as EmptyConstantError,
+    _cast_mapping as _cast_mapping,
+    _convert_to_bool as _convert_to_bool,
+    _convert_to_complex64 as _convert_to_complex64,
+    _convert_to_complex128 as _convert_to_complex128,
+    _convert_to_float16 as _convert_to_float16,
+    _convert_to_float32 as _convert_to_float32,
+    _convert_to_float64 as _convert_to_float64,
+    _convert_to_int8 as _convert_to_int8,
+    _convert_to_int16 as _convert_to_int16,
+    _convert_to_int32 as _convert_to_int32,
+    _convert_to_int64 as _convert_to_int64,
+    _convert_to_uint8 as _convert_to_uint8,
+    _convert_to_uint16 as _convert_to_uint16,
+    _convert_to_uint32 as _convert_to_uint32,
+    _convert_to_uint64 as _convert_to_uint64,
+    _dot as _dot,
+    alloc_validate_shape as alloc_validate_shape,
+    ceil_intdiv as ceil_intdiv,
+    check_and_normalize_axes as check_and_normalize_axes,
+    check_equal_numpy as check_equal_numpy,
+    complex_matrix_types as complex_matrix_types,
+    complex_scalar_types as complex_scalar_types,
+    complex_types as complex_types,
+    complex_vector_types as complex_vector_types,
+    constant_cache as constant_cache,
+    constructor as constructor,
+    cov as cov,
+    div_proxy as div_proxy,
+    float_matrix_types as float_matrix_types,
+    float_scalar_types as float_scalar_types,
+    float_types as float_types,
+    float_vector_types as float_vector_types,
+    get_scalar_constant_value_elemwises as get_scalar_constant_value_elemwises,
+    int_matrix_types as int_matrix_types,
+    int_scalar_types as int_scalar_types,
+    int_types as int_types,
+    int_vector_types as int_vector_types,
+    integer_types as integer_types,
+    is_flat as is_flat,
+    isinf_ as isinf_,
+    isnan_ as isnan_,
+    join_ as join_,
+    largest as largest,
+    makeKeepDims as makeKeepDims,
+    numpy_diagonal_return_view as numpy_diagonal_return_view,
+    numpy_scalar as numpy_scalar,
+    smallest as smallest,
+)
 from ._tolerances import (
     _allclose as _allclose,
     _get_atol_rtol as _get_atol_rtol,
@@ -560,6 +620,20 @@ from ._tolerances import (
 )
 from .var import _tensor_py_operators as _tensor_py_operators
 
+#: Module -> the names that it has, and that are imported when they are asked for.
+_LAZY = {
+    "theano": "theano compile config gof printing scal=scalar",
+    "..gof.params_type": "ParamsType",
+    "..gof.utils": "MethodNotDefined",
+    "..printing": "min_informative_str pprint",
+    ".": "elemwise",
+    "._old_ops": (
+        "Default Mean PermuteRowElements Tile Tri _permute_row_elements default permute_row_elements setdefault=default"
+    ),
+    ".type": "values_eq_approx_always_true",
+    ".type_other": "NoneConst",
+}
+
 # Names that are not those of the layer.
 Argmax = ArgMax
 Shape = ShapeOf
@@ -568,9 +642,30 @@ as_tensor = as_tensor_variable
 power = pow
 
 if TYPE_CHECKING:
+    import theano as theano
+    from theano import compile as compile, config as config, gof as gof, printing as printing
     from theano_testing.tensor import verify_grad as verify_grad
+
+    from ..gof.params_type import ParamsType as ParamsType
+    from ..gof.utils import MethodNotDefined as MethodNotDefined
+    from ..printing import min_informative_str as min_informative_str, pprint as pprint
+    from . import elemwise as elemwise
+    from ._old_ops import (
+        Default as Default,
+        Mean as Mean,
+        PermuteRowElements as PermuteRowElements,
+        Tile as Tile,
+        Tri as Tri,
+        _permute_row_elements as _permute_row_elements,
+        default as default,
+        permute_row_elements as permute_row_elements,
+        setdefault as setdefault,
+    )
+    from .type import values_eq_approx_always_true as values_eq_approx_always_true
+    from .type_other import NoneConst as NoneConst
 else:
+    _find, __dir__ = lazy_names(__name__, __package__, _LAZY)
 
     def __getattr__(name: str) -> object:
-        """Find a helper for tests, whose package is imported only when it is asked for."""
-        return from_testing(__name__, name)
+        """Find what is imported only when it is asked for; a star import does not ask."""
+        return from_testing(__name__, name) if name in FROM_TESTING or name == "__all__" else _find(name)

@@ -1,5 +1,6 @@
 """Arrays from files, and arrays that are sent to other processes (MPI)."""
 
+from theano_graph import Constant as Constant, Generic as Generic, Op as Op
 from theano_tensor.io import (
     LoadFromDisk as LoadFromDisk,
     MPIAllReduce as MPIAllReduce,
@@ -20,6 +21,14 @@ from theano_tensor.io import (
     recv as recv,
     reduce as reduce,
     send as send,
+)
+
+from ._mpi import (
+    key_to_cmp as key_to_cmp,
+    mpi_cmps as mpi_cmps,
+    mpi_enabled as mpi_enabled,
+    mpi_send_wait_cmp as mpi_send_wait_cmp,
+    mpi_tag_cmp as mpi_tag_cmp,
 )
 
 __all__ = [

@@ -1,9 +1,21 @@
 """Shared variables that hold arrays."""
 
+from typing import Any
+
 from theano_linker_c import SharedVariable as SharedVariable, shared_constructor as shared_constructor
 from theano_tensor import (
     ScalarSharedVariable as ScalarSharedVariable,
     TensorSharedVariable as TensorSharedVariable,
+    TensorType as TensorType,
     scalar_constructor as scalar_constructor,
     tensor_constructor as tensor_constructor,
 )
+
+from ._old_functions import integer_types as integer_types
+from .var import _tensor_py_operators as _tensor_py_operators
+
+
+def load_shared_variable(val: Any) -> TensorSharedVariable:
+    """Return a shared variable with this value: what pickles of 2011 call."""
+    variable: TensorSharedVariable = tensor_constructor(val)
+    return variable

@@ -4,3 +4,5 @@ from theano_tensor.utils import (
     hash_from_ndarray as hash_from_ndarray,
     shape_of_variables as shape_of_variables,
 )
+
+from ..gof.utils import hash_from_code as hash_from_code

@@ -16,9 +16,14 @@ from ..scalar import BinaryScalarOp, UnaryScalarOp, eq, log, switch, upgrade_to_
 class XlogX(UnaryScalarOp):
     """``x * log(x)``, and 0 at 0."""
 
-    def impl(self, x: Any) -> Any:
+    @staticmethod
+    def st_impl(x: Any) -> Any:
         """Compute one number."""
         return x * np.log(x) if x != 0 else x
+
+    def impl(self, x: Any) -> Any:
+        """Compute one number."""
+        return self.st_impl(x)
 
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
         """The same in C."""
@@ -38,9 +43,14 @@ class XlogX(UnaryScalarOp):
 class XlogY0(BinaryScalarOp):
     """``x * log(y)``, and 0 where `x` is 0, whatever `y` is."""
 
-    def impl(self, x: Any, y: Any) -> Any:
+    @staticmethod
+    def st_impl(x: Any, y: Any) -> Any:
         """Compute one number."""
         return x * np.log(y) if x != 0 else x
+
+    def impl(self, x: Any, y: Any) -> Any:
+        """Compute one number."""
+        return self.st_impl(x, y)
 
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
         """The same in C."""
@@ -57,7 +67,9 @@ class XlogY0(BinaryScalarOp):
         return [gz * log(y), switch(eq(x, 0), 0 * gz, gz * x / switch(eq(x, 0), 1, y))]
 
 
-xlogx = Elemwise(XlogX(upgrade_to_float, name="scalar_xlogx"), name="xlogx")
-xlogy0 = Elemwise(XlogY0(upgrade_to_float, name="scalar_xlogy0"), name="xlogy0")
+scalar_xlogx = XlogX(upgrade_to_float, name="scalar_xlogx")
+xlogx = Elemwise(scalar_xlogx, name="xlogx")
+scalar_xlogy0 = XlogY0(upgrade_to_float, name="scalar_xlogy0")
+xlogy0 = Elemwise(scalar_xlogy0, name="xlogy0")
 
 __all__ = ["XlogX", "XlogY0", "xlogx", "xlogy0"]

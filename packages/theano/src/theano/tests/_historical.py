@@ -21,6 +21,33 @@ TestT = TypeVar("TestT", bound=Callable[..., Any])
 ResultT = TypeVar("ResultT")
 
 
+def attr(*args: str, **kwargs: Any) -> Callable[[TestT], TestT]:
+    """Return a decorator that marks a test, so that runners can choose: each name becomes a true attribute of it.
+
+    Parameters
+    ----------
+    *args : str
+        Names of attributes.
+    **kwargs
+        Attributes with their values.
+
+    Examples
+    --------
+    >>> @attr("slow")
+    ... def test_much():
+    ...     pass
+    >>> test_much.slow
+    True
+    """
+
+    def mark(test: TestT) -> TestT:
+        for name, value in {**dict.fromkeys(args, True), **kwargs}.items():
+            setattr(test, name, value)
+        return test
+
+    return mark
+
+
 def custom_name_func(testcase_func: Any, param_num: Any, param: Any) -> str:
     """Return the name of one test of ``parameterized.expand``: the function's name and the values of its arguments.
 

@@ -20,6 +20,7 @@ from ._historical import (
     WrongValue as WrongValue,
     assert_allclose as assert_allclose,
     assertFailure_fast as assertFailure_fast,
+    attr as attr,
     custom_name_func as custom_name_func,
     str_diagnostic as str_diagnostic,
 )

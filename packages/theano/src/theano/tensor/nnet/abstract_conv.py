@@ -36,6 +36,8 @@ from theano_tensor.nnet.convolution import (
     separable_conv3d as separable_conv3d,
 )
 
+from . import _conv_rewrites as _conv_rewrites
+
 __all__ = [
     "AbstractConv",
     "AbstractConv2d",

@@ -5,3 +5,11 @@ from theano_tensor.nnet.bn import (
     batch_normalization_test as batch_normalization_test,
     batch_normalization_train as batch_normalization_train,
 )
+
+from ._bn_ops import (
+    AbstractBatchNormInference as AbstractBatchNormInference,
+    AbstractBatchNormTrain as AbstractBatchNormTrain,
+    AbstractBatchNormTrainGrad as AbstractBatchNormTrainGrad,
+    BNComposite as BNComposite,
+    as_common_dtype as as_common_dtype,
+)

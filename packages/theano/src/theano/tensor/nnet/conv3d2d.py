@@ -2,4 +2,21 @@
 
 from theano_tensor.nnet.convolution import conv3d2d as conv3d
 
-__all__ = ["conv3d"]
+from ._diagonals import (
+    DiagonalSubtensor as DiagonalSubtensor,
+    IncDiagonalSubtensor as IncDiagonalSubtensor,
+    diagonal_subtensor as diagonal_subtensor,
+    get_diagonal_subtensor_view as get_diagonal_subtensor_view,
+    inc_diagonal_subtensor as inc_diagonal_subtensor,
+    local_inplace_DiagonalSubtensor as local_inplace_DiagonalSubtensor,
+)
+
+__all__ = [
+    "DiagonalSubtensor",
+    "IncDiagonalSubtensor",
+    "conv3d",
+    "diagonal_subtensor",
+    "get_diagonal_subtensor_view",
+    "inc_diagonal_subtensor",
+    "local_inplace_DiagonalSubtensor",
+]

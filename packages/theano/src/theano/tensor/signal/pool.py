@@ -1,5 +1,7 @@
 """Pooling: images made smaller by taking one number for each window."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor.signal.pool import (
     AveragePoolGrad as AveragePoolGrad,
     MaxPoolGrad as MaxPoolGrad,
@@ -8,3 +10,20 @@ from theano_tensor.signal.pool import (
     pool_2d as pool_2d,
     pool_3d as pool_3d,
 )
+
+from ..._lazy import from_module
+
+if TYPE_CHECKING:
+    from ._pool_ops import (
+        DownsampleFactorMaxGradGrad as DownsampleFactorMaxGradGrad,
+        MaxPoolRop as MaxPoolRop,
+        PoolGrad as PoolGrad,
+        PoolingMode_t as PoolingMode_t,
+    )
+else:
+    _OPS = ("DownsampleFactorMaxGradGrad", "MaxPoolRop", "PoolGrad", "PoolingMode_t")
+    _SOURCES = dict.fromkeys(_OPS, "theano.tensor.signal._pool_ops")
+
+    def __getattr__(name: str) -> object:
+        """Find a name whose module has not been imported yet."""
+        return from_module(__name__, _SOURCES, name)

@@ -1,0 +1,124 @@
+"""Activation functions of neural networks that are made of pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._arithmetic import abs_, sgn
+from ._comparison import ge, lt
+from ._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
+from ._derivative import differentiable
+from ._op import Arithmetic, FloatFunction, dtype_name, quiet
+from ._record import NUMBERS, REALS, ScalarRecord
+from ._selection import switch
+
+#: Where the pieces of the fast sigmoid meet, as halves of arguments; its line (height, slope), and its largest value.
+_CURVED, _FLAT = 1.7, 3.0
+_LINE = (0.935409070603099, 0.0458812946797165)
+_TOP = 0.99505475368673
+
+
+class Relu(Arithmetic):
+    """The larger of a number and zero, with the derivative 1/2 at zero; NaN for NaN."""
+
+    name = "relu"
+    nin = 1
+    cost = 2
+    exact = True
+    bool_ok = False
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Take NumPy's maximum."""
+        (x,) = values
+        return np.maximum(x, np.zeros((), dtype=self.result_dtypes(dtype_name(x))[0]))
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Give the dtype of the input."""
+        self.refuse_complex(dtypes)
+        return super().result_dtypes(*dtypes)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper of the maximum."""
+        return c_helper("maximum", result, c_cast(args[0], result), c_literal(0, result))
+
+
+class Softsign(FloatFunction):
+    """``x / (1 + |x|)``."""
+
+    name = "softsign"
+    complex_ok = False
+    cost = 5
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Divide."""
+        x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
+        return np.asarray(x / (1 + np.abs(x)), dtype=x.dtype)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Divide."""
+        x = c_cast(args[0], result)
+        return f"{x} / (1 + {c_builtin('fabs', result, x)})"
+
+
+class UltraFastSigmoid(FloatFunction):
+    """An approximation of the logistic function by a fraction, a line, and a constant for large arguments."""
+
+    name = "ultra_fast_sigmoid"
+    complex_ok = False
+    cost = 8
+
+    @quiet
+    def impl(self, *values: Any) -> Any:
+        """Choose among the pieces."""
+        x = np.asarray(values[0], dtype=self.result_dtypes(dtype_name(values[0]))[0])
+        size = np.abs(x) * 0.5
+        line = _LINE[0] + _LINE[1] * (size - _CURVED)
+        distance = np.where(size < _CURVED, 1.5 * size / (1 + size), np.where(size >= _FLAT, _TOP, line))
+        return np.asarray(0.5 * (1 + np.where(x < 0, -distance, distance)), dtype=x.dtype)[()]
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Call the helper."""
+        return c_helper("ultra_fast_sigmoid", result, c_cast(args[0], result))
+
+
+relu = Relu()
+softsign = Softsign()
+ultra_fast_sigmoid = UltraFastSigmoid()
+
+
+@differentiable(Relu)
+def _relu(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    return [seed * (0.5 + 0.5 * sgn(inputs[0]))]
+
+
+@differentiable(Softsign)
+def _softsign(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    whole = 1 + abs_(inputs[0])
+    return [seed / (whole * whole)]
+
+
+@differentiable(UltraFastSigmoid)
+def _ultra_fast_sigmoid(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    size = abs_(inputs[0]) * 0.5
+    whole = 1 + size
+    slope = switch(lt(size, _CURVED), 0.375 / (whole * whole), switch(ge(size, _FLAT), 0.0, 0.25 * _LINE[1]))
+    return [seed * slope]
+
+
+def _pieces(x: Any) -> Any:
+    size = np.abs(np.asarray(x, dtype=np.result_type(x, np.float32))) / 2
+    line = _LINE[0] + _LINE[1] * (size - _CURVED)
+    half = np.select([size < _CURVED, size < _FLAT], [1.5 * size / (1 + size), line], _TOP) / 2
+    return np.where(np.isnan(size), size, 0.5 + np.copysign(half, x))
+
+
+RECORDS = (
+    ScalarRecord(relu, lambda x: np.maximum(x, 0).astype(x.dtype), NUMBERS),
+    ScalarRecord(softsign, lambda x: x / (1 + np.abs(np.asarray(x, dtype=np.result_type(x, np.float32)))), REALS),
+    ScalarRecord(ultra_fast_sigmoid, _pieces, REALS, ulp=6.0, smooth=False),
+)

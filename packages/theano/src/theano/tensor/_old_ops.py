@@ -1,0 +1,221 @@
+"""Ops of Theano 1.0 for which the layer has a composition of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, Op, Variable, compose, describe
+from theano_tensor import (
+    CAReduce,
+    Tensor,
+    TensorType,
+    as_tensor_variable,
+    eq,
+)
+from theano_tensor.gradient import grad_undefined
+
+from .. import scalar
+
+
+class Tri(Op):
+    """A matrix with ones at and below a diagonal: of N rows and M columns, and the number of the diagonal."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = TensorType("floatX" if dtype is None else dtype, ()).dtype
+
+    def make_node(self, N: Any, M: Any, k: Any) -> Apply:
+        """Apply to three integers."""
+        numbers = [as_tensor_variable(number) for number in (N, M, k)]
+        if any(number.type.ndim for number in numbers):
+            raise TypeError(
+                compose("Tri takes three numbers", where=[describe(v) for v in numbers], mend="pass scalars")
+            )
+        return Apply(self, numbers, [TensorType(self.dtype, (None, None)).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        output_storage[0][0] = np.tri(*map(int, inputs), dtype=self.dtype)
+
+    def infer_shape(self, node: Apply, in_shapes: Sequence[Any]) -> list[Any]:
+        """Return the numbers of rows and columns."""
+        return [[node.inputs[0], node.inputs[1]]]
+
+    def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
+        """Say that the numbers have no gradient."""
+        return [grad_undefined(self, i, number) for i, number in enumerate(inp)]
+
+
+class Mean(CAReduce):
+    """The mean over axes, in float64: ``mean(x, op=True)``."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: Any = None) -> None:
+        super().__init__(scalar.add, axis)
+
+    def _output_dtype(self, idtype: str) -> str:
+        return "float64"
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor."""
+        node = super().make_node(x)
+        output = node.outputs[0]
+        return Apply(node.op, node.inputs, [TensorType("float64", output.type.shape).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        output_storage[0][0] = np.asarray(np.mean(inputs[0], dtype="float64", axis=self.axis))
+
+    def __str__(self) -> str:
+        return "Mean" if self.axis is None else f"Mean{{{', '.join(map(str, self.axis))}}}"
+
+
+class Default(Op):
+    """The input, or the default value where the input is None."""
+
+    __props__ = ()
+    view_map: ClassVar[dict[int, list[int]]] = {0: [0]}
+
+    def make_node(self, x: Any, default: Any) -> Apply:
+        """Apply to two variables of one type."""
+        given = [as_tensor_variable(x), as_tensor_variable(default)]
+        if given[0].type != given[1].type:
+            raise TypeError(
+                compose(
+                    "default: the two have different types", where=[describe(v) for v in given], mend="cast one of them"
+                )
+            )
+        return Apply(self, given, [given[1].type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Hand the input on, or copy the default."""
+        x, default = inputs
+        output_storage[0][0] = default.copy() if x is None else x
+
+
+default = setdefault = Default()
+
+
+class PermuteRowElements(Op):
+    """Elements of rows in another order; the orders are rows of integers.
+
+    Both have as many dimensions; lengths of 1 stretch. With `inverse`, elements go back to where they came from.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any, inverse: Any) -> Apply:
+        """Apply to a tensor, the orders, and a number that says whether to go back."""
+        rows, order = as_tensor_variable(x), as_tensor_variable(y)
+        back = as_tensor_variable(int(inverse) if isinstance(inverse, (bool, int)) else inverse)
+        if "int" not in order.type.dtype:
+            raise TypeError(
+                compose(f"PermuteRowElements: orders are integers, not {order.type.dtype}", mend="cast them")
+            )
+        ndim = max(rows.type.ndim, order.type.ndim)
+        rows, order = as_tensor_variable(rows, ndim=ndim), as_tensor_variable(order, ndim=ndim)
+        pairs = zip(rows.type.broadcastable, order.type.broadcastable, strict=True)
+        kind = TensorType(rows.type.dtype, tuple(a and b for a, b in pairs))
+        return Apply(self, [rows, order, back], [kind.make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        x, y, inverse = inputs
+        rows, order = np.broadcast_arrays(x, y)
+        if inverse:
+            result = np.empty(rows.shape, dtype=x.dtype)
+            np.put_along_axis(result, order, rows, axis=-1)
+        else:
+            result = np.take_along_axis(rows, order, axis=-1)
+        output_storage[0][0] = result
+
+    def infer_shape(self, node: Apply, in_shapes: Sequence[Any]) -> list[Any]:
+        """Return the stretched shape."""
+        patterns = (node.inputs[0].type.broadcastable, node.inputs[1].type.broadcastable)
+        pairs = zip(*patterns, in_shapes[0], in_shapes[1], strict=True)
+        return [[m if stretched else n for stretched, _, n, m in pairs]]
+
+    def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
+        """Send each element back, and add where rows were stretched."""
+        x, y, inverse = inp
+        (gz,) = grads
+        gx = permute_row_elements(gz, y, eq(inverse, 0))
+        axes = [
+            i for i, (a, b) in enumerate(zip(x.type.broadcastable, gx.type.broadcastable, strict=True)) if a and not b
+        ]
+        if axes:
+            gx = gx.sum(axis=axes, keepdims=True)
+        return [gx, grad_undefined(self, 1, y), grad_undefined(self, 2, inverse)]
+
+
+_permute_row_elements = PermuteRowElements()
+
+
+def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Tensor:
+    """Return the elements of each row of `x` in the order of the same row of `y`; see :class:`PermuteRowElements`.
+
+    Examples
+    --------
+    >>> permute_row_elements(np.array([[5.0, 6.0, 7.0]]), np.array([[2, 0, 1]])).eval()
+    array([[7., 5., 6.]])
+    """
+    result: Tensor = _permute_row_elements(x, y, inverse)
+    return result
+
+
+class Tile(Op):
+    """A tensor repeated along each dimension; the result has `ndim` dimensions."""
+
+    __props__ = ("ndim",)
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = ndim
+
+    def make_node(self, x: Any, reps: Any) -> Apply:
+        """Apply to a tensor and a vector of numbers."""
+        variable, numbers = as_tensor_variable(x), as_tensor_variable(reps)
+        return Apply(self, [variable, numbers], [TensorType(variable.type.dtype, (None,) * self.ndim).make_variable()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Compute with NumPy."""
+        x, reps = inputs
+        result = np.tile(x, reps)
+        if result.ndim != self.ndim:
+            raise ValueError(
+                compose(
+                    f"Tile: the result has {result.ndim} dimensions, expected {self.ndim}", mend="change ndim or reps"
+                )
+            )
+        output_storage[0][0] = result
+
+    def infer_shape(self, node: Apply, in_shapes: Sequence[Any]) -> list[Any]:
+        """Return the products of lengths and numbers."""
+        x, reps = node.inputs
+        lengths = [1] * (self.ndim - x.type.ndim) + list(in_shapes[0])
+        return [[reps[i] * length for i, length in enumerate(lengths)]]
+
+    def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
+        """Add what goes to one element."""
+        x, reps = inputs
+        (g,) = grads
+        lengths = [1] * (self.ndim - x.type.ndim) + [x.shape[i] for i in range(x.type.ndim)]
+        parts: list[Any] = []
+        for i, length in enumerate(lengths):
+            parts += [reps[i], length]
+        total = g.reshape(parts, ndim=2 * self.ndim).sum(axis=list(range(0, 2 * self.ndim, 2)))
+        return [total.reshape(x.shape, ndim=x.type.ndim), grad_undefined(self, 1, reps)]

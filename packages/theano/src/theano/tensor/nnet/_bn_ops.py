@@ -1,0 +1,175 @@
+"""Batch normalization as ops, as graphs of Theano 1.0 had it before they were compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from theano_graph import compose, describe
+from theano_linker_c.scalar import Composite, ScalarType, add, mul, sub, true_div, upcast
+from theano_tensor import ShapeError, Tensor, as_tensor_variable, cast, mean as mean_over, sum as sum_over
+from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
+
+from .._expression_ops import ExpressionOp
+
+
+def as_common_dtype(*vars: Any) -> tuple[Tensor, ...]:
+    """Return variables, cast to the dtype that holds all of theirs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [v.dtype for v in as_common_dtype(T.fvector(), T.dvector())]
+    ['float64', 'float64']
+    """
+    dtype = upcast(*(v.type.dtype for v in vars))
+    return tuple(v.astype(dtype) for v in vars)
+
+
+class _Normalization(ExpressionOp):
+    """Base of ops that normalize over axes.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        What is averaged over.
+    """
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes: Sequence[int] = (0,)) -> None:
+        if not isinstance(axes, (tuple, list)) or not axes:
+            raise ValueError(compose(f"{type(self).__name__}: axes={axes!r}", mend="give a tuple of axes, from 0 up"))
+        self.axes = tuple(int(a) for a in axes)
+
+    def _together(self, *given: Any) -> list[Tensor]:
+        """Return tensors with the same number of dimensions, in one dtype."""
+        found = [as_tensor_variable(v) for v in given]
+        if len({v.type.ndim for v in found}) > 1:
+            raise ShapeError(
+                compose(
+                    f"{type(self).__name__}: operands differ in dimensions",
+                    where=[describe(v) for v in found],
+                    mend="keep the axes that are normalized over, of length 1",
+                )
+            )
+        if min(self.axes) < 0 or max(self.axes) >= found[0].type.ndim:
+            raise ShapeError(
+                compose(
+                    f"{type(self).__name__}: axes={self.axes} do not fit",
+                    where=[describe(found[0])],
+                    mend=f"use axes from 0 to {found[0].type.ndim - 1}",
+                )
+            )
+        return list(as_common_dtype(*found))
+
+
+class AbstractBatchNormTrain(_Normalization):
+    """Normalize a mini-batch with its own mean and variance; outputs are those of `batch_normalization_train`.
+
+    Examples
+    --------
+    >>> out, mean, invstd = AbstractBatchNormTrain()([[1.0], [3.0]], [[1.0]], [[0.0]])
+    >>> mean.eval()
+    array([[2.]])
+    """
+
+    def operands(
+        self,
+        x: Any,
+        scale: Any,
+        bias: Any,
+        epsilon: Any = 1e-4,
+        running_average_factor: Any = 0.1,
+        running_mean: Any = None,
+        running_var: Any = None,
+    ) -> list[Tensor]:
+        """Take the batch, scale and shift, two numbers, and running averages or none."""
+        if (running_mean is None) != (running_var is None):
+            raise ValueError(
+                compose(f"{type(self).__name__}: one running average is missing", mend="give both of them, or none")
+            )
+        running = [] if running_mean is None else [running_mean, running_var]
+        batch = self._together(x, scale, bias, *running)
+        return [*batch[:3], *map(as_tensor_variable, (epsilon, running_average_factor)), *batch[3:]]
+
+    def expression(self, x: Any, scale: Any, bias: Any, epsilon: Any, factor: Any, *running: Any) -> list[Tensor]:
+        """Return the normalized batch, its mean, the inverse of its deviation, and new running averages."""
+        return list(batch_normalization_train(x, scale, bias, self.axes, epsilon, factor, *running))
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Nothing is differentiated by the two numbers; running averages belong to their new values alone."""
+        count = len(node.outputs)
+        batch = [[True] * count, [True] * 3 + [False] * (count - 3), [True] * 3 + [False] * (count - 3)]
+        numbers = [[False] * count] * 2
+        return [*batch, *numbers, *([k == 3 + i for k in range(count)] for i in range(count - 3))]
+
+
+class AbstractBatchNormInference(_Normalization):
+    """Normalize with a given mean and variance.
+
+    Examples
+    --------
+    >>> AbstractBatchNormInference()([[5.0]], [[2.0]], [[0.0]], [[1.0]], [[4.0]]).eval().round(3)
+    array([[4.]])
+    """
+
+    def operands(
+        self, x: Any, scale: Any, bias: Any, estimated_mean: Any, estimated_variance: Any, epsilon: Any = 1e-4
+    ) -> list[Tensor]:
+        """Take the batch, scale and shift, mean and variance, and a number."""
+        batch = self._together(x, scale, bias, estimated_mean, estimated_variance)
+        return [*batch, as_tensor_variable(epsilon)]
+
+    def expression(self, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: Any) -> list[Tensor]:
+        """Return the normalized batch."""
+        return [batch_normalization_test(x, scale, bias, mean, variance, self.axes, epsilon)]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Nothing is differentiated by the number that is added to the variance."""
+        return [[True]] * 5 + [[False]]
+
+
+class AbstractBatchNormTrainGrad(_Normalization):
+    """Gradients of a normalized batch by the batch, the scale and the shift, for a cotangent `dy`.
+
+    Examples
+    --------
+    >>> by_batch, by_scale, by_shift = AbstractBatchNormTrainGrad()([[1.0], [3.0]], [[1.0], [2.0]], *[[[1.0]]] * 3)
+    >>> by_shift.eval()
+    array([[3.]])
+    """
+
+    def operands(self, x: Any, dy: Any, scale: Any, x_mean: Any, x_invstd: Any, epsilon: Any = 1e-4) -> list[Tensor]:
+        """Take the batch, a cotangent, the scale, mean and inverse deviation of the batch, and a number."""
+        return [*self._together(x, dy, scale, x_mean, x_invstd), as_tensor_variable(epsilon)]
+
+    def expression(self, x: Any, dy: Any, scale: Any, x_mean: Any, x_invstd: Any, epsilon: Any) -> list[Tensor]:
+        """Return the three gradients."""
+        over: dict[str, Any] = {"axis": self.axes, "keepdims": True}
+        shares = (x - x_mean) * x_invstd
+        inner = (dy - shares * mean_over(dy * shares, **over)) * x_invstd
+        found = [scale * (inner - mean_over(inner, **over)), sum_over(dy * shares, **over), sum_over(dy, **over)]
+        return [cast(v, x.type.dtype) for v in found]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Only the cotangent is in all three."""
+        linear = [True, True, False]
+        return [linear, [True] * 3, [True, False, False], linear, linear, [False] * 3]
+
+
+class BNComposite(Composite):
+    """Normalization of one number: ``(x - mean) / std * gamma + beta``.
+
+    Parameters
+    ----------
+    dtype : str
+        Of all numbers.
+    """
+
+    init_param = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+        x, mean, std, gamma, beta = (ScalarType(dtype).make_variable() for _ in range(5))
+        super().__init__([x, mean, std, gamma, beta], [add(mul(true_div(sub(x, mean), std), gamma), beta)])

@@ -1,0 +1,67 @@
+"""Neighbourhoods in images as an op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import compose, describe
+from theano_linker_c.cop import EnumList
+from theano_tensor import ShapeError, Tensor, as_tensor_variable
+from theano_tensor.nnet.neighbours import images2neibs
+
+from .._expression_ops import ExpressionOp
+
+_MODES = ("valid", "half", "full", "wrap_centered", "ignore_borders")
+
+
+class Images2Neibs(ExpressionOp):
+    """Neighbourhoods in images as rows of a matrix: see `images2neibs`.
+
+    Parameters
+    ----------
+    mode : {'valid', 'half', 'full', 'wrap_centered', 'ignore_borders'}
+
+    Raises
+    ------
+    NotImplementedError
+        For other modes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Images2Neibs()(np.arange(8.0).reshape(1, 1, 2, 4), [2, 2]).eval()
+    array([[0., 1., 4., 5.],
+           [2., 3., 6., 7.]])
+    """
+
+    __props__ = ("mode",)
+    BORDER_MODE = EnumList(*((f"MODE_{mode.upper()}", mode) for mode in _MODES))
+
+    def __init__(self, mode: str = "valid") -> None:
+        if mode not in _MODES:
+            raise NotImplementedError(
+                compose(f"Images2Neibs: unknown mode {mode!r}", mend=f"use one of {', '.join(_MODES)}")
+            )
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.mode}}}"
+
+    def operands(self, ten4: Any, neib_shape: Any, neib_step: Any = None) -> list[Tensor]:
+        """Take images, and the shape and the step of the window, as vectors; the step is the shape by default."""
+        images, shape = as_tensor_variable(ten4), as_tensor_variable(neib_shape)
+        step = shape if neib_step is None else as_tensor_variable(neib_step)
+        if (images.type.ndim, shape.type.ndim, step.type.ndim) != (4, 1, 1):
+            raise ShapeError(
+                compose(
+                    "Images2Neibs takes images with four dimensions, and vectors with two lengths",
+                    where=[describe(v) for v in (images, shape, step)],
+                    mend="add dimensions with dimshuffle",
+                )
+            )
+        return [images, shape, step]
+
+    def expression(self, ten4: Any, neib_shape: Any, neib_step: Any) -> list[Tensor]:
+        """Return the matrix."""
+        step = None if neib_step is neib_shape else neib_step
+        return [images2neibs(ten4, neib_shape, step, mode=self.mode)]

@@ -1,0 +1,8 @@
+"""Correlations of volumes as products of matrices."""
+
+from ._corr import (
+    BaseCorr3dMM as BaseCorr3dMM,
+    Corr3dMM as Corr3dMM,
+    Corr3dMM_gradInputs as Corr3dMM_gradInputs,
+    Corr3dMM_gradWeights as Corr3dMM_gradWeights,
+)
