@@ -472,8 +472,6 @@ __all__ = [
     "TrueDiv",
     "Trunc",
     "UNSIGNED_DTYPES",
-    "UnaryBitOp",
-    "UltraFastSigmoid",
     "UltraFastSigmoid",
     "UnaryBitOp",
     "UnaryScalarOp",

@@ -158,7 +158,7 @@ def std_fgraph(
     return fgraph, [Out(v) for v in updates]
 
 
-def convert_function_input(input: Any) -> In:  # noqa: A002  (the historical name)
+def convert_function_input(input: Any) -> In:
     """Return what `function` takes as an input, a variable, In, or a tuple of these and values, as an In.
 
     Raises
@@ -275,7 +275,9 @@ class ScanProfileStats(ProfileStats):
         if self.callcount:
             print(f"Scan Op profiling ({self.name or ''})", file=file)
             print(f"  Message: {self.message}", file=file)
-            print(f"  Time in {self.callcount} calls of the op (for a total of {self.nbsteps} steps) ", file=file, end="")
+            print(
+                f"  Time in {self.callcount} calls of the op (for a total of {self.nbsteps} steps) ", file=file, end=""
+            )
             print(f"{self.call_time:3e}s", file=file)
 
 

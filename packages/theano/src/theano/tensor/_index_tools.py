@@ -110,7 +110,9 @@ def _canonical_expression(start: Any, stop: Any, step: Any, length: Any) -> tupl
     else:
         negative, size, sign = T.lt(step, 0), abs(step), T.sgn(step)
         choose = lambda backwards, forwards: T.switch(negative, backwards, forwards)  # noqa: E731
-    first = choose(length - 1, 0) if start is None else _clipped(start, length, choose(-1, 0), choose(length - 1, length))
+    first = (
+        choose(length - 1, 0) if start is None else _clipped(start, length, choose(-1, 0), choose(length - 1, length))
+    )
     end = choose(-1, length) if stop is None else _clipped(stop, length, choose(-1, 0), choose(length - 1, length))
     count = choose((first - end + size - 1) // size, (end - first + size - 1) // size)
     count = T.switch(T.lt(count, 0), 0, count)

@@ -67,9 +67,6 @@ if TYPE_CHECKING:
     from theano_graph import Apply as Apply, InconsistencyError as InconsistencyError, Op as Op, config as config
     from theano_linker_c import optdb as optdb
     from theano_tensor.linear import view_roots as view_roots
-    from theano_tensor.rewrites.blas import (
-        dot22_with_vectors as local_dot22_to_ger_or_gemv,
-    )
 
     from ..gof import ReplacementDidntRemovedError as ReplacementDidntRemovedError
     from ..gof.opt import (
