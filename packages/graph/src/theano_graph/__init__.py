@@ -108,7 +108,6 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
-from ._postorder import sources_first as sources_first
 from ._pprint_process import PrinterState as PrinterState
 from ._printable import (
     PrintableGraph as PrintableGraph,

@@ -1,5 +1,8 @@
 """Compiling graphs into functions."""
 
+from theano_graph import Variable as Variable, config as config
+from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
+
 from . import (
     builders as builders,
     debugmode as debugmode,
@@ -12,9 +15,6 @@ from . import (
     profiling as profiling,
     sharedvalue as sharedvalue,
 )
-from theano_graph import Variable as Variable, config as config
-from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
-
 from .builders import (
     OpFromGraph as OpFromGraph,
     inline_ofg_expansion as inline_ofg_expansion,

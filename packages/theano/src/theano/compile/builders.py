@@ -3,7 +3,6 @@
 from theano_graph import Variable as Variable, io_connection_pattern as io_connection_pattern
 from theano_linker_c import SharedVariable as SharedVariable, orig_function as orig_function
 from theano_linker_c.modes import optdb as optdb
-
 from theano_tensor.builders import (
     Checkpoint as Checkpoint,
     ComparedGraphOp as ComparedGraphOp,

@@ -1,5 +1,12 @@
 """DebugMode: functions that check rewrites and ops while they run."""
 
+from theano_graph import config as config, debugprint as debugprint
+from theano_linker_c import (
+    Function as Function,
+    FunctionMaker as FunctionMaker,
+    Mode as Mode,
+    register_mode as register_mode,
+)
 from theano_linker_c.debugmode import (
     BadDestroyMap as BadDestroyMap,
     BadOptimization as BadOptimization,
@@ -10,9 +17,6 @@ from theano_linker_c.debugmode import (
     InvalidValueError as InvalidValueError,
     StochasticOrder as StochasticOrder,
 )
-from theano_graph import config as config, debugprint as debugprint
-from theano_linker_c import Function as Function, FunctionMaker as FunctionMaker, Mode as Mode, register_mode as register_mode
-from theano_linker_c.debugmode._mode import DebugLinker as _Linker
 from theano_linker_c.ops import OutputGuard as OutputGuard
 
 from ..configparser import change_flags as change_flags

@@ -4,11 +4,14 @@ from theano_graph import config as config
 from theano_linker_c import (
     Function as Function,
     FunctionMaker as FunctionMaker,
+    In as In,
+    Out as Out,
     UnusedInputError as UnusedInputError,
+    deep_copy_op as deep_copy_op,
     orig_function as orig_function,
+    view_op as view_op,
 )
 from theano_optimize import Supervisor as Supervisor
-from theano_linker_c import In as In, Out as Out, deep_copy_op as deep_copy_op, view_op as view_op
 
 from ..gof.graph import is_same_graph as is_same_graph
 from ._historical import (

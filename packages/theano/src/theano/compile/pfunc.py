@@ -4,9 +4,9 @@ from theano_graph import Constant as Constant, Variable as Variable, config as c
 from theano_linker_c import (
     In as In,
     Out as Out,
-    orig_function as orig_function,
     SharedVariable as SharedVariable,
     UnusedInputError as UnusedInputError,
+    orig_function as orig_function,
     shared as shared,
 )
 from theano_linker_c.profiling import ProfileStats as ProfileStats
