@@ -121,11 +121,10 @@ p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
     from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
-    from .gof import opt as opt, toolbox as toolbox, utils as utils
-    from .gof.utils import object2 as object2
+    from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
+        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp object2"},
     )

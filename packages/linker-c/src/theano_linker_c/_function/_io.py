@@ -53,6 +53,10 @@ class In:
     In(x, value=3)
     """
 
+    name: str | None
+    value: Any
+    borrow: bool
+
     def __init__(
         self,
         variable: Variable,
@@ -148,6 +152,9 @@ class Out:
     >>> Out(generic("x"), borrow=True)
     Out(x, borrow=True)
     """
+
+    borrow: bool
+    return_internal_type: bool
 
     def __init__(self, variable: Variable, borrow: bool = False, return_internal_type: bool = False) -> None:
         if not isinstance(variable, Variable):
