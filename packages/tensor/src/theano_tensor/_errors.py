@@ -23,3 +23,10 @@ class NotScalarConstantError(TheanoError, ValueError):
 
 class IndexingError(TheanoError, TypeError, IndexError):
     """An index that cannot be used in an expression."""
+
+
+class Float64Error(TheanoError):
+    """A variable of float64 was made, and the flag `warn_float64` forbids it.
+
+    It is no TypeError, with which an operator leaves the work to the other operand.
+    """
