@@ -71,3 +71,12 @@ class TestComplexNumbersHaveNoOrder(unittest.TestCase):
         for compare in (T.maximum, T.minimum, T.lt):
             with self.assertRaises(TypeError):
                 compare(z, z)
+
+
+class TestSpecialFunctionsOfSmallIntegers(unittest.TestCase):
+    difference = "newer-scipy"
+
+    def test_computed_in_float32(self) -> None:
+        found = T.gamma(np.array([2, 6, 1], dtype="uint8"))
+        self.assertEqual(found.dtype, "float32")
+        np.testing.assert_allclose(found.eval(), [1.0, 120.0, 1.0], rtol=1e-6)
