@@ -13,11 +13,11 @@ from ._gemm import (
     dot22_scalar as dot22_scalar,
     gemm_inplace as gemm_inplace,
     gemm_no_inplace as gemm_no_inplace,
-    view_roots as view_roots,
     gemv_inplace as gemv_inplace,
     gemv_no_inplace as gemv_no_inplace,
     ger as ger,
     ger_destructive as ger_destructive,
+    view_roots as view_roots,
 )
 from ._matmul import inner as inner, matmul as matmul, vdot as vdot
 from ._tensordot import batched_tensordot as batched_tensordot, dot as dot, tensordot as tensordot

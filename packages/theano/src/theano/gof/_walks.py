@@ -241,4 +241,3 @@ def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> li
         ],
     )
     return found
-

@@ -76,8 +76,13 @@ if TYPE_CHECKING:
     from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import blas_c as blas_c, blas_scipy as blas_scipy, fourier as fourier
-    from . import signal as signal, type_other as type_other
+    from . import (
+        blas_c as blas_c,
+        blas_scipy as blas_scipy,
+        fourier as fourier,
+        signal as signal,
+        type_other as type_other,
+    )
     from ._old_ops import (
         Default as Default,
         Mean as Mean,

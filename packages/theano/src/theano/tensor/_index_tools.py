@@ -110,7 +110,9 @@ def _canonical_expression(start: Any, stop: Any, step: Any, length: Any) -> tupl
     else:
         negative, size, sign = T.lt(step, 0), abs(step), T.sgn(step)
         choose = lambda backwards, forwards: T.switch(negative, backwards, forwards)  # noqa: E731
-    first = choose(length - 1, 0) if start is None else _clipped(start, length, choose(-1, 0), choose(length - 1, length))
+    first = (
+        choose(length - 1, 0) if start is None else _clipped(start, length, choose(-1, 0), choose(length - 1, length))
+    )
     end = choose(-1, length) if stop is None else _clipped(stop, length, choose(-1, 0), choose(length - 1, length))
     count = choose((first - end + size - 1) // size, (end - first + size - 1) // size)
     count = T.switch(T.lt(count, 0), 0, count)
@@ -198,7 +200,7 @@ def check_and_reject_bool(args_el: Any) -> None:
     """Refuse truth values in an index; TypeError where there are any."""
     parts = args_el if isinstance(args_el, tuple | list) else (args_el,)
     for part in parts:
-        if isinstance(part, bool) or getattr(part, "dtype", None) == bool:
+        if isinstance(part, bool) or str(getattr(part, "dtype", "")) == "bool":
             raise TypeError(compose("TensorType does not support Python bools for indexing", mend="use a mask"))
 
 

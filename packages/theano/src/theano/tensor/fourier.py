@@ -45,8 +45,10 @@ class Fourier(Op):
         self._check("index", place, range(x.type.ndim))
         length = as_tensor_variable(x.shape[place] if n is None else n)
         self._check("length", length, None)
-        pattern = [length_ if isinstance(place, TensorConstant) and int(place.data) != i else None
-                   for i, length_ in enumerate(x.type.shape)]
+        pattern = [
+            length_ if isinstance(place, TensorConstant) and int(place.data) != i else None
+            for i, length_ in enumerate(x.type.shape)
+        ]
         return Apply(self, [x, length, place], [tensor.TensorType("complex128", pattern).make_variable()])
 
     def _check(self, what: str, number: Tensor, known: range | None) -> None:
@@ -103,8 +105,10 @@ class Fourier(Op):
         result = tensor.set_subtensor(tensor.zeros_like(a, dtype="complex128")[part], back[part])
         if a.type.dtype not in ("complex64", "complex128"):
             result = tensor.real(result)
-        return [result.astype(a.type.dtype) if a.type.dtype in ("complex64", "float32") else result,
-                *(tensor.DisconnectedType()() for _ in range(2))]
+        return [
+            result.astype(a.type.dtype) if a.type.dtype in ("complex64", "float32") else result,
+            *(tensor.DisconnectedType()() for _ in range(2)),
+        ]
 
 
 fft = Fourier()
