@@ -91,6 +91,7 @@ from ._origin import (
     origin_from as origin_from,
     register_library as register_library,
 )
+from ._postorder import sources_first as sources_first
 from ._pprint import (
     DefaultPrinter as DefaultPrinter,
     Fragment as Fragment,
@@ -105,7 +106,6 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
-from ._postorder import sources_first as sources_first
 from ._printable import (
     PrintableGraph as PrintableGraph,
     inner_graph as inner_graph,
