@@ -165,7 +165,7 @@ class TestDebugprint(unittest.TestCase):
         x = names("x")[0]
         out = join(other(x, name="mid"))
         self.assertEqual(debugprint(out, depth=1, file="str"), "join [id A] ''   \n")
-        self.assertEqual(debugprint(out, stop_on_name=True, ids="", file="str"), "join ''\n |other 'mid'\n")
+        self.assertEqual(debugprint(out, stop_on_name=True, ids="", file="str"), "join  ''   \n |other  'mid'   \n")
         self.assertIn("x [id 2] <Number(positive=False)>", str(debugprint(out, print_type=True, ids="int", file="str")))
         self.assertIn("other [id B] 'mid'   0", str(debugprint(FunctionGraph([x], [out]), file="str")))
         stream = io.StringIO()

@@ -39,7 +39,7 @@ class TestAllOrNone(unittest.TestCase):
                     self.assertEqual(str(self.fgraph), self.text)
                     self.fgraph.check_integrity()
                     self.assertEqual(self.fgraph.features, ())
-                    with self.assertWarns(Warning):
+                    with self.assertLogs("theano.gof.opt", "ERROR"):
                         engine.rewrite(self.fgraph, on_error="warn")
                     self.assertEqual(str(self.fgraph), self.text)
 
@@ -53,7 +53,7 @@ class TestAllOrNone(unittest.TestCase):
     def test_good_ones_are_made(self) -> None:
         rule = node_rewriter([type(div_mod)], name="good")(lambda fgraph, node: [neg(v) for v in node.inputs])
         WalkRewriter(rule).rewrite(self.fgraph)
-        self.assertEqual(ops_of(self.fgraph), ["Neg", "Neg", "Neg", "Exp", "Add"])
+        self.assertEqual(ops_of(self.fgraph), ["Neg", "Exp", "Neg", "Neg", "Add"])
         self.assertEqual(self.fgraph.features, ())
 
 

@@ -170,11 +170,11 @@ class TestForms(unittest.TestCase):
             for prealloc in (True, False):
                 with config.change_flags(scan__allow_gc=gc, scan__allow_output_prealloc=prealloc):
                     rows, _ = scan(lambda x, total: (T.tanh(total + x), until(total > 0.5)), s, T.zeros(()), n_steps=4)
-                op = rows.owner.op
+                op = rows.owner.inputs[0].owner.op.loop
                 self.assertEqual((op.memory.allow_gc, op.memory.preallocate), (gc, prealloc))
                 found = function([s], rows)([0.2, 0.7, 0.9, 1.0])
                 self.assertEqual(found.shape, (3,))
-        self.assertTrue(scan(lambda x: x, s, allow_gc=True)[0].owner.op.memory.allow_gc)
+        self.assertTrue(scan(lambda x: x, s, allow_gc=True)[0].owner.op.allow_gc)
 
     def test_debug_prints_the_step(self) -> None:
         text = io.StringIO()
@@ -263,7 +263,7 @@ class TestCheckpoints(unittest.TestCase):
 
     def test_what_is_refused(self) -> None:
         s = T.dvector("s")
-        with self.assertRaisesRegex(ValueError, "no taps"):
+        with self.assertRaisesRegex(RuntimeError, "no taps"):
             scan_checkpoints(lambda a, b: a, {"input": s, "taps": [0, 1]}, None)
         with self.assertRaisesRegex(ValueError, "save_every_N is 0"):
             scan_checkpoints(lambda a: a, s, None, save_every_N=0)

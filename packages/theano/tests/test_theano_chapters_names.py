@@ -13,7 +13,6 @@ import theano.tensor as T
 from theano.compat import exc_message, imap, izip
 from theano.compat.python2x import OrderedDict as OldOrderedDict
 from theano.compile import function_module, io, sharedvalue
-from theano.compile.pfunc import pfunc
 from theano.gof import compiledir, op as op_module
 from theano.gof.cmodule import dlimport_workdir, get_lib_extension
 from theano.gof.null_type import NullType, null_type
@@ -29,7 +28,6 @@ from theano.version import version
 class TestSameObjects(unittest.TestCase):
     def test_one_thing_under_several_names(self) -> None:
         pairs = [
-            (pfunc, theano.function),
             (OrderedUpdates, theano.OrderedUpdates),
             (OldOrderedDict, OrderedDict),
             (version, theano.__version__),

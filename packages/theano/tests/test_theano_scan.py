@@ -110,20 +110,22 @@ class TestHelpers(unittest.TestCase):
     def test_mappings(self) -> None:
         s, w = T.vector("s"), T.scalar("w")
         (states, _), _ = theano.scan(lambda x, h, w: (h * w + x, x * w), s, [T.zeros(()), None], w)
-        node = states.owner
+        node = states.owner.inputs[0].owner
         self.assertIsInstance(node.op, Scan)
         mappings = node.op.var_mappings
         self.assertEqual(len(mappings), 12)
-        self.assertEqual(mappings["outer_inp_from_outer_out"], {0: 2, 1: -1})
-        self.assertEqual(mappings["inner_inp_from_outer_inp"], {0: [], 1: [0], 2: [1], 3: [2]})
+        self.assertEqual(mappings["outer_inp_from_outer_out"], {0: 2, 1: 3})
+        self.assertEqual(mappings["inner_inp_from_outer_inp"], {0: [], 1: [0], 2: [1], 3: [], 4: [2]})
         self.assertEqual(mappings["inner_inp_from_inner_out"], {0: [1], 1: []})
         self.assertEqual(mappings["outer_out_from_inner_inp"], {0: -1, 1: 0, 2: -1})
         self.assertEqual(mappings["inner_out_from_outer_out"], {0: [0], 1: [1]})
-        self.assertEqual(node.op.connection_pattern(node), [[False] * 2, [True] * 2, [True, False], [True] * 2])
+        pattern = [[False] * 2, [True] * 2, [True, False], [False] * 2, [True] * 2]
+        self.assertEqual(node.op.connection_pattern(node), pattern)
         self.assertEqual(node.op.inner_connection_pattern(), [[True, True], [True, False], [True, True]])
-        inner = node.op.fgraph
-        self.assertEqual(node.op.inner_nitsot_outs(inner.outputs), [inner.outputs[1]])
+        self.assertEqual(node.op.inner_nitsot_outs(node.op.outputs), [node.op.outputs[1]])
         self.assertEqual(node.op.mitmot_out_taps(), [])
-        parsed = scan_args.of(node)
-        self.assertEqual((parsed.n_steps, parsed.outer_in_non_seqs), (node.inputs[0], [node.inputs[3]]))
-        self.assertEqual((parsed.inner_out_nit_sot, parsed.cond), ([inner.outputs[1]], []))
+        parsed = scan_args(node.inputs, node.outputs, node.op.inputs, node.op.outputs, node.op.info)
+        self.assertEqual((parsed.n_steps, parsed.outer_in_non_seqs), (node.inputs[0], [node.inputs[4]]))
+        self.assertEqual((len(parsed.inner_out_nit_sot), parsed.cond), (1, []))
+        again = Scan(parsed.inner_inputs, parsed.inner_outputs, parsed.info)
+        self.assertEqual(again, node.op)

@@ -12,7 +12,7 @@ from ._clone import (
     is_same_graph as is_same_graph,
 )
 from ._collector import collector_paused as collector_paused
-from ._config import Config as Config, add_flag as add_flag, config as config
+from ._config import Config as Config, Flag as Flag, add_flag as add_flag, config as config
 from ._config_changes import ChangedFlags as ChangedFlags
 from ._config_kinds import (
     BoolFlag as BoolFlag,
@@ -50,6 +50,7 @@ from ._errors import (
     ReplacementKeptError as ReplacementKeptError,
     TheanoError as TheanoError,
     UnknownFlagError as UnknownFlagError,
+    WrongTestValueError as WrongTestValueError,
     compose as compose,
 )
 from ._features import (
@@ -76,6 +77,7 @@ from ._nodes import (
 )
 from ._op import (
     Op as Op,
+    PureOp as PureOp,
     call_make_thunk as call_make_thunk,
     connection_pattern as connection_pattern,
     has_own_thunk as has_own_thunk,
@@ -138,7 +140,13 @@ from ._text import (
     default_node_formatter as default_node_formatter,
     op_as_string as op_as_string,
 )
-from ._type import Generic as Generic, SingletonType as SingletonType, Type as Type, generic as generic
+from ._type import (
+    Generic as Generic,
+    SingletonType as SingletonType,
+    Type as Type,
+    filter_options as filter_options,
+    generic as generic,
+)
 from ._uses import Client as Client
 from ._version import __version__ as __version__
 from ._walk import (
@@ -177,6 +185,7 @@ __all__ = [
     "DuplicateRuleError",
     "EnumFlag",
     "Feature",
+    "Flag",
     "FlagKind",
     "FloatFlag",
     "Fragment",
@@ -206,6 +215,7 @@ __all__ = [
     "PrintableGraph",
     "Printer",
     "PullbackRule",
+    "PureOp",
     "PushforwardRule",
     "ReplaceValidate",
     "ReplacementKeptError",
@@ -224,6 +234,7 @@ __all__ = [
     "UserFrame",
     "Validator",
     "Variable",
+    "WrongTestValueError",
     "__version__",
     "add_flag",
     "ancestors",
@@ -244,6 +255,7 @@ __all__ = [
     "describe",
     "diagram",
     "equal_computations",
+    "filter_options",
     "general_toposort",
     "generic",
     "get_test_value",

@@ -187,6 +187,27 @@ class Config:
         """Return the names of all declared flags, sorted."""
         return sorted(self._flags)
 
+    def flag(self, name: str) -> Flag:
+        """Return the declaration of a flag.
+
+        Raises
+        ------
+        UnknownFlagError
+            If there is no such flag.
+        """
+        if name not in self._flags:
+            raise self._unknown(name)
+        return self._flags[name]
+
+    def setting(self, name: str) -> str | None:
+        """Return what the environment variable or the files say of a flag, as it is written; None if nothing."""
+        given = self._loaded().get(name)
+        return None if given is None else given.text
+
+    def __reduce__(self) -> Any:
+        # Flags are those of the process: a pickle names its configuration.
+        return "config" if self is config else super().__reduce__()
+
     def _loaded(self) -> Sources:
         with self._lock:
             if self._sources is None:

@@ -43,6 +43,9 @@ class ChangedFlags:
         # The entries of all threads: each makes the same change, so any of them may be taken back first.
         self._entered: list[Undo] = []
 
+    def __getstate__(self) -> Any:
+        return {"_change": self._change, "_values": self._values, "_entered": []}
+
     def __enter__(self) -> None:
         self._entered.append(self._change(self._values))
 

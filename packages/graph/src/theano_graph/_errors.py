@@ -36,8 +36,12 @@ class AlreadyThere(TheanoError):
     """Raised by a feature in ``on_attach`` when an equivalent feature is attached: the attachment is cancelled."""
 
 
-class MissingTestValueError(TheanoError, AttributeError):
+class MissingTestValueError(TheanoError, AttributeError, ValueError):
     """A test value is needed of a variable that has none, or none that fits its type."""
+
+
+class WrongTestValueError(MissingTestValueError, TypeError):
+    """The test value of a variable is none of its type."""
 
 
 class ReplacementKeptError(InconsistencyError):

@@ -207,6 +207,10 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         before = self.orderings()
         if before:
             return ordered_nodes(self.inputs, self.outputs, before)
+        return self.data_order()
+
+    def data_order(self) -> list[Apply]:
+        """Return all nodes, each after those whose results it reads, whatever else features ask for."""
         order = self.derived.get("toposort")
         if order is None:
             order = self.derived["toposort"] = toposort(self.inputs, self.outputs, last_input_first=True)

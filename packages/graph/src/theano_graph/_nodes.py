@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +14,7 @@ from ._node_state import deep_copy, in_order, is_plain, new_arguments, new_node,
 from ._node_tables import is_own_output, new_apply, output_of, signature
 from ._origin import Origin, current_origin, with_origin
 from ._pickling import NodeStore, store_asked_for
-from ._tags import NoParams, Tag, TagOfNode
+from ._tags import AutoName, NoParams, Tag, TagOfNode
 from ._type import Type
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class Variable(Node):
     owner: Apply | None
     index: int | None
     name: str | None
+    __count__: ClassVar[Iterator[int]] = count()
+    auto_name = AutoName()
 
     def __init__(
         self, type: Type, owner: Apply | None = None, index: int | None = None, name: str | None = None

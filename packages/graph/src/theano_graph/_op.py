@@ -13,24 +13,8 @@ from ._tags import NoParams
 from ._type import Type
 
 
-class Op:
-    """A computation that can be applied to variables.
-
-    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or what a higher
-    layer offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by these.
-
-    Examples
-    --------
-    >>> from theano_graph import Generic
-    >>> class Pair(Op):
-    ...     __props__ = ()
-    ...     itypes = (Generic(), Generic())
-    ...     otypes = (Generic(),)
-    ...     def perform(self, node, inputs, output_storage, params=None):
-    ...         output_storage[0][0] = tuple(inputs)
-    >>> Pair() == Pair()
-    True
-    """
+class PureOp:
+    """A computation that can be applied to variables, as far as graphs need to know it: the base of :class:`Op`."""
 
     #: Names of the attributes that make two ops of one class equal; undefined (None) means identity.
     __props__: ClassVar[tuple[str, ...] | None] = None
@@ -234,6 +218,26 @@ class Op:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+class Op(PureOp):
+    """A computation that can be applied to variables and run; classes of ops derive from it.
+
+    Subclasses define :meth:`make_node` (or `itypes` and `otypes`) and a way to run: :meth:`perform`, or what a higher
+    layer offers. An op whose class sets `__props__`, a tuple of attribute names, compares, hashes and prints by these.
+
+    Examples
+    --------
+    >>> from theano_graph import Generic
+    >>> class Pair(Op):
+    ...     __props__ = ()
+    ...     itypes = (Generic(), Generic())
+    ...     otypes = (Generic(),)
+    ...     def perform(self, node, inputs, output_storage, params=None):
+    ...         output_storage[0][0] = tuple(inputs)
+    >>> Pair() == Pair()
+    True
+    """
 
 
 mark_boundary(Op.__call__.__code__)

@@ -33,7 +33,9 @@ def nodes_in_order(
     if order is not None:
         return order
     step = -1 if last_input_first else 1
-    return postorder(roots, lambda node: [v.owner for v in node.inputs[::step] if v.owner is not None and v not in stop])
+    return postorder(
+        roots, lambda node: [v.owner for v in node.inputs[::step] if v.owner is not None and v not in stop]
+    )
 
 
 class _Marking:
@@ -108,9 +110,7 @@ def places_of(nodes: Sequence[Any]) -> Iterator[Callable[[Apply], int]]:
         yield place_of
 
 
-def _marked_postorder(
-    roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool
-) -> list[Apply] | None:
+def _marked_postorder(roots: Sequence[Apply], stop: Container[Variable], last_input_first: bool) -> list[Apply] | None:
     """Return what :func:`postorder` returns for the owners of inputs; None where it must be asked instead.
 
     What the walk knows of a node is written on the node: a dictionary of a million nodes is memory in which no two

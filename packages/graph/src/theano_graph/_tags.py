@@ -76,3 +76,13 @@ class TagOfNode:
 
     def __set__(self, node: Node, value: Any) -> None:
         node._tag = value
+
+
+class AutoName:
+    """A name for each variable that somebody asks for one, numbered by ``Variable.__count__``; programs may set it."""
+
+    def __get__(self, variable: Any, owner: Any = None) -> Any:
+        if variable is None:
+            return self
+        name = vars(variable)["auto_name"] = f"auto_{next(owner.__count__)}"
+        return name

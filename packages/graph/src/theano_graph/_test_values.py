@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ._config import config
-from ._errors import MissingTestValueError, TheanoError, compose
+from ._errors import MissingTestValueError, TheanoError, WrongTestValueError, compose
 from ._nodes import Apply, Constant, Variable, describe
 from ._op import call_make_thunk, has_own_thunk
 from ._tags import NoParams
@@ -42,7 +42,7 @@ def get_test_value(variable: Variable) -> Any:
         try:
             return variable.type.filter(variable.tag.test_value)
         except (TypeError, ValueError) as error:
-            raise MissingTestValueError(
+            raise WrongTestValueError(
                 compose(
                     f"the test value of `{variable}` does not fit its type: {error}",
                     where=[describe(variable)],

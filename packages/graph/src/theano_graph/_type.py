@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     from ._nodes import Constant, Variable
 
 
+def filter_options(strict: bool, allow_downcast: bool | None) -> dict[str, Any]:
+    """Return the keywords for :meth:`Type.filter`: those that say something, for a user's type may take none of them.
+
+    Examples
+    --------
+    >>> filter_options(False, None), filter_options(True, None)
+    ({}, {'strict': True})
+    """
+    options: dict[str, Any] = {"strict": True} if strict else {}
+    if allow_downcast is not None:
+        options["allow_downcast"] = allow_downcast
+    return options
+
+
 class Type:
     """The kind of value that a variable can have.
 

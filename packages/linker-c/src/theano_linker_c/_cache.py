@@ -2,7 +2,8 @@
 
 ``index/<key>.json`` names, for one kernel, the object file that holds it; ``objects/`` holds
 the files, named by their digests. Both appear under their names only when complete. An object is taken only if its
-digest is right, an index entry only if its own is: whatever else lies there counts as missing and is made again.
+digest is right, an index entry only if it carries a digest that needs this user's secret: whatever else lies there,
+planted by somebody else or damaged, counts as missing and is made again.
 Objects carry two times: the time of change says when they were made, the time of access when they were last taken.
 """
 
@@ -10,11 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .compiler import CompileDirectory, digest, remove
+from .compiler import CompileDirectory, Place, digest, remove
 
 #: Objects that are too old to be taken are removed so many seconds later.
 REMOVAL_DELAY = 60 * 60 * 24 * 7
@@ -66,21 +68,31 @@ class KernelCache:
 
     def find(self, key: str) -> str | None:
         """Give the path of a complete object that holds the kernel `key`; None if there is none."""
-        name = self._entry(key)
-        if name is None:
-            return None
-        path = self.folder.file("objects", name)
+        for place in self.folder.places():
+            name = _entry_in(place, key)
+            path = None if name is None else self._checked(place, name)
+            if path is not None:
+                return path
+        return None
+
+    def _checked(self, place: Place, name: str) -> str | None:
+        """Give the path of an object, reached through the opened directory, if it is complete and young enough."""
+        path = place.file("objects", name)
         try:
-            info = os.stat(path)
+            info = os.lstat(path)
         except OSError:
             return None
         now = time.time()
-        if now - info.st_mtime > self.max_age:
+        if now - info.st_mtime > self.max_age or not stat.S_ISREG(info.st_mode):
             return None
         mark = (info.st_ino, info.st_size, info.st_mtime_ns)
         if self._verified.get(name) != mark:
-            data = self.folder.read("objects", name)
-            if data is None or _object_name(data) != name:
+            try:
+                with open(path, "rb") as file:
+                    data = file.read()
+            except OSError:
+                return None
+            if _object_name(data) != name:
                 return None
             if len(self._verified) >= _KEPT_VERIFIED:
                 self._verified.clear()
@@ -90,8 +102,7 @@ class KernelCache:
         return path
 
     def _entry(self, key: str) -> str | None:
-        data = self.folder.read("index", key + ".json")
-        return None if data is None else _object_of_entry(key, data)
+        return next((name for place in self.folder.places() if (name := _entry_in(place, key)) is not None), None)
 
     def store(self, temporary: str, keys: Sequence[str]) -> str:
         """Take over the finished object at `temporary`, which holds the kernels `keys`; gives its final path.
@@ -105,7 +116,7 @@ class KernelCache:
             name = _object_name(file.read())
         path = self.folder.publish(temporary, "objects", name)
         for key in keys:
-            entry = {"object": name, "mark": digest(key, name)}
+            entry = {"object": name, "mark": self.folder.place.sign(key, name) or ""}
             self.folder.write(json.dumps(entry).encode(), "index", key + ".json")
         self._stores += 1
         if self._due():
@@ -222,13 +233,15 @@ def _time_of(entry: os.DirEntry[str]) -> float:
         return 0.0
 
 
-def _object_of_entry(key: str, data: bytes) -> str | None:
+def _entry_in(place: Place, key: str) -> str | None:
+    """Give the name of the object that holds a kernel, as this user's entry in a directory says."""
     try:
-        entry = json.loads(data)
+        with open(place.file("index", key + ".json"), "rb") as file:
+            entry = json.loads(file.read())
         name, mark = entry["object"], entry["mark"]
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(name, str) or mark != digest(key, name) or os.path.basename(name) != name:
+    if not isinstance(name, str) or os.path.basename(name) != name or not place.signed(mark, key, name):
         return None
     return name
 

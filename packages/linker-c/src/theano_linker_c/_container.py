@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from theano_graph import Type, Variable
+from theano_graph import Type, Variable, filter_options
 
 
 class Container:
@@ -72,7 +72,7 @@ class Container:
             As :meth:`Type.filter`, with the container's name added.
         """
         try:
-            return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
+            return self.type.filter(value, **filter_options(self.strict, self.allow_downcast))
         except (TypeError, ValueError) as error:
             label = f"`{self.name}`" if self.name else "an unnamed container"
             error.add_note(f"The value was meant for {label} of type {self.type}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
+from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
 from ._overwriting import ALL_KINDS, Overwriting, kind_of
 from ._perform import OwnThunk
@@ -63,8 +63,7 @@ def lower(
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    # What the first input of a node needs runs first: long sums then keep one partial sum, not all their terms.
-    order = toposort(fgraph.inputs, fgraph.outputs, fgraph.orderings())
+    order = fgraph.toposort()
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
     thunks = [_thunk_of(node, native) for node in order]

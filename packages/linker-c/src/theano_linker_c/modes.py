@@ -25,7 +25,7 @@ from theano_optimize import (
 
 from . import _flags_modes as _flags_modes
 from ._overwriting import AllowOverwriting, Overwriting
-from .linkers import Linker as Linker
+from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
 
 __all__ = [
     "FAST_COMPILE",
@@ -74,16 +74,16 @@ def _add(table: dict[Any, Any], name: str, item: Any, kind: str) -> None:
 
 # "cvm" and "vm" evaluate lazily; with the others, operations such as ifelse get all of their inputs.
 for _name, _made in {
-    "cvm": Linker("cvm"),
-    "cvm_nogc": Linker("cvm_nogc", allow_gc=False),
-    "vm": Linker("vm", native=False),
-    "vm_nogc": Linker("vm_nogc", native=False, allow_gc=False),
-    "c|py": Linker("c|py", lazy=False),
-    "clpy": Linker("clpy", lazy=False),
-    "c|py_nogc": Linker("c|py_nogc", allow_gc=False, lazy=False),
-    "clpy_nogc": Linker("clpy_nogc", allow_gc=False, lazy=False),
-    "c": Linker("c", allow_gc=False, native_only=True, lazy=False),
-    "py": Linker("py", native=False, lazy=False),
+    "cvm": VM_Linker(use_cloop=True),
+    "cvm_nogc": VM_Linker(allow_gc=False, use_cloop=True),
+    "vm": VM_Linker(),
+    "vm_nogc": VM_Linker(allow_gc=False),
+    "c|py": OpWiseCLinker(),
+    "clpy": OpWiseCLinker(),
+    "c|py_nogc": OpWiseCLinker(allow_gc=False),
+    "clpy_nogc": OpWiseCLinker(allow_gc=False),
+    "c": CLinker(),
+    "py": PerformLinker(),
 }.items():
     register_linker(_name, _made)
 

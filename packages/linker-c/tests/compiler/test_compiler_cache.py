@@ -164,8 +164,11 @@ class TestSurroundings(DirectoryTestCase):
 
     def test_directory_of_somebody_else_is_refused(self) -> None:
         os.makedirs(self.path, mode=0o700)
+        user = os.geteuid()
+        if not user:
+            os.chown(self.path, 4711, -1)
         with (
-            mock.patch("os.geteuid", return_value=os.geteuid() + 1),
+            mock.patch("os.geteuid", return_value=user + bool(user)),
             self.assertWarnsRegex(CompilerWarning, r"belongs to another user(.|\n)*To mend: "),
         ):
             folder = CompileDirectory(self.path)

@@ -91,7 +91,7 @@ class TestFigures(unittest.TestCase):
                 self.assertIsNone(f.fn.read_profile())
 
     def test_several_functions_in_one_profile(self) -> None:
-        stats = ProfileStats("both")
+        stats = ProfileStats(message="both")
         x = vector("x")
         f, g = profiled([x], add(x, x), profile=stats), profiled([x], mul(x, x), "vm", profile=stats)
         f(V), g(V), g(V)

@@ -57,7 +57,7 @@ class TestNormalForm(unittest.TestCase):
 
     def test_name_shows_the_formula(self) -> None:
         x, y = pair()
-        self.assertEqual(str(Composite([x, y], [x * y + 1.0])), "Composite{((i0 * i1) + 1.0)}")
+        self.assertEqual(str(Composite([x, y], [x * y + 1.0])), "Composite{((i0 * i1) + Constant{1.0})}")
 
     def test_name_of_a_shared_chain_stays_short(self) -> None:
         x = ScalarType("float64")()

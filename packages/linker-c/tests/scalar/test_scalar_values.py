@@ -212,10 +212,11 @@ class TestDerivatives(unittest.TestCase):
         parts = pull(node, [ScalarType("float64").make_constant(1)])
         self.assertEqual(Composite(inputs, parts).impl(2.0, 0.0, 3.0, 5.0), (0.0, 30.0, 0.0, 0.0))
 
-    def test_comparison_is_disconnected(self) -> None:
+    def test_slope_of_comparison_is_zero(self) -> None:
         x, y = ScalarType("float64")(), ScalarType("float64")()
-        node: Any = (x < y).owner
-        self.assertEqual(pull(node, [ScalarType("float64")()]), [None, None])
+        for result in (x < y, sc.inopenrange(x, y, 3.0), sc.eq(x, y)):
+            parts = pull(result.owner, [ScalarType("float64")()])[:2]
+            self.assertEqual(Composite([x, y], parts).impl(2.0, 3.0), (0.0, 0.0))
 
     def test_unknown_op_has_no_rule(self) -> None:
         class Strange(sc.ScalarOp):

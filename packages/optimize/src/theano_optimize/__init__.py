@@ -30,6 +30,7 @@ from ._errors import (
     RewriteCycleError as RewriteCycleError,
     RewriteError as RewriteError,
     RewriteWarning as RewriteWarning,
+    report_failure as report_failure,
 )
 from ._expressions import pattern_of as pattern_of
 from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
@@ -45,7 +46,7 @@ from ._graph_rewriter import (
 from ._group import RewriterGroup as RewriterGroup
 from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
 from ._match import constant_scalar as constant_scalar
-from ._merge import MergeRewriter as MergeRewriter
+from ._merge import MergeRewriter as MergeRewriter, MergeTable as MergeTable
 from ._node_rewriter import (
     FunctionNodeRewriter as FunctionNodeRewriter,
     NodeRewriter as NodeRewriter,
@@ -94,6 +95,7 @@ __all__ = [
     "GroupDatabase",
     "InplaceRewriter",
     "MergeRewriter",
+    "MergeTable",
     "NodeRewriter",
     "OnError",
     "OriginGuard",

@@ -6,14 +6,13 @@ after an error the graph is as it was.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from theano_graph import Apply, FunctionGraph, History, InconsistencyError, ReplaceValidate, Variable, compose, describe
 
-from ._errors import RewriteError, RewriteWarning
+from ._errors import RewriteError, report_failure
 from ._graph_rewriter import RewriteOptions
 from ._node_rewriter import NodeRewriter, TransformResult
 from ._profile import count_new
@@ -174,7 +173,7 @@ class RuleApplication:
             return
         on_error = self.options.on_error
         if on_error == "warn":
-            warnings.warn(f"a rewrite was skipped: {error}", RewriteWarning, stacklevel=4)
+            report_failure(error.rewriter, error.node, error)
             return
         if on_error == "ignore":
             return

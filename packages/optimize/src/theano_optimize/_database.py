@@ -110,7 +110,7 @@ class RewriteDatabase(Generic[BuiltT]):
         if name in self._entries:
             raise DatabaseError(
                 compose(
-                    f"database {self.name} already has an entry called {name!r}",
+                    f"The name {name!r} is taken in database {self.name}",
                     mend="choose another name, or remove the entry first with `remove(name)`",
                 )
             )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
+
 from theano_graph import Apply, TheanoError
 
 
@@ -48,4 +51,28 @@ class DatabaseError(TheanoError, ValueError):
 
 
 class RewriteWarning(UserWarning):
-    """A rule failed and was skipped, because errors of rules had been turned into warnings."""
+    """A rule or an op did something wrong that is passed over, because errors had been turned into warnings."""
+
+
+#: Where failures are reported that are passed over; programs have listened to it since before there were layers.
+LOG = logging.getLogger("theano.gof.opt")
+
+
+def report_failure(culprit: object, node: object, error: BaseException) -> None:
+    """Write to the log that a rewriter failed, and is passed over because the flag ``on_opt_error`` says so.
+
+    Parameters
+    ----------
+    culprit : object
+        The rewriter, or its name.
+    node : Apply or None
+        What it was asked about; None for a rewriter of whole graphs.
+    error : Exception
+    """
+    if node is None:
+        LOG.error("SeqOptimizer apply %s", culprit)
+    else:
+        LOG.error("Optimization failure due to: %s", culprit)
+        LOG.error("node: %s", node)
+    LOG.error("TRACEBACK:")
+    LOG.error("%s", "".join(traceback.format_exception(error)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -13,7 +12,7 @@ from typing import Any, Literal, TextIO, TypeAlias
 from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose
 
 from ._callback_times import timed_callbacks
-from ._errors import RewriteError, RewriteWarning
+from ._errors import RewriteError, report_failure
 from ._info import RewriteInfo
 from ._profile import RewriteDetails, RewriteProfile
 from ._trace import RewriteTrace
@@ -50,7 +49,7 @@ class RewriteOptions:
 
     def sorted_nodes(self, fgraph: FunctionGraph) -> list[Apply]:
         """Return the nodes of `fgraph` in topological order, with the time noted where that is wanted."""
-        return fgraph.toposort() if self.details is None else self.details.sorted_nodes(fgraph)
+        return fgraph.data_order() if self.details is None else self.details.sorted_nodes(fgraph)
 
     def round(self, fgraph: FunctionGraph, profile: RewriteProfile) -> contextlib.AbstractContextManager[None]:
         """Measure what happens inside as one round of an equilibrium, where that is wanted."""
@@ -381,8 +380,7 @@ class SequenceRewriter(GraphRewriter):
                 raise
             undo.revert(fgraph)
             if options.on_error == "warn":
-                text = f"graph rewriter `{label}` was skipped: {type(error).__name__}: {error}"
-                warnings.warn(text, RewriteWarning, stacklevel=2)
+                report_failure(label, None, error)
             return None
         finally:
             if undo in fgraph.features:

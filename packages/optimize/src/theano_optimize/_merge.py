@@ -170,6 +170,8 @@ class MergeTable(Feature):
         self._merge_inside(op, profile)
         key = (op, tuple(node.inputs), tuple([output.type.exact for output in node.outputs]), _node_marks(node))
         self._forget(node)
+        if not _is_hashable(key):  # types of users that compare and do not hash
+            return
         kept = self._node_of.setdefault(key, node)
         if kept is node:
             self._key_of[node] = key

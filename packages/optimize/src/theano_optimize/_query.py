@@ -19,7 +19,7 @@ def _names(tags: Iterable[str] | str | None) -> frozenset[str]:
     return frozenset([tags] if isinstance(tags, str) else tags)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(init=False, unsafe_hash=True)
 class RewriteQuery:
     """Which entries of a database are wanted, by names and tags.
 
@@ -34,7 +34,7 @@ class RewriteQuery:
     subquery : mapping, optional
         Name of a database inside the database -> the query to use there; this query by default.
     position_cutoff : float
-        Entries of a sequence at this position or later are left out.
+        Entries of a sequence at this position or later are left out. The attribute can be set.
     extra : iterable of pairs
         Graph rewriters that a sequence runs although no database has them, each with its position.
     name : str, optional
@@ -78,6 +78,16 @@ class RewriteQuery:
         object.__setattr__(self, "_subqueries", tuple(sorted((subquery or {}).items(), key=lambda item: item[0])))
         object.__setattr__(self, "extra", tuple((rewriter, float(at)) for rewriter, at in extra or ()))
         object.__setattr__(self, "name", name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "position_cutoff":
+            raise AttributeError(
+                compose(
+                    f"the {name!r} of a query is not set: others may use the query",
+                    mend="take what `including`, `excluding`, `requiring` or `register` return",
+                )
+            )
+        object.__setattr__(self, name, value)
 
     @property
     def subquery(self) -> dict[str, RewriteQuery]:

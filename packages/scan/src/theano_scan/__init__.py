@@ -12,11 +12,12 @@ Examples
 
 from theano_graph import register_library
 
-from . import _derivatives as _derivatives, rewrites as rewrites
+from . import _kinds_derivatives as _kinds_derivatives, rewrites as rewrites
 from ._arguments import until as until
 from ._checkpoints import scan_checkpoints as scan_checkpoints
-from ._mappings import ScanArguments as ScanArguments, var_mappings as var_mappings
-from ._op import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan, Scan as Scan
+from ._lowering import LowerScans as LowerScans
+from ._op import Loop as Loop, Scan as Scan
+from ._plan import FINAL as FINAL, LAST as LAST, STACK as STACK, SUM as SUM, Memory as Memory, Plan as Plan
 from ._scan import scan as scan
 from ._version import __version__ as __version__
 from ._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
@@ -28,10 +29,11 @@ __all__ = [
     "LAST",
     "STACK",
     "SUM",
+    "Loop",
+    "LowerScans",
     "Memory",
     "Plan",
     "Scan",
-    "ScanArguments",
     "__version__",
     "foldl",
     "foldr",
@@ -41,5 +43,4 @@ __all__ = [
     "scan",
     "scan_checkpoints",
     "until",
-    "var_mappings",
 ]

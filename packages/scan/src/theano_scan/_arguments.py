@@ -50,16 +50,28 @@ class SequenceArgument:
         """The smallest and the largest tap, where 0 counts as one."""
         return min(0, *self.taps), max(0, *self.taps)
 
+    def parts(self) -> list[Any]:
+        """Return for each tap the elements that steps are given, first step first; all are equally many."""
+        low, high = self.reach
+        found = []
+        for tap in self.taps:
+            start = tap - low
+            stop = tap - high or None
+            found.append(self.variable[start:stop] if start or stop else self.variable)
+        return found
+
     def steps(self) -> Any:
         """Return for how many steps there are elements."""
+        return self.parts()[0].shape[0]
+
+    def element(self, tap: int, backwards: bool = False) -> Any:
+        """Return what the first step gets for a tap."""
         low, high = self.reach
-        return self.variable.shape[0] - (high - low)
+        return self.variable[tap - high - 1 if backwards else tap - low]
 
     def slices(self, n: Any, backwards: bool) -> list[Any]:
         """Return a sequence of n elements for each tap."""
-        low, _ = self.reach
-        first = self.steps() - n if backwards else as_tensor_variable(0)
-        return [self.variable[first + tap - low : first + tap - low + n] for tap in self.taps]
+        return [(part[::-1] if backwards else part)[:n] for part in self.parts()]
 
 
 @dataclass
@@ -74,11 +86,9 @@ class StateArgument:
         """How many earlier steps are kept."""
         return -min(self.taps)
 
-    def starts(self) -> list[Any]:
-        """Return the values at steps -1, -2, ..., as many as are kept."""
-        if self.taps == [-1]:
-            return [self.initial]
-        return [self.initial[self.depth - 1 - k] for k in range(self.depth)]
+    def start(self, tap: int) -> Any:
+        """Return the value at a tap of the first step."""
+        return self.initial if self.taps == [-1] else self.initial[self.depth + tap]
 
 
 def as_list(value: Any) -> list[Any]:
@@ -146,6 +156,8 @@ def state_arguments(outputs_info: Any) -> list[StateArgument | None]:
             raise ValueError(
                 compose(f"scan: output {k} has the taps {steps}", mend="use negative taps: -1 is the step before")
             )
+        if len(steps) > len(set(steps)):
+            raise ValueError(compose(f"scan: output {k} has the taps {steps}", mend="write each tap once"))
         variable = value if isinstance(value, Variable) else as_tensor_variable(value)
         if steps != [-1] and (not isinstance(variable.type, TensorType) or not variable.type.ndim):
             raise TypeError(
@@ -182,7 +194,7 @@ def number_of_steps(n_steps: Any, sequences: Sequence[SequenceArgument]) -> Any:
         shortest = lengths[0]
         for length in lengths[1:]:
             shortest = T.minimum(shortest, length)
-        return T.maximum(shortest, 0) if any(s.reach != (0, 0) for s in sequences) else shortest
+        return shortest
     n = as_tensor_variable(n_steps)
     if n.type.ndim:
         raise TypeError(compose("scan: n_steps is one number", where=[describe(n)], mend="pass an integer"))

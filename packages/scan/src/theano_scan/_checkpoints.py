@@ -49,8 +49,10 @@ def scan_checkpoints(
 
     Raises
     ------
+    RuntimeError
+        If there are taps.
     ValueError
-        If there are taps, or `save_every_N` is less than 1.
+        If `save_every_N` is less than 1.
 
     References
     ----------
@@ -68,7 +70,7 @@ def scan_checkpoints(
     if save_every_N < 1:
         raise ValueError(compose(f"scan_checkpoints: save_every_N is {save_every_N}", mend="pass 1 or more"))
     if any(s.taps != [0] for s in along) or any(s is not None and s.taps != [-1] for s in states):
-        raise ValueError(
+        raise RuntimeError(
             compose("scan_checkpoints: sequences and outputs have no taps here", mend="use scan, or one step at a time")
         )
     n = as_tensor_variable(number_of_steps(n_steps, along)).astype("int64")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import theano_tensor as T
@@ -11,7 +11,8 @@ from theano_graph import Apply, Variable, clone_replace, graph_inputs, pullback,
 from theano_tensor import TensorType, as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType, Lop, Rop, grad_undefined
 
-from ._op import FINAL, LAST, STACK, SUM, Plan, Scan
+from ._op import Loop
+from ._plan import FINAL, LAST, STACK, SUM, Plan
 
 
 def is_continuous(variable: Any) -> bool:
@@ -29,7 +30,7 @@ def _is_state(plan: Plan, k: int) -> bool:
 
 
 @dataclass
-class Loop:
+class Sketch:
     """A loop in the making: inner variables, what they stand for, and what becomes of the results."""
 
     sequences: list[tuple[Any, Any]] = field(default_factory=list)
@@ -37,7 +38,7 @@ class Loop:
     constants: list[tuple[Any, Any]] = field(default_factory=list)
     results: list[tuple[Any, str, Any]] = field(default_factory=list)
 
-    def run(self, n: Any, backwards: bool, like: Scan) -> list[Any]:
+    def run(self, n: Any, backwards: bool, like: Loop) -> list[Any]:
         """Return the outputs; `results` of the states come first, and in their order.
 
         The third part of a result is the inner variable that has the shape of a sum.
@@ -55,7 +56,7 @@ class Loop:
             tuple(-1 if of is None else place[of] for _, _, of in self.results),
             backwards=backwards,
         )
-        op = Scan(
+        op = Loop(
             [inner for inner, _ in pairs],
             outputs,
             plan,
@@ -92,40 +93,35 @@ def _steps(node: Apply) -> Steps:
     return Steps(fewer, start if plan.backwards else start + n - fewer, False)
 
 
-@pullback.register(Scan)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    op: Scan = node.op
+@pullback.register(Loop)
+def pull_back(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    """Return the cotangents of the inputs of a loop."""
+    op: Loop = node.op
     plan = op.plan
     inner = [v.type.make_variable(v.name) for v in op.fgraph.inputs]
     outs = op.inlined(inner)[: len(plan.kinds)]
     steps = _steps(node)
-    loop = Loop()
+    loop = Sketch()
     kept = _add_forward_values(loop, _with_all_states(node), inner, outs, steps)
     points = _cotangents_inside(loop, node, outs, cotangents, steps)
     if points is None:
         return [None] * len(node.inputs)
-    sources = [outs[k] for k in points]
+    sources: dict[Any, Any] = {}  # a step may return one variable several times
+    for k, point in points.items():
+        sources[outs[k]] = sources[outs[k]] + point if outs[k] in sources else point
     wrt = [v for k, v in enumerate(inner) if is_continuous(v) or (_is_number(v) and not _is_state(plan, k))]
-    known = Lop(sources, wrt, list(points.values()), disconnected_inputs="ignore")
+    known = Lop(list(sources), wrt, list(sources.values()), disconnected_inputs="ignore")
     found = dict(zip(wrt, clone_replace(list(known), kept), strict=True))
     return _carry_out(loop, node, inner, found, steps)
 
 
 def _with_all_states(node: Apply) -> Apply:
     """Return the loop in a form that keeps its states of all steps, which the way back needs."""
-    op: Scan = node.op
-    plan = op.plan
-    kinds = tuple(
-        STACK if k < plan.states and isinstance(v.type, TensorType) else kind
-        for k, (kind, v) in enumerate(zip(plan.kinds, op.values, strict=True))
-    )
-    if kinds == plan.kinds:
-        return node
-    full = Scan(op.fgraph.inputs, op.fgraph.outputs, replace(plan, kinds=kinds), op.name, op.options, op.memory)
-    return full.make_node(*node.inputs)
+    full = node.op.keeping(range(node.op.plan.states))
+    return node if full is node.op else full.make_node(*node.inputs)
 
 
-def _add_forward_values(loop: Loop, node: Apply, inner: list[Any], outs: list[Any], steps: Steps) -> dict[Any, Any]:
+def _add_forward_values(loop: Sketch, node: Apply, inner: list[Any], outs: list[Any], steps: Steps) -> dict[Any, Any]:
     """Give the loop what each step was given, and what it returned where that is kept.
 
     Returns
@@ -133,7 +129,7 @@ def _add_forward_values(loop: Loop, node: Apply, inner: list[Any], outs: list[An
     dict
         Inner output -> the variable that stands for its kept values.
     """
-    op: Scan = node.op
+    op: Loop = node.op
     plan = op.plan
     given = node.inputs[1:]
     first, last = plan.sequences, plan.sequences + plan.states
@@ -144,8 +140,9 @@ def _add_forward_values(loop: Loop, node: Apply, inner: list[Any], outs: list[An
             loop.sequences.append((v, steps.of(_states_before(node, k, start))))
         else:
             loop.constants.append((v, start))
-    kept = {out: out.type.make_variable() for k, out in enumerate(outs) if plan.kinds[k] == STACK and out.owner}
-    loop.sequences += [(kept[out], _rows(node, k, steps)) for k, out in enumerate(outs) if out in kept]
+    places = {out: k for k, out in enumerate(outs) if plan.kinds[k] == STACK and out.owner}
+    kept = {out: out.type.make_variable() for out in places}
+    loop.sequences += [(kept[out], _rows(node, k, steps)) for out, k in places.items()]
     return kept
 
 
@@ -177,7 +174,7 @@ def _shifted(rows: Any, by: Any) -> Any:
 
 
 def _cotangents_inside(
-    loop: Loop, node: Apply, outs: list[Any], cotangents: list[Variable], steps: Steps
+    loop: Sketch, node: Apply, outs: list[Any], cotangents: list[Variable], steps: Steps
 ) -> dict[int, Any] | None:
     """Return for each inner output its cotangent in a step, and give the loop what they are made of."""
     plan: Plan = node.op.plan
@@ -220,8 +217,10 @@ def _rows_of_cotangent(node: Apply, k: int, g: Any, steps: Steps) -> Any:
     return set_subtensor(zeros[0 if plan.backwards else -1], g)
 
 
-def _carry_out(loop: Loop, node: Apply, inner: list[Any], found: dict[Any, Any], steps: Steps) -> list[Variable | None]:
-    op: Scan = node.op
+def _carry_out(
+    loop: Sketch, node: Apply, inner: list[Any], found: dict[Any, Any], steps: Steps
+) -> list[Variable | None]:
+    op: Loop = node.op
     plan = op.plan
     first, last = plan.sequences, plan.sequences + plan.states
     carried = [v for v in inner[first:last] if is_continuous(v)]
@@ -249,15 +248,16 @@ def _carry_out(loop: Loop, node: Apply, inner: list[Any], found: dict[Any, Any],
     return gradients
 
 
-@pushforward.register(Scan)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    op: Scan = node.op
+@pushforward.register(Loop)
+def push_forward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    """Return the tangents of the outputs of a loop, None where they are zero."""
+    op: Loop = node.op
     plan = op.plan
     inner: list[Any] = [v.type.make_variable(v.name) for v in op.fgraph.inputs]
     outs = op.inlined(inner)
     first, last = plan.sequences, plan.sequences + plan.states
     moving: list[tuple[Any, Any]] = []
-    loop = Loop()
+    loop = Sketch()
     kept: list[tuple[Any, Any]] = []
     for k, (v, x, t) in enumerate(zip(inner, node.inputs[1:], tangents[1:], strict=True)):
         group = loop.sequences if k < first else loop.states if k < last else loop.constants
@@ -274,7 +274,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
     smooth = [k for k, out in enumerate(outs[: len(plan.kinds)]) if is_continuous(out)]
     if not smooth or not moving:
         return [None] * len(node.outputs)
-    along = Rop([outs[k] for k in smooth], [v for v, _ in moving], [t for _, t in moving])
+    along = Rop([outs[k] for k in smooth], [v for v, _ in moving], [t for _, t in moving], "ignore")
     by_output = dict(zip(smooth, along, strict=True))
     loop.states += kept
     _forward_results(loop, plan, inner, outs, by_output, kept)
@@ -290,7 +290,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 def _forward_results(
-    loop: Loop,
+    loop: Sketch,
     plan: Plan,
     inner: Sequence[Any],
     outs: Sequence[Any],

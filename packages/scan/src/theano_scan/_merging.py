@@ -11,11 +11,12 @@ from theano_linker_c.program import lazy_form
 from theano_optimize import MergeRewriter, SequenceRewriter, WalkRewriter, node_rewriter
 from theano_tensor import TensorType
 
-from ._op import LAST, STACK, SUM, Plan, Scan
+from ._op import Loop
 from ._parts import RUN_TAGS, Found, Parts, rule
+from ._plan import LAST, STACK, SUM, Plan
 
 
-@rule(Scan, name="scan_push_constants", aliases=("remove_constants_and_unused_inputs_scan",))
+@rule(Loop, name="scan_push_constants", aliases=("remove_constants_and_unused_inputs_scan",))
 def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
     """Numbers that are known go into the step, so that it can be simplified with them."""
     plan: Plan = node.op.plan
@@ -37,7 +38,7 @@ def _is_number(v: Any) -> bool:
     return isinstance(v, Constant) and isinstance(v.type, TensorType) and v.data.size == 1
 
 
-@rule(Scan, name="scan_merge_inouts")
+@rule(Loop, name="scan_merge_inouts")
 def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
     """What a loop is given twice is given once, what it computes twice is computed once."""
     plan: Plan = node.op.plan
@@ -55,7 +56,7 @@ def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
     return _used(fgraph, parts)
 
 
-@node_rewriter([Scan], name="scan_merge")
+@node_rewriter([Loop], name="scan_merge")
 def scan_merge(fgraph: FunctionGraph, node: Apply) -> Found:
     """Two loops over the same steps that share a sequence or a first state are one."""
     if any(lazy_form.get(n.op) is not None for n in fgraph.apply_nodes):
@@ -89,7 +90,7 @@ def _used(fgraph: FunctionGraph, parts: Parts) -> Found:
 
 def _go_together(a: Apply, b: Apply) -> bool:
     """Tell whether two loops have the same steps, something in common, and none needs the other."""
-    if not isinstance(b.op, Scan):
+    if not isinstance(b.op, Loop):
         return False
     one, two = a.op.plan, b.op.plan
     if one.until or two.until or one.backwards != two.backwards or a.op.memory != b.op.memory:

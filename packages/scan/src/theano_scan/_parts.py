@@ -10,7 +10,8 @@ from theano_graph import Apply, FunctionGraph, Op, Variable, clone_replace, grap
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
 
-from ._op import SUM, Plan, Scan
+from ._op import Loop
+from ._plan import SUM, Plan
 
 RUN_TAGS = ("fast_run", "o3", "o4", "unsafe", "scan")
 #: These keep values of all steps that would otherwise not be kept.
@@ -48,7 +49,7 @@ class Parts:
     """
 
     def __init__(self, node: Apply) -> None:
-        op: Scan = node.op
+        op: Loop = node.op
         self.node, self.op, self.plan = node, op, op.plan
         inner: list[Any] = [v.type.make_variable(v.name) for v in op.fgraph.inputs]
         outs = op.inlined(inner)
@@ -95,7 +96,7 @@ class Parts:
             kinds=tuple(r[1] for r in self.results),
             likes=tuple(-1 if r[2] is None else place[r[2]] for r in self.results),
         )
-        op = Scan([inner for inner, _ in pairs], outputs, plan, self.op.name, self.op.options, self.op.memory)
+        op = Loop([inner for inner, _ in pairs], outputs, plan, self.op.name, self.op.options, self.op.memory)
         made: list[Any] = op(self.node.inputs[0], *(outer for _, outer in pairs), return_list=True)
         new = {r[3]: made[k] for k, r in enumerate(self.results) if r[3] is not None}
         place_of = {id(r): k for k, r in enumerate(self.results)}

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+import theano_tensor as T
 from theano_graph import (
     Apply,
     Constant,
     MissingInputError,
+    MissingTestValueError,
     Variable,
     clone_replace,
     compose,
     config,
     debugprint,
     describe,
+    get_test_value,
     graph_inputs,
     toposort,
 )
@@ -34,7 +39,8 @@ from ._arguments import (
     state_arguments,
     until,
 )
-from ._op import FINAL, STACK, Memory, Plan, Scan
+from ._buffers import expanded
+from ._op import KEPT_LAST, Scan
 
 
 @dataclass
@@ -43,7 +49,6 @@ class Step:
 
     rows: list[Any]
     registers: list[list[Any]]
-    fixed: dict[Any, Any]
     outputs: list[Any] = field(default_factory=list)
     updates: dict[Any, Any] = field(default_factory=dict)
     condition: Any = None
@@ -131,34 +136,64 @@ def scan(
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
     fixed = [v if isinstance(v, Variable) else as_tensor_variable(v) for v in as_list(non_sequences)]
     n = number_of_steps(n_steps, along)
+    if n_steps is not None and _is_one(n):
+        return _single_step(fn, along, states, fixed, (go_backwards, return_list))
     step = _trace(fn, along, states, fixed)
     if not states:
         states = [None] * len(step.outputs)
     if len(states) != len(step.outputs):
-        raise ValueError(
-            compose(
-                f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
-                mend="write one entry for each output, None where earlier steps are not needed",
-            )
-        )
+        raise _wrong_number(step, states)
     _check_outputs(step, states)
     if strict:
         _check_strict(step, along, fixed)
-    memory = Memory(
-        bool(config.scan.allow_gc if allow_gc is None else allow_gc), bool(config.scan.allow_output_prealloc)
+    request = Request(
+        n=n,
+        go_backwards=go_backwards,
+        name=name,
+        mode=mode,
+        profile=profile,
+        truncate_gradient=int(truncate_gradient),
+        allow_gc=bool(config.scan.allow_gc if allow_gc is None else allow_gc),
+        strict=strict,
     )
-    builder = _Builder(step, along, states, n, go_backwards, truncate_gradient)
-    outputs, updates = builder.build(name, _options(mode, profile, name), memory)
+    outputs, updates = _Builder(step, along, states, fixed, request).build()
     if config.scan.debug and outputs and outputs[0].owner is not None:
-        debugprint(outputs[0].owner.op.fgraph, file=sys.stderr)
+        debugprint(outputs, file=sys.stderr)
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
 
 
-def _options(mode: Any, profile: bool | str, name: str | None) -> dict[str, Any]:
-    options: dict[str, Any] = {} if mode is None else {"mode": mode}
-    if profile:
-        options["profile"] = profile if isinstance(profile, str) else (name or True)
-    return options
+def _is_one(n: Any) -> bool:
+    return isinstance(n, Constant) and int(n.data) == 1
+
+
+def _single_step(
+    fn: Callable[..., Any],
+    along: Sequence[SequenceArgument],
+    states: Sequence[StateArgument | None],
+    fixed: Sequence[Any],
+    settings: tuple[bool, bool],
+) -> tuple[Any, OrderedUpdates]:
+    """Return what the function makes of the first elements: a single step needs no loop, and a condition ends none."""
+    go_backwards, return_list = settings
+    step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
+    starts = [state.start(tap) for state in states if state is not None for tap in state.taps]
+    _read_result(fn(*step.rows, *starts, *fixed), step)
+    if states and len(states) != len(step.outputs):
+        raise _wrong_number(step, states)
+    outputs = [T.unbroadcast(T.shape_padleft(v), 0) if isinstance(v.type, TensorType) else v for v in step.outputs]
+    updates = OrderedUpdates()
+    for shared, value in step.updates.items():
+        updates[shared] = value
+    return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
+
+
+def _wrong_number(step: Step, states: Sequence[Any]) -> ValueError:
+    return ValueError(
+        compose(
+            f"scan: the function returns {len(step.outputs)} outputs, outputs_info has {len(states)} entries",
+            mend="write one entry for each output, None where earlier steps are not needed",
+        )
+    )
 
 
 def _trace(
@@ -168,29 +203,37 @@ def _trace(
     fixed: Sequence[Any],
 ) -> Step:
     """Call the function with variables that stand for the elements of one step."""
-    rows = []
+    rows: list[Any] = []
     for argument in along:
         kind: Any = argument.variable.type
-        label = argument.variable.name or "sequence"
-        rows += [
-            TensorType(kind.dtype, kind.shape[1:])(f"{label}[t{tap:+d}]" if tap else f"{label}[t]")
-            for tap in argument.taps
-        ]
+        for tap in argument.taps:
+            row = TensorType(kind.dtype, kind.shape[1:]).make_variable(_label(argument.variable, tap))
+            rows.append(_with_test_value(row, partial(argument.element, tap)))
     registers: list[list[Any]] = []
     given: list[Any] = list(rows)
     for state in states:
         if state is None:
             registers.append([])
             continue
-        label = state.initial.name or "output"
-        mine = [start.type.make_variable(f"{label}[t-{k + 1}]") for k, start in enumerate(state.starts())]
-        registers.append(mine)
-        given += [mine[-tap - 1] for tap in state.taps]
-    stand_ins = {v: v if isinstance(v, (SharedVariable, Constant)) else v.type.make_variable(v.name) for v in fixed}
-    given += [stand_ins[v] for v in fixed]
-    step = Step(rows, registers, {inner: outer for outer, inner in stand_ins.items() if inner is not outer})
-    _read_result(fn(*given), step)
+        starts = [(tap, state.start(tap)) for tap in state.taps]
+        mine = [start.type.make_variable(_label(state.initial, tap)) for tap, start in starts]
+        registers.append([_with_test_value(v, lambda s=s: s) for v, (_, s) in zip(mine, starts, strict=True)])
+        given += mine
+    step = Step(rows, registers)
+    _read_result(fn(*given, *fixed), step)
     return step
+
+
+def _label(variable: Any, tap: int) -> str | None:
+    return variable.name and (f"{variable.name}[t{tap:+d}]" if tap else f"{variable.name}[t]")
+
+
+def _with_test_value(inner: Any, first: Callable[[], Any]) -> Any:
+    """Give a variable of the step the test value of what it stands for in the first step, if it has one."""
+    if config.compute_test_value != "off":
+        with contextlib.suppress(MissingTestValueError):
+            inner.tag.test_value = get_test_value(first())
+    return inner
 
 
 def _read_result(result: Any, step: Step) -> None:
@@ -263,9 +306,9 @@ def _fitted(k: int, output: Any, register: Any) -> Any:
 
 
 def _check_strict(step: Step, along: Sequence[SequenceArgument], fixed: Sequence[Any]) -> None:
-    known = {*fixed, *step.fixed, *step.rows, *(r for rs in step.registers for r in rs), *(s.variable for s in along)}
+    known = {*fixed, *step.rows, *(r for rs in step.registers for r in rs), *(s.variable for s in along)}
     everything = [*step.outputs, *step.updates.values(), *([step.condition] if step.condition is not None else [])]
-    for root in graph_inputs(everything):
+    for root in graph_inputs(everything, fixed):
         if isinstance(root, SharedVariable) and root not in known and _update_of(root, step) is None:
             users = [v.owner for out in everything for v in toposort_outputs(out) if v.owner and root in v.owner.inputs]
             text = f"{users[0]}" if users else "an output"
@@ -290,6 +333,35 @@ def _update_of(shared: Any, step: Step) -> Any:
     return getattr(shared, "default_update", None)
 
 
+@dataclass
+class Request:
+    """How a loop is to run."""
+
+    n: Any
+    go_backwards: bool
+    name: str | None
+    mode: Any
+    profile: bool | str
+    truncate_gradient: int
+    allow_gc: bool
+    strict: bool
+
+    def info(self, sequences: int, tap_array: list[list[int]], mit_sots: int, **counts: Any) -> dict[str, Any]:
+        """Return the entries that make a :class:`Scan` of an inner graph."""
+        settings = ("truncate_gradient", "name", "mode", "profile", "allow_gc", "strict")
+        found: dict[str, Any] = {
+            "tap_array": tap_array,
+            "n_seqs": sequences,
+            "n_mit_mot": 0,
+            "n_mit_mot_outs": 0,
+            "mit_mot_out_slices": [],
+            "n_mit_sot": mit_sots,
+            "n_sit_sot": len(tap_array) - mit_sots,
+            **counts,
+        }
+        return found | {key: getattr(self, key) for key in settings} | {"destroy_map": {}, "gpua": False}
+
+
 class _Builder:
     """Puts the loop together."""
 
@@ -298,62 +370,76 @@ class _Builder:
         step: Step,
         along: Sequence[SequenceArgument],
         states: Sequence[StateArgument | None],
-        n: Any,
-        backwards: bool,
-        truncate: int,
+        fixed: Sequence[Any],
+        request: Request,
     ) -> None:
-        self.step, self.states, self.n, self.truncate = step, states, n, int(truncate)
-        self.slices = [s for argument in along for s in argument.slices(n, backwards)]
-        if backwards:
-            self.slices = [s[::-1] for s in self.slices]
+        self.step, self.states, self.fixed, self.request = step, states, fixed, request
+        self.slices = [s for argument in along for s in argument.slices(request.n, request.go_backwards)]
+        several = [k for k, s in enumerate(states) if s is not None and s.taps != [-1]]
+        single = [k for k, s in enumerate(states) if s is not None and s.taps == [-1]]
+        self.mit_sots = several
+        self.sit_sots = [k for k in single if isinstance(step.registers[k][0].type, TensorType)]
+        self.foreign = [k for k in single if k not in self.sit_sots]
+        self.nit_sots = [k for k, s in enumerate(states) if s is None]
 
-    def build(self, name: str | None, options: dict[str, Any], memory: Memory) -> tuple[list[Any], OrderedUpdates]:
+    def build(self) -> tuple[list[Any], OrderedUpdates]:
         """Return the outputs in the order of the function, and the updates."""
-        step = self.step
-        shared = self._changed_shared()
-        registers = [r for rs in step.registers for r in rs]
-        starts = [s for state in self.states if state is not None for s in state.starts()]
-        new_states, kinds, histories = self._new_states()
-        others = [k for k, state in enumerate(self.states) if state is None]
-        results = [*new_states, *shared.values(), *(step.outputs[k] for k in others)]
-        changing = {*step.rows, *registers, *shared}
-        draws = _draws(results, changing)
-        results += draws
-        kinds += [FINAL] * len(shared) + [STACK] * (len(others) + len(draws))
+        step, request = self.step, self.request
+        changed = self._changed_shared()
+        arrays = {s: v for s, v in changed.items() if isinstance(s.type, TensorType)}
+        others = {s: v for s, v in changed.items() if s not in arrays}
+        recurrent = [*self.mit_sots, *self.sit_sots]
+        results = [step.outputs[k] for k in recurrent] + list(arrays.values())
+        results += [step.outputs[k] for k in (*self.nit_sots, *self.foreign)] + list(others.values())
         if step.condition is not None:
             results.append(step.condition)
-        inner, outer = _outside(results, changing, step.fixed)
-        stand_ins: dict[Any, Any] = {s: s.type.make_variable(s.name) for s in shared} | inner
-        bodies = clone_replace(results, stand_ins)
-        plan = Plan(
+        registers = [r for k in (*recurrent, *self.foreign) for r in step.registers[k]]
+        inner, outer = _outside(results, {*step.rows, *registers, *changed}, self.fixed)
+        stand_ins: dict[Any, Any] = {s: _copy(s) for s in changed} | inner
+        tap_array: list[list[int]] = [self._state(k).taps for k in recurrent]
+        info = request.info(
             len(step.rows),
-            len(registers) + len(shared),
-            tuple(kinds),
-            (-1,) * len(kinds),
-            until=step.condition is not None,
-            truncate=self.truncate,
+            tap_array + [[-1]] * len(arrays),
+            len(self.mit_sots),
+            n_shared_outs=len(self.foreign) + len(others),
+            n_nit_sot=len(self.nit_sots),
+            as_while=step.condition is not None,
+            **{KEPT_LAST: tuple(range(len(self.sit_sots), len(self.sit_sots) + len(arrays)))},
         )
-        inputs = [*step.rows, *registers, *(stand_ins[s] for s in shared), *inner.values()]
-        op = Scan(inputs, bodies, plan, name, options, memory)
-        made: list[Any] = op(self.n, *self.slices, *starts, *shared, *outer, return_list=True)
-        first = len(registers) + len(shared)
-        place = histories | {k: first + i for i, k in enumerate(others)}
-        updates = OrderedUpdates()
-        for s, value in zip(shared, made[len(registers) : first], strict=True):
-            updates[s] = value
-        return [made[place[k]] for k in range(len(step.outputs))], updates
+        inputs = [*step.rows, *(r for k in recurrent for r in step.registers[k]), *(stand_ins[s] for s in arrays)]
+        inputs += [step.registers[k][0] for k in self.foreign] + [stand_ins[s] for s in others] + list(inner.values())
+        op = Scan(inputs, clone_replace(results, stand_ins), info)
+        buffers = [*self._buffers(), *(_buffer(s, request.n) for s in arrays)]
+        shared = [*(self._initial(k) for k in self.foreign), *others]
+        counts = [request.n] * len(self.nit_sots)
+        made: list[Any] = op(request.n, *self.slices, *buffers, *shared, *counts, *outer, return_list=True)
+        return self._outputs(made, op), _updates(made, op, arrays, others)
 
-    def _new_states(self) -> tuple[list[Any], list[str], dict[int, int]]:
-        """Return the new value of each register, what becomes of it, and where the outputs' values are."""
-        values: list[Any] = []
-        kinds: list[str] = []
-        places: dict[int, int] = {}
-        for k, registers in enumerate(self.step.registers):
-            if registers:
-                places[k] = len(values)
-                values += [self.step.outputs[k], *registers[:-1]]
-                kinds += [STACK if isinstance(registers[0].type, TensorType) else FINAL] * len(registers)
-        return values, kinds, places
+    def _initial(self, k: int) -> Any:
+        return self._state(k).initial
+
+    def _state(self, k: int) -> StateArgument:
+        state = self.states[k]
+        assert state is not None, "only outputs with a state are asked for"
+        return state
+
+    def _buffers(self) -> list[Any]:
+        """Return the buffers of the outputs with states."""
+        n = self.request.n
+        found = []
+        for k in self.mit_sots:
+            depth = self._state(k).depth
+            found.append(expanded(self._initial(k)[:depth], depth, n))
+        return found + [_buffer(self._initial(k), n) for k in self.sit_sots]
+
+    def _outputs(self, made: list[Any], op: Scan) -> list[Any]:
+        """Return the outputs in the order of the function."""
+        found: dict[int, Any] = {}
+        for i, k in enumerate([*self.mit_sots, *self.sit_sots]):
+            found[k] = made[i][op.depths[i] :]
+        found |= zip(self.nit_sots, op.outer_nitsot_outs(made), strict=True)
+        found |= zip(self.foreign, op.outer_shared_outs(made), strict=False)
+        return [found[k] for k in range(len(found))]
 
     def _changed_shared(self) -> dict[Any, Any]:
         """Return the shared variables that the loop changes, and their new values."""
@@ -366,9 +452,10 @@ class _Builder:
                         "scan: only shared variables have updates", where=[repr(key)], mend="update a shared variable"
                     )
                 )
+        fixed = [v for v in self.fixed if v.owner is not None]  # what they are made of is used once, before the loop
         pending = [*step.outputs, *found.values(), *([step.condition] if step.condition is not None else [])]
         while pending:
-            new = [r for r in graph_inputs(pending) if isinstance(r, SharedVariable) and r not in found]
+            new = [r for r in graph_inputs(pending, fixed) if isinstance(r, SharedVariable) and r not in found]
             pending = []
             for root in new:
                 update = getattr(root, "default_update", None)
@@ -378,25 +465,47 @@ class _Builder:
         return {key: key.type.narrow_variable(value) for key, value in found.items()}
 
 
-def _draws(results: Sequence[Any], changing: set[Any]) -> list[Any]:
-    """Return the arrays that come of states which are no arrays: gradients need those of each step."""
-    found = []
-    for node in toposort(list(changing), list(results)):
-        if any(not isinstance(v.type, TensorType) for v in node.inputs if not isinstance(v, Constant)):
-            found += [v for v in node.outputs if isinstance(v.type, TensorType)]
-    return [v for v in dict.fromkeys(found) if v not in results]
+def _updates(made: list[Any], op: Scan, arrays: Iterable[Any], others: Iterable[Any]) -> OrderedUpdates:
+    """Return the new values of shared variables: the last rows of their buffers, or what was handed on."""
+    updates = OrderedUpdates()
+    arrays, others = list(arrays), list(others)
+    buffers = op.outer_sitsot_outs(made)
+    for s, buffer in zip(arrays, buffers[len(buffers) - len(arrays) :], strict=True):
+        updates[s] = buffer[-1]
+    handed_on = op.outer_shared_outs(made)
+    for s, value in zip(others, handed_on[len(handed_on) - len(others) :], strict=True):
+        updates[s] = value
+    return updates
 
 
-def _outside(results: Sequence[Any], changing: set[Any], fixed: Mapping[Any, Any]) -> tuple[dict[Any, Any], list[Any]]:
-    """Return what is computed before the loop: variable -> its stand-in inside, and the same from outside."""
-    moving = set(changing)
+def _buffer(initial: Any, n: Any) -> Any:
+    """Return a buffer that begins with one value, with room for those of all steps."""
+    return expanded(T.unbroadcast(T.shape_padleft(initial), 0), 1, n)
+
+
+def _outside(results: Sequence[Any], changing: set[Any], fixed: Sequence[Any]) -> tuple[dict[Any, Any], list[Any]]:
+    """Return what is computed before the loop: variable -> its stand-in inside, and the same from outside.
+
+    Shared variables come first, then what was given as it is, in its order, used or not. What is made of constants
+    alone stays where it is.
+    """
+    moving, numbers = set(changing), set[Any]()
     inside: list[Apply] = []
-    for node in toposort(list(changing), list(results)):
+    for node in toposort([*changing, *fixed], list(results)):
         if any(v in moving for v in node.inputs):
             inside.append(node)
             moving.update(node.outputs)
+        elif all(isinstance(v, Constant) or v in numbers for v in node.inputs):
+            numbers.update(node.outputs)
     needed = dict.fromkeys(v for node in inside for v in node.inputs if v not in moving)
     needed.update(dict.fromkeys(v for v in results if v not in moving))
-    found = [v for v in needed if not isinstance(v, Constant)]
-    stand_ins = {v: v.type.make_variable(v.name) for v in found}
-    return stand_ins, list(clone_replace(found, dict(fixed))) if found else []
+    needed.update(dict.fromkeys(v for v in fixed if not isinstance(v, SharedVariable) and v not in moving))
+    given = {v: k for k, v in enumerate(fixed)}
+    found = [v for v in needed if not isinstance(v, Constant) and v not in numbers]
+    found.sort(key=lambda v: -1 if isinstance(v, SharedVariable) else given.get(v, len(given)))
+    return {v: _copy(v) for v in found}, found
+
+
+def _copy(v: Any) -> Any:
+    """Return the variable that stands for another one in the inner graph."""
+    return _with_test_value(v.type.make_variable(v.name and f"{v.name}_copy"), lambda: v)

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Constant, FunctionGraph, Variable, toposort
+from theano_graph import Apply, Constant, FunctionGraph, Variable, equal_computations, toposort
 from theano_linker_c.scalar import add as scalar_add
-from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor
+from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor, TensorType
 
 from ._merging import (
     scan_merge as scan_merge,
     scan_merge_inouts as scan_merge_inouts,
     scan_push_constants as scan_push_constants,
 )
-from ._op import FINAL, LAST, STACK, SUM, Plan, Scan
+from ._op import Loop
 from ._parts import MORE_MEMORY, Found, Parts as Parts, rule
+from ._plan import FINAL, LAST, STACK, SUM, Plan
 
 
-@rule(Scan, name="scan_remove_unused")
+@rule(Loop, name="scan_remove_unused")
 def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     """Results that nobody uses are not computed, states that nobody uses not kept; so are inputs."""
     plan: Plan = node.op.plan
@@ -37,12 +38,45 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
+@rule(Loop, name="scan_remove_plain")
+def scan_remove_plain(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Rows of sequences that are kept of all steps are the sequences; what is the same in all steps is repeated."""
+    op: Loop = node.op
+    plan: Plan = op.plan
+    place = {v: k for k, v in enumerate(op.fgraph.inputs)}
+    first, last = plan.sequences, plan.sequences + plan.states
+    found: dict[Variable, Variable] = {}
+    for old, kind, value in zip(node.outputs, plan.kinds, op.values, strict=False):
+        k = place.get(value, -1)
+        if kind != STACK or k < 0 or first <= k < last or not fgraph.has_clients(old):
+            continue
+        outer: Any = node.inputs[1 + k]
+        steps = node.outputs[-1] if plan.until else node.inputs[0]
+        if k < first:
+            if not _is_length(fgraph, node.inputs[0], outer) or (plan.until and plan.backwards):
+                continue
+            whole = outer[:steps] if plan.until else outer
+        else:
+            whole = T.alloc(outer, steps, *(outer.shape[i] for i in range(outer.type.ndim)))
+        found[old] = old.type.narrow_variable(whole)
+    return found or None
+
+
+def _is_length(fgraph: FunctionGraph, n: Variable, sequence: Variable) -> bool:
+    """Tell whether a number is known to be the length of a sequence."""
+    shapes: Any = getattr(fgraph, "shape_feature", None)
+    if shapes is None:
+        return False
+    length = shapes.get_shape(sequence, 0)
+    return length is n or equal_computations([length], [n])
+
+
 @rule(Subtensor, name="scan_save_mem")
 def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
     """Where only the last step of an output is used, only that one is kept."""
     history = node.inputs[0]
     loop = history.owner
-    if loop is None or not isinstance(loop.op, Scan) or not _takes_last(node):
+    if loop is None or not isinstance(loop.op, Loop) or not _takes_last(node):
         return None
     k = loop.outputs.index(history)
     plan: Plan = loop.op.plan
@@ -130,7 +164,38 @@ def _nodes(parts: Parts) -> list[Apply]:
     return list(toposort(inputs, parts.bodies))
 
 
-@rule(Scan, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
+@rule(Loop, name="scanOp_pushout_nonseqs_ops")
+def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
+    """What depends on constants alone is computed once, before the loop."""
+    op: Loop = node.op
+    plan: Plan = op.plan
+    fixed = set(op.fgraph.inputs[plan.sequences + plan.states :])
+    moved: list[Apply] = []
+    for inner in op.fgraph.toposort():
+        if all(v in fixed or isinstance(v, Constant) for v in inner.inputs):
+            fixed.update(inner.outputs)
+            moved.append(inner)
+    if not moved:
+        return None
+    parts = Parts(node)
+    fixed = {v for v, _ in parts.constants}
+    copies: dict[Any, Any] = dict(parts.constants)
+    for inner in _nodes(parts):
+        if all(v in fixed or isinstance(v, Constant) for v in inner.inputs):
+            fixed.update(inner.outputs)
+            outer = inner.clone_with_new_inputs([copies.get(v, v) for v in inner.inputs])
+            copies.update(zip(inner.outputs, outer.outputs, strict=True))
+    border = [v for v in _border(parts.bodies, fixed) if v.owner is not None]
+    if not border:
+        return None
+    stand_ins = {v: v.type.make_variable(v.name) for v in border}
+    parts.substitute(stand_ins)
+    parts.constants += [(stand_ins[v], copies[v]) for v in border]
+    new, _ = parts.together()
+    return {old: v for old, v in new.items() if fgraph.has_clients(old)}
+
+
+@rule(Loop, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
 def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
     """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
     parts = Parts(node)
@@ -168,7 +233,7 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
     return list(found)
 
 
-@rule(Scan, name="scan_pushout_dot1", tags=MORE_MEMORY)
+@rule(Loop, name="scan_pushout_dot1", tags=MORE_MEMORY)
 def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sum over the steps of matrix products is one product of what all steps multiply."""
     plan: Plan = node.op.plan
@@ -205,7 +270,7 @@ def _flat(stack: Any) -> Any:
     return stack.reshape((stack.shape[0] * stack.shape[1], stack.shape[2]), ndim=2)
 
 
-@rule(Scan, name="scan_split_sums", tags=MORE_MEMORY)
+@rule(Loop, name="scan_split_sums", tags=MORE_MEMORY)
 def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sum over the steps of sums with a matrix product is a sum of sums over the steps: the products can leave."""
     plan: Plan = node.op.plan
@@ -252,7 +317,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
     return stack if order is None else stack.dimshuffle(0, *[o if o == "x" else int(o) + 1 for o in order])
 
 
-@rule(Scan, name="scanOp_pushout_output", tags=MORE_MEMORY)
+@rule(Loop, name="scanOp_pushout_output", tags=MORE_MEMORY)
 def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
     if node.op.plan.until:
@@ -260,6 +325,11 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     parts = Parts(node)
     kept = {r[0]: r[3] for r in parts.results if r[1] == STACK}
     gone: list[list[Any]] = []
+    for r in _products_at_the_end(parts, kept):
+        factor = r[0].owner.inputs[0]
+        if factor not in kept and factor not in dict(parts.rows):
+            parts.results.append([factor, STACK, None, None])
+            kept[factor] = TensorType(factor.type.dtype, (None, *factor.type.shape)).make_variable()
     for r in parts.others:
         sources = {v: old for v, old in kept.items() if v is not r[0]}
         if r[1] == STACK and _leaves_loop(parts, r[0], sources):
@@ -275,6 +345,23 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
         _computes(wholes, r[0])
         found[r[3]] = r[3].type.narrow_variable(wholes.known[r[0]])
     return found
+
+
+def _products_at_the_end(parts: Parts, kept: dict[Any, Any]) -> list[list[Any]]:
+    """Return the kept products with a constant matrix that nothing else in the loop uses: one product can do them."""
+    found = [r for r in parts.others if r[1] == STACK and r[3] is not None and _is_product_with_constant(parts, r[0])]
+    if not found:
+        return []
+    used = {v for n in _nodes(parts) for v in n.inputs}
+    return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in parts.results) == 1]
+
+
+def _is_product_with_constant(parts: Parts, v: Any) -> bool:
+    if v.owner is None or not isinstance(v.owner.op, Dot):
+        return False
+    factor, matrix = v.owner.inputs
+    fixed = any(matrix is inner for inner, _ in parts.constants)
+    return fixed and factor.owner is not None and matrix.type.ndim == 2 and factor.type.ndim in (1, 2)
 
 
 def _leaves_loop(parts: Parts, inner: Any, sources: dict[Any, Any]) -> bool:

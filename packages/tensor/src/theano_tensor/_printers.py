@@ -11,6 +11,7 @@ from theano_graph import (
     Op,
     Operand,
     OperatorPrinter,
+    PatternPrinter,
     Place,
     TransparentPrinter,
     Variable,
@@ -18,9 +19,11 @@ from theano_graph import (
 )
 from theano_linker_c import scalar
 
+from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise
 from .indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor
 from .indexing.entries import NEWAXIS, SYMBOL
+from .joining import Join
 from .linear import Dot
 from .shape import Rebroadcast
 
@@ -53,19 +56,27 @@ class _CompositePrinter:
         return FunctionPrinter(f"Composite{{{'; '.join(formula.splitlines())}}}").fragments(variable, place)
 
 
+class _CastPrinter:
+    """Writes ``int32(x)``."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        return FunctionPrinter(str(getattr(variable.type, "dtype", "cast"))).fragments(variable, place)
+
+
 class _DimShufflePrinter:
-    """Hides what only adds or drops dimensions of length 1; the reverse of all dimensions is ``x.T``."""
+    """Hides what only adds dimensions in front; the reverse of all others is ``x.T``."""
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
         node = variable.owner
         assert node is not None
         op = cast(DimShuffle, node.op)
-        kept = [axis for axis in op.order if axis != "x"]
-        if kept == sorted(kept):
+        first = next((k for k, axis in enumerate(op.order) if axis != "x"), len(op.order))
+        order, axes = list(op.order[first:]), list(range(op.input_ndim))
+        if order == axes:
             return [Operand(node.inputs[0], place.precedence)]
-        if op.order == tuple(reversed(range(op.input_ndim))):
+        if order == axes[::-1]:
             return [Operand(node.inputs[0], _MEMBER), ".T"]
-        return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, op.order))}}}").fragments(variable, place)
+        return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, order))}}}").fragments(variable, place)
 
 
 class _SubtensorPrinter:
@@ -98,7 +109,9 @@ def _index(op: Op, numbers: list[Variable]) -> list[Fragment]:
         if i:
             pieces.append(", ")
         if not isinstance(entry, Slice):
-            pieces.append(Operand(next(remaining)) if entry is SYMBOL else "None" if entry is NEWAXIS else str(entry))
+            # A fixed position looks as the constant that it is in a tree.
+            fixed = "None" if entry is NEWAXIS else f"Constant{{{entry}}}"
+            pieces.append(Operand(next(remaining)) if entry is SYMBOL else fixed)
             continue
         bounds = (entry.start, entry.stop) if entry.step is None else (entry.start, entry.stop, entry.step)
         for j, bound in enumerate(bounds):
@@ -128,6 +141,10 @@ def _register() -> None:
     for op, printer in _OPERATORS:
         pprint.assign(op, printer)
     pprint.assign(scalar.second, FunctionPrinter("fill"))
+    pprint.assign(scalar.abs, PatternPrinter("|{0}|"))
+    pprint.assign(scalar.Cast, _CastPrinter())
+    pprint.assign(Join, FunctionPrinter("join"))
+    pprint.assign(Alloc, FunctionPrinter("alloc"))
     pprint.assign(scalar.Composite, _CompositePrinter())
     pprint.assign(Elemwise, _ElemwisePrinter())
     pprint.assign(DimShuffle, _DimShufflePrinter())

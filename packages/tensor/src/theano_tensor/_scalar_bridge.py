@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.scalar import ScalarType
+from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._convert import as_tensor_variable
 from ._errors import ShapeError
-from ._type import tensor_type
+from ._type import TensorType, tensor_type
 
 
 class ScalarFromTensor(Op):
@@ -78,6 +78,14 @@ class TensorFromScalar(Op):
 
 
 scalar_from_tensor = ScalarFromTensor()
+
+
+@register_scalar_conversion
+def _number_in_tensor(variable: Variable) -> Any:
+    is_number = isinstance(variable.type, TensorType) and variable.type.ndim == 0
+    return scalar_from_tensor(variable) if is_number else None
+
+
 tensor_from_scalar = TensorFromScalar()
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
-from scipy.stats import norm
 
 import theano_tensor as T
 from theano_graph import config
@@ -126,20 +125,38 @@ class TestDraws(unittest.TestCase):
     def test_truncated_numbers_stay_within_two_deviations(self) -> None:
         for dtype in ("float32", "float64"):
             found = function([], MRG_RandomStreams(3).truncated_normal((100_000,), 5.0, 3.0, dtype=dtype))()
+            self.assertLess(abs(found.std() - 3), 0.05)
+            self.assertLessEqual(np.abs(found - 5).max(), 6.0001 / 0.87962566103423978)
+            found = function([], MRG_RandomStreams(3).normal((100_000,), 5.0, 3.0, dtype=dtype, truncate=True))()
+            self.assertLess(abs(found.std() - 3 * 0.87962566103423978), 0.05)
             self.assertLessEqual(np.abs(found - 5).max(), 6.0001)
 
-    def test_truncated_numbers_are_quantiles_of_the_uniform_ones(self) -> None:
-        lower, upper = norm.cdf([-2, 2])
-        for dtype, tolerance in (("float64", 5e-15), ("float32", 2e-6)):
-            uniform = function([], MRG_RandomStreams(3).uniform((100_000,), dtype=dtype))()
-            found = function([], MRG_RandomStreams(3).truncated_normal((100_000,), dtype=dtype))()
-            wanted = norm.ppf(lower + uniform.astype("float64") * (upper - lower))
-            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+    def test_draws_are_those_of_theano_1_0(self) -> None:
+        cases = (
+            ("uniform", "float32", [0.37257108, 0.65768576, 0.36046427], [0.8636614, 0.66542256, 0.36244646]),
+            ("uniform", "float16", [0.819, 0.0989, 0.3887], [0.9175, 0.1357, 0.2925]),
+            ("normal", "float64", [-0.891859547, -0.686147378, -1.021968167], [-0.672072632, 1.319164084, 0.110084406]),
+        )
+        for name, dtype, *wanted in cases:
+            f = function([], getattr(MRG_RandomStreams(1234), name)((3, 4), dtype=dtype))
+            found = [f().ravel()[:3] for _ in range(2)]
+            np.testing.assert_allclose(found, wanted, rtol=1e-3 if dtype == "float16" else 1e-6, err_msg=name)
+        truncated = (
+            (False, "float64", [1.195827582, 1.265986575, 1.151453495], [1.270786826, 1.949906412, 1.537544746]),
+            (False, "float32", [1.1958275, 1.2659866, 1.1514535], [1.2707868, 1.9499065, 1.5375447]),
+            (True, "float64", [1.232442136, 1.294155787, 1.19340955], [1.29837821, 1.895749225, 1.533025322]),
+        )
+        for narrow, dtype, *wanted in truncated:
+            streams = MRG_RandomStreams(1234)
+            draw = streams.normal((3, 4), 1.5, 0.3, dtype=dtype, truncate=True) if narrow else None
+            f = function([], streams.truncated_normal((3, 4), 1.5, 0.3, dtype=dtype) if draw is None else draw)
+            np.testing.assert_allclose([f().ravel()[:3] for _ in range(2)], wanted, rtol=1e-6)
 
     def test_number_of_streams(self) -> None:
         self.assertEqual(guess_n_streams((6, 10)), 10)
         self.assertEqual(guess_n_streams([5]), 5)
-        self.assertEqual(guess_n_streams(12), 2)
+        self.assertEqual(guess_n_streams(12), 60 * 256)
+        self.assertEqual(guess_n_streams((np.int64(6), 10)), 60 * 256)
         self.assertEqual(guess_n_streams(()), 1)
         self.assertEqual(guess_n_streams((0, 4)), 1)
         self.assertEqual(guess_n_streams((10**4, 10**4)), 60 * 256)
@@ -187,7 +204,7 @@ class TestStates(unittest.TestCase):
         first, second = streams.uniform((12,)), streams.normal((12,))
         start = np.full(6, 9, "int32")
         np.testing.assert_array_equal(first.rng.get_value(), substreams(start, 2))
-        np.testing.assert_array_equal(second.rng.get_value(), substreams(jump(start, 134), 2))
+        np.testing.assert_array_equal(second.rng.get_value(), substreams(jump(start, 134), 60 * 256))
         np.testing.assert_array_equal(streams.rstate, jump(jump(start, 134), 134))
 
     def test_states_of_streams(self) -> None:
@@ -217,6 +234,21 @@ class TestStates(unittest.TestCase):
     def test_a_variable_is_drawn_once_in_a_call(self) -> None:
         draw = MRG_RandomStreams(9).uniform((5,), 1.0, 2.0)
         np.testing.assert_allclose(function([], draw + draw - 2 * draw)(), np.zeros(5), atol=1e-15)
+
+    def test_what_is_noted_of_each_draw(self) -> None:
+        streams = MRG_RandomStreams(9)
+        streams.uniform((5, 2))
+        streams.normal((4,), nstreams=3)
+        noted = [(len(states.get_value()), size, count) for states, _, size, count in streams.state_updates]
+        self.assertEqual(noted, [(1, (5, 2), None), (3, None, 3)])
+        self.assertEqual([len(pair) for pair in streams.updates()], [2, 2])
+
+    def test_number_of_streams_can_be_overridden(self) -> None:
+        class Few(MRG_RandomStreams):
+            def n_streams(self, size: Any) -> int:
+                return 3
+
+        self.assertEqual(len(Few(1).normal((50,)).rng.get_value()), 3)
 
     def test_seed_starts_all_draws_again(self) -> None:
         streams = MRG_RandomStreams(9)

@@ -11,7 +11,6 @@ This package says under which documented name each thing is known; the layers be
 """
 
 import os as _os
-import sys as _sys
 from typing import TYPE_CHECKING
 
 from theano_graph import collector_paused
@@ -105,6 +104,8 @@ with collector_paused(lasting=True):
     from .gof.link import Container as Container, LocalLinker as LocalLinker, PerformLinker as PerformLinker
     from .misc.safe_asarray import _asarray as _asarray
 
+import theano as theano  # programs write `from theano import theano`
+
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
 register_library(__file__)
@@ -117,18 +118,12 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
-    import theano as theano
-
-    from . import pathparse as pathparse, tests as tests
+    from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
     from .gof import opt as opt, toolbox as toolbox, utils as utils
     from .gof.utils import object2 as object2
 else:
-    _find, __dir__ = lazy_names(
+    __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
+        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
     )
-
-    def __getattr__(name: str) -> object:
-        """Find what is imported only when it is asked for; `from theano import theano` is this package."""
-        return _sys.modules[__name__] if name == "theano" else _find(name)

@@ -50,10 +50,8 @@ def clone(
     >>> float(clone(x**2 + 1, {x: y * 2}).eval({y: 3.0}))
     37.0
     """
-    pairs = dict(replace or ())
-    if not (share_inputs if copy_inputs is None else copy_inputs):
-        roots = graph_inputs([output] if isinstance(output, Variable) else list(output))
-        for root in roots:
-            if not isinstance(root, Constant):
-                pairs.setdefault(root, root.clone())
-    return clone_replace(output, pairs, strict)
+    found = clone_replace(output, dict(replace or ()), strict)
+    if share_inputs if copy_inputs is None else copy_inputs:
+        return found
+    roots = graph_inputs([found] if isinstance(found, Variable) else list(found))
+    return clone_replace(found, {root: root.clone() for root in roots if not isinstance(root, Constant)})

@@ -19,8 +19,8 @@ def from_testing(module: str, name: str) -> object:
 
 
 def submodule(package: str, name: str) -> object:
-    """Return the package `tests` of a package, or raise what a module without the name raises."""
-    if name == "tests":
+    """Return the package `tests` or `gpuarray` of a package, or raise what a module without the name raises."""
+    if name in ("tests", "gpuarray", "pathparse", "graph"):
         return importlib.import_module(f"{package}.{name}")
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
 

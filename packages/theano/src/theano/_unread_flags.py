@@ -7,7 +7,12 @@ from typing import Any
 
 from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config
 
-_VERSIONS = ("0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10", "1.0", "1.0.1")
+from ._device_flags import declare_all
+
+_VERSIONS = (
+    *("0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10"),
+    *("1.0", "1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.0.5"),
+)
 
 
 class _Notice:
@@ -65,7 +70,7 @@ add_flag(
     "Warnings about mistakes of older versions that were mended before this version are left out; 'None': all are "
     "given, 'all': none. This version never had those mistakes, so it has no such warnings of its own: the flag "
     "answers `theano.configdefaults.warn_default`, by which programs decide about theirs.",
-    EnumFlag("0.8", "None", "all", *(version for version in _VERSIONS if version != "0.8")),
+    EnumFlag("0.9", "None", "all", *(version for version in _VERSIONS if version != "0.9")),
     fixed=True,
 )
 _declare(
@@ -111,3 +116,4 @@ for _name in ("excluding", "including"):
         StrFlag(""),
         "there is one implementation of each convolution, so that none has to be chosen by timing",
     )
+declare_all(_declare, warn_default)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from theano_graph import (
     config as config,
 )
 
+from ._lazy import lazy_names
 from ._unread_flags import warn_default as warn_default
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
@@ -120,3 +122,69 @@ def start() -> None:
         warnings.warn(advice, UserWarning, stacklevel=2)
     check_device()
     apply_numpy_errors()
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+
+    from ._device_flags import (
+        SUPPORTED_DNN_CONV_ALGO_BWD_DATA as SUPPORTED_DNN_CONV_ALGO_BWD_DATA,
+        SUPPORTED_DNN_CONV_ALGO_BWD_FILTER as SUPPORTED_DNN_CONV_ALGO_BWD_FILTER,
+        SUPPORTED_DNN_CONV_ALGO_FWD as SUPPORTED_DNN_CONV_ALGO_FWD,
+        SUPPORTED_DNN_CONV_ALGO_RUNTIME as SUPPORTED_DNN_CONV_ALGO_RUNTIME,
+        SUPPORTED_DNN_CONV_PRECISION as SUPPORTED_DNN_CONV_PRECISION,
+    )
+    from ._platform_names import (
+        compiledir_format_dict as compiledir_format_dict,
+        compiledir_format_keys as compiledir_format_keys,
+        default_base_compiledir as default_base_compiledir,
+        default_compiledir as default_compiledir,
+        default_compiledir_format as default_compiledir_format,
+        default_compiledirname as default_compiledirname,
+        filter_mode as filter_mode,
+        filter_vm_lazy as filter_vm_lazy,
+        floatX_convert as floatX_convert,
+        gcc_version_str as gcc_version_str,
+        get_home_dir as get_home_dir,
+        good_seed_param as good_seed_param,
+        is_valid_check_preallocated_output_param as is_valid_check_preallocated_output_param,
+        local_bitwidth as local_bitwidth,
+        python_int_bitwidth as python_int_bitwidth,
+        short_platform as short_platform,
+        split_version as split_version,
+    )
+    from .configparser import (
+        THEANO_FLAGS_DICT as THEANO_FLAGS_DICT,
+        AddConfigVar as AddConfigVar,
+        BoolParam as BoolParam,
+        ConfigParam as ConfigParam,
+        EnumStr as EnumStr,
+        FloatParam as FloatParam,
+        IntParam as IntParam,
+        StrParam as StrParam,
+        TheanoConfigParser as TheanoConfigParser,
+    )
+    from .misc.cpucount import cpuCount as cpuCount
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._platform_names": (
+                "compiledir_format_dict compiledir_format_keys default_base_compiledir default_compiledir "
+                "default_compiledir_format default_compiledirname filter_mode filter_vm_lazy floatX_convert "
+                "gcc_version_str get_home_dir good_seed_param is_valid_check_preallocated_output_param local_bitwidth "
+                "python_int_bitwidth short_platform split_version"
+            ),
+            "._device_flags": (
+                "SUPPORTED_DNN_CONV_ALGO_BWD_DATA SUPPORTED_DNN_CONV_ALGO_BWD_FILTER SUPPORTED_DNN_CONV_ALGO_FWD "
+                "SUPPORTED_DNN_CONV_ALGO_RUNTIME SUPPORTED_DNN_CONV_PRECISION"
+            ),
+            ".configparser": (
+                "AddConfigVar BoolParam ConfigParam EnumStr FloatParam IntParam StrParam THEANO_FLAGS_DICT "
+                "TheanoConfigParser"
+            ),
+            ".misc.cpucount": "cpuCount",
+            "theano": "theano",
+        },
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theano_graph import (
     BoolFlag,
@@ -20,6 +20,8 @@ from theano_graph import (
     config as config,
     parse_settings,
 )
+
+from ._lazy import lazy_names
 
 __all__ = [
     "THEANO_FLAGS",
@@ -174,11 +176,20 @@ def AddConfigVar(
     3
     """
     root.add_flag(name, doc, configparam, fixed=not getattr(configparam, "allow_override", True))
+    if name in THEANO_FLAGS_DICT:
+        root.flag(name).set(THEANO_FLAGS_DICT.pop(name), "THEANO_FLAGS")
     root.source_of(name)
 
 
-def change_flags(args: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **kwargs: Any) -> ChangedFlags:
-    """Return a decorator and context manager that changes flags; see ``theano.config.change_flags``.
+class change_flags(ChangedFlags):
+    """A decorator and context manager that changes flags; see ``theano.config.change_flags``.
+
+    Parameters
+    ----------
+    args : mapping or iterable of pairs
+        Names of flags to values.
+    **kwargs
+        Flags by name; ``gcc__cxxflags`` stands for ``gcc.cxxflags``.
 
     Examples
     --------
@@ -186,4 +197,36 @@ def change_flags(args: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **kwa
     ...     config.floatX
     'float32'
     """
-    return config.change_flags(dict(args), **kwargs)
+
+    def __init__(self, args: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **kwargs: Any) -> None:
+        vars(self).update(vars(config.change_flags(dict(args), **kwargs)))
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+
+    from ._config_variables import (
+        TheanoConfigWarning as TheanoConfigWarning,
+        config_files_from_theanorc as config_files_from_theanorc,
+        fetch_val_for_key as fetch_val_for_key,
+        get_config_hash as get_config_hash,
+        parse_config_string as parse_config_string,
+        theano_cfg as theano_cfg,
+        theano_raw_cfg as theano_raw_cfg,
+    )
+    from .compat import PY3 as PY3
+    from .gof._historical_utils import string_types as string_types
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._config_variables": (
+                "TheanoConfigWarning _config_var_list=variables config_files_from_theanorc fetch_val_for_key "
+                "get_config_hash parse_config_string theano_cfg theano_raw_cfg"
+            ),
+            ".compat": "PY3",
+            ".gof._historical_utils": "string_types",
+            "theano": "theano",
+        },
+    )

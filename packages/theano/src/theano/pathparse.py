@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import ClassVar
 
 
 class PathParser:
-    """Adds folders to the environment variable ``PATH`` of this process.
+    """Adds folders to the environment variable ``PATH`` of this process, which it sorts.
 
     Parameters
     ----------
     *paths : str
-        Folders to add at once.
 
-    Examples
-    --------
-    >>> import os
-    >>> before = os.environ["PATH"]
-    >>> PathParser().add("/a/folder")
-    >>> "/a/folder" in os.environ["PATH"].split(os.pathsep)
-    True
-    >>> os.environ["PATH"] = before
+    Attributes
+    ----------
+    paths : set of str
+        The folders, those of all objects together.
     """
 
     paths: ClassVar[set[str]] = set()
 
     def __init__(self, *paths: str) -> None:
-        for path in [*os.environ.get("PATH", "").split(os.pathsep), *paths]:
-            self._add(path)
+        for path in (*os.environ.get("PATH", "").split(os.pathsep), *paths):
+            self._note(path)
         self._update()
 
     def add(self, path: str) -> None:
-        """Add a folder."""
-        self._add(path)
+        """Add one folder."""
+        self._note(path)
         self._update()
 
-    def _add(self, path: str) -> None:
-        folder = path.strip()
-        if folder:
-            self.paths.add(os.path.abspath(folder.lower() if os.name == "nt" else folder))
+    def _note(self, path: str) -> None:
+        path = path.strip()
+        if path:
+            self.paths.add(os.path.abspath(path.lower() if sys.platform == "win32" else path))
 
     def _update(self) -> None:
         os.environ["PATH"] = os.pathsep.join(sorted(self.paths))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Variable, collector_paused, compose, config
+from theano_graph import MissingInputError, Variable, collector_paused, compose, config, current_origin
 
 from .._alias import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._callable import Function
-from ._collect import Signature, as_unused_choice, check_used, collect
+from ._collect import Signature, as_unused_choice, check_related, check_used, collect
 from ._errors import FunctionInputError
 from ._io import as_inputs, as_outputs
 from ._maker import FunctionMaker
@@ -94,8 +94,12 @@ def function(
         unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
         items = as_inputs(inputs, allow_input_downcast, where)
         outs, keys, single = as_outputs(outputs, where)
-        signature = Signature(items, outs, keys=keys, single=single, name=name)
-        fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
+        signature = Signature(items, outs, keys=keys, single=single, name=name, line=_line())
+        try:
+            fgraph = collect(signature, updates, givens, no_default_updates, rebuild_strict)
+        except MissingInputError:
+            check_related(signature, updates, givens, unused)
+            raise
         check_used(signature, fgraph, unused)
         if not accept_inplace:
             check_no_inplace(fgraph, where)
@@ -151,6 +155,12 @@ def orig_function(
         profile=profile,
         on_unused_input=on_unused_input,
     )
+
+
+def _line() -> str | None:
+    """Return the file and line that asked for the function."""
+    origin = current_origin(1)
+    return None if origin is None else f"{origin.filename}:{origin.lineno}"
 
 
 def _check_name(name: Any, where: str) -> None:

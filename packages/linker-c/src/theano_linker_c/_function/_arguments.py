@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, compose, describe, filter_options
 
 from .._container import Container
 from ._collect import Signature
@@ -36,7 +36,7 @@ class Arguments:
             if isinstance(item.name, str):
                 self._names[item.name] = None if item.name in self._names else index
         # A value of None in the container means that there is no default.
-        self._filters = [(item.variable.type, item.strict, item.allow_downcast) for item in self.inputs]
+        self._filters = [(item.variable.type, filter_options(item.strict, item.allow_downcast)) for item in self.inputs]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the value of each input; the machine has those that it does not know filtered.
@@ -88,9 +88,9 @@ class Arguments:
         ArgumentError, ArgumentValueError
             If its type refuses it; the message names the input and where it was made.
         """
-        wanted, strict, allow_downcast = self._filters[index]
+        wanted, options = self._filters[index]
         try:
-            return wanted.filter(value, strict=strict, allow_downcast=allow_downcast)
+            return wanted.filter(value, **options)
         except (TypeError, ValueError) as error:
             text = self._bad_value(index, value, error)
             raise (ArgumentError(text) if isinstance(error, TypeError) else ArgumentValueError(text)) from error

@@ -16,6 +16,7 @@ from ..program import Machine
 from ._arguments import Arguments
 from ._copying import copy_maker
 from ._errors import ArgumentError
+from ._io import In, Out
 from ._link import Wiring, link, wire
 from ._maker import FunctionMaker
 from ._views import ContainerView, Finder, ValueView
@@ -77,6 +78,9 @@ class Function(ShownAsHtml):
         "maker",
         "trust_input",
     )
+    #: What a pickle does about values that share memory; all of them come back sharing it.
+    pickle_aliased_memory_strategy = "warn"
+
     __call__: Callable[..., Any]
     _profile: ProfileStats | None
     profile = _ProfileOfFunction()
@@ -104,8 +108,8 @@ class Function(ShownAsHtml):
 
     @property
     def name(self) -> str | None:
-        """Name of the function."""
-        return self.maker.signature.name
+        """Name of the function: where it was given none, the file and line that made it."""
+        return self.maker.name
 
     @property
     def container(self) -> ContainerView:
@@ -141,6 +145,36 @@ class Function(ShownAsHtml):
         raise TypeError(
             compose("a compiled function is not iterable", mend="use `fn.maker.inputs` or `fn.value[key]`.")
         )
+
+    @property
+    def outputs(self) -> list[Out]:
+        """The outputs that a call returns."""
+        return self.maker.outputs
+
+    @property
+    def output_storage(self) -> list[list[Any]]:
+        """For each output and each new value of an input, a one-element list with what the last call left."""
+        storage = self.fn.storage_map
+        return [storage.get(v, [None]) for v in self.maker.fgraph.outputs]
+
+    @property
+    def indices(self) -> list[tuple[In, list[int], list[In]]]:
+        """For each input, it, its position in the graph, and it again: the historical form of grouped inputs."""
+        return [(item, [i], [item]) for i, item in enumerate(self.maker.inputs)]
+
+    @property
+    def defaults(self) -> list[tuple[bool, bool, Any]]:
+        """For each input, whether a call must give it, whether its value is put back after a call, and that value."""
+        return [_default(item) for item in self.maker.inputs]
+
+    @property
+    def return_none(self) -> bool:
+        """Whether a call returns None instead of a list; never."""
+        return False
+
+    @property
+    def _check_for_aliased_inputs(self) -> bool:
+        return any(item.borrow and not item.shared for item in self.maker.inputs)
 
     @property
     def output_keys(self) -> list[str] | None:
@@ -227,7 +261,8 @@ class Function(ShownAsHtml):
 
     def __repr__(self) -> str:
         inputs = ", ".join(str(item.name or item.variable) for item in self._arguments.inputs)
-        label = f" {self.name}" if self.name else ""
+        name = self.maker.signature.name
+        label = f" {name}" if name else ""
         return f"<{type(self).__name__}{label}({inputs}) of {len(self.maker.fgraph.apply_nodes)} nodes>"
 
     def _call_subset(self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[Any]) -> Any:
@@ -273,6 +308,12 @@ class Function(ShownAsHtml):
         if self.profile is not None:
             self.profile.watch(machine)
         return machine
+
+
+def _default(item: In) -> tuple[bool, bool, Any]:
+    held = isinstance(item.value, Container)
+    value = item.value.value if held else item.value
+    return item.value is None, item.value is not None and not held and item.update is None, value
 
 
 def _twin(box: Container) -> Container:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable, compose, describe
+from theano_graph import FunctionGraph, Variable, ancestors, compose, describe
 
 from .._alias import Boundary
 from .._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
 from ._rebuild import Rebuilder, as_givens
-from ._updates import as_updates, check_update
+from ._updates import as_pairs, as_updates, check_update
 
 
 @dataclass
@@ -34,7 +34,9 @@ class Signature:
     single : bool
         Whether a call returns the one output itself.
     name : str or None
-        Name of the function.
+        Name of the function, where it was given one.
+    line : str or None
+        File and line of the call that made it.
     """
 
     inputs: list[In]
@@ -43,6 +45,7 @@ class Signature:
     keys: list[str] | None = None
     single: bool = False
     name: str | None = None
+    line: str | None = None
 
     @property
     def label(self) -> str:
@@ -177,14 +180,38 @@ def check_used(signature: Signature, fgraph: FunctionGraph, on_unused_input: str
     for index, (item, variable) in enumerate(zip(signature.inputs, fgraph.inputs, strict=True)):
         if item.shared or item.update is not None or fgraph.has_clients(variable):
             continue
-        text = compose(
-            f"{signature.label}: the input at position {index} is not part of the computation of the outputs",
-            where=[describe(item.variable)],
-            mend="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
-        )
+        text = _unused(signature, index)
         if on_unused_input == "raise":
             raise UnusedInputError(text)
         warnings.warn(text, stacklevel=3)
+
+
+def check_related(signature: Signature, updates: Any, givens: Any, on_unused_input: str) -> None:
+    """Report explicit inputs that nothing depends on, for a graph that cannot be collected.
+
+    Which input is superfluous says more than that another one is missing.
+
+    Raises
+    ------
+    UnusedInputError
+        If `on_unused_input` is "raise".
+    """
+    if on_unused_input != "raise":
+        return
+    news = [v for pairs in (updates, givens) for _, v in as_pairs(pairs, signature.label)]
+    roots = [*(out.variable for out in signature.outputs), *(v for v in news if isinstance(v, Variable))]
+    used = set(ancestors([*roots, *(item.update for item in signature.inputs if item.update is not None)]))
+    for index, item in enumerate(signature.inputs):
+        if item.update is None and item.variable not in used:
+            raise UnusedInputError(_unused(signature, index))
+
+
+def _unused(signature: Signature, index: int) -> str:
+    return compose(
+        f"{signature.label}: the input at position {index} is not part of the computation of the outputs",
+        where=[describe(signature.inputs[index].variable)],
+        mend="leave it out of the inputs, or pass on_unused_input='ignore' (or 'warn').",
+    )
 
 
 def as_unused_choice(choice: Any, default: str, where: str) -> str:

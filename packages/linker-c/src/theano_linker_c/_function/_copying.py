@@ -22,7 +22,7 @@ def copy_maker(
     source = maker.signature
     _check_swap(source, swap)
     if name is None:
-        name = f"{source.name or ''} copy".strip()
+        name = f"{source.name or source.line or ''} copy".strip()
     signature = Signature(
         [_swapped(item, swap) for item in source.inputs],
         list(source.outputs),

@@ -9,11 +9,15 @@ class FunctionInputError(TheanoError, TypeError):
     """The inputs, outputs or updates given to `function` are not of the kind that it takes."""
 
 
+class OutputKeyError(FunctionInputError, AssertionError):
+    """The keys of a dictionary of outputs are not strings."""
+
+
 class UnusedInputError(TheanoError, ValueError):
     """An input is not used by any output or update."""
 
 
-class GivensError(TheanoError, TypeError):
+class GivensError(TheanoError, TypeError, RuntimeError):
     """A substitution asked for with `givens` is not possible."""
 
 

@@ -9,7 +9,7 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._container import Container
 from .._shared import SharedVariable
-from ._errors import FunctionInputError
+from ._errors import FunctionInputError, OutputKeyError
 
 
 class In:
@@ -73,6 +73,10 @@ class In:
                     f"In: {variable!r} is a {type(variable).__name__}, not a variable",
                     mend="make a variable for the input, with its type's constructor, and pass that.",
                 )
+            )
+        if not (name is None or isinstance(name, str)):
+            raise FunctionInputError(
+                compose(f"In: the name of an input is a string, not {name!r}", mend="pass a string, or leave it out.")
             )
         self.variable = variable
         self.name = variable.name if name is None and autoname else name
@@ -264,7 +268,7 @@ def as_outputs(outputs: Any, where: str) -> tuple[list[Out], list[str] | None, b
     if isinstance(outputs, dict):
         wrong = [key for key in outputs if not isinstance(key, str)]
         if wrong:
-            raise FunctionInputError(
+            raise OutputKeyError(
                 compose(
                     f"{where}: the keys of an output dictionary must be strings, not {wrong[0]!r}",
                     mend="name each output with a string.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import FunctionGraph, compose, config
+from theano_graph import FunctionGraph, compose, config, filter_options
 
 from .._container import Container
 from .._decisions import Decisions
@@ -92,7 +92,7 @@ def _extremes(dtype: str) -> tuple[int, ...]:
 
 def _takes(item: In, value: object) -> bool:
     try:
-        return bool(item.variable.type.filter(value, strict=False, allow_downcast=item.allow_downcast) == value)
+        return bool(item.variable.type.filter(value, **filter_options(False, item.allow_downcast)) == value)
     except (TypeError, ValueError):
         return False
 

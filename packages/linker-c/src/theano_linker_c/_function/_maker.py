@@ -65,10 +65,14 @@ class FunctionMaker:
         self.decisions = Decisions()
         self._given_up: frozenset[int] = frozenset()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # How the rewriting went is of no use elsewhere, and much text.
+        return {**vars(self), "profile": None}
+
     @property
     def name(self) -> str | None:
-        """Name of the function."""
-        return self.signature.name
+        """Name of the function: where it was given none, the file and line that made it."""
+        return self.signature.name or self.signature.line
 
     @property
     def unpack_single(self) -> bool:

@@ -16,6 +16,7 @@ from ._errors import CompileError as CompileError, CompilerWarning as CompilerWa
 from ._lock import build_lock as build_lock, set_lock_status as set_lock_status
 from ._mapped import MappedCode as MappedCode
 from ._options import CompilerOptions as CompilerOptions, c_compiler as c_compiler
+from ._place import Place as Place
 from ._toolchain import (
     FirstUse as FirstUse,
     Toolchain as Toolchain,
@@ -30,8 +31,9 @@ __all__ = [
     "CompilerOptions",
     "CompilerRun",
     "CompilerWarning",
-    "MappedCode",
     "FirstUse",
+    "MappedCode",
+    "Place",
     "Toolchain",
     "available_vector_functions",
     "build_lock",

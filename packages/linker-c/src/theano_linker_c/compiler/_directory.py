@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
+import platform
 import shutil
-import stat
 import tempfile
 import time
 import warnings
@@ -14,6 +16,8 @@ import weakref
 from theano_graph import compose
 
 from ._errors import CompilerWarning
+from ._place import Place
+from ._trust import Problem, refusal
 
 _ABANDONED = 60 * 60 * 24
 _CHOOSE = "or keep it elsewhere with THEANO_FLAGS=base_compiledir=<directory>"
@@ -30,10 +34,10 @@ def digest(*parts: str | bytes) -> str:
 
 
 class CompileDirectory:
-    """A directory that only its owner can use.
+    """A directory that only its owner can write to.
 
     If `wanted` cannot be made or written, or others could put code in it, a warning says so and a temporary directory
-    takes its place, which goes away with the process.
+    takes its place, which goes away with the process. What is there already is still read where it can be trusted.
 
     Parameters
     ----------
@@ -51,6 +55,8 @@ class CompileDirectory:
     def __init__(self, wanted: str) -> None:
         self.temporary = False
         self.path = wanted
+        self._place: Place | None = None
+        self._warm: Place | None = None
         problem = _problem(wanted)
         if problem is not None:
             self.leave(*problem)
@@ -66,36 +72,59 @@ class CompileDirectory:
             What the user can do about it.
         """
         left = self.path
+        self._warm = _trusted(left)
+        self._place = None
         self.path = tempfile.mkdtemp(prefix="theano-kernels-")
         self.temporary = True
         self._cleanup = weakref.finalize(self, _remove_own, self.path, os.getpid())
+        lost = "what is missing there is" if self._warm else "it is"
         warnings.warn(
             compose(
-                f"compiled code cannot be kept in {left}: {problem}; it is compiled again in every process",
+                f"compiled code cannot be kept in {left}: {problem}; {lost} compiled again in every process",
                 mend=f"{mend}, {_CHOOSE}.",
             ),
             CompilerWarning,
             stacklevel=2,
         )
 
+    @property
+    def place(self) -> Place:
+        """The directory, opened; made and looked at again where it is gone."""
+        if self._place is None or self._place.path != self.path or not self._place.current:
+            if self._place is not None:
+                self._place.close()
+            make_private(self.path)
+            refused = refusal(self.path)
+            if refused is not None and not self.temporary:
+                raise PermissionError(errno.EACCES, refused.what, self.path)
+            self._place = Place(self.path)
+        return self._place
+
+    def places(self) -> list[Place]:
+        """Return the opened directories to look for code in: this one, and one that can only be read."""
+        found = [] if self._warm is None or not self._warm.open else [self._warm]
+        with contextlib.suppress(OSError):
+            found.insert(0, self.place)
+        return found
+
     def file(self, *names: str) -> str:
-        """Give the path of a file in the directory."""
+        """Give the path of a file in the directory, as people and compilers are told it."""
         return os.path.join(self.path, *names)
 
     def temporary_file(self, suffix: str) -> str:
         """Make an empty file with a name of its own, on the same file system."""
         folder = self.file("tmp")
         make_private(folder)
-        handle, path = tempfile.mkstemp(suffix=suffix, dir=folder)
+        handle, path = tempfile.mkstemp(prefix=f"{process_mark()}-", suffix=suffix, dir=folder)
         os.close(handle)
         return path
 
     def publish(self, temporary: str, *names: str) -> str:
         """Give a finished temporary file its final name, in one step: nobody sees half a file."""
-        target = self.file(*names)
+        target = self.place.file(*names)
         make_private(os.path.dirname(target))
         os.replace(temporary, target)
-        return target
+        return self.file(*names)
 
     def write(self, data: bytes, *names: str) -> str:
         """Write a file in one step."""
@@ -108,13 +137,22 @@ class CompileDirectory:
             remove(temporary)
             raise
 
+    def write_signed(self, data: bytes, *names: str) -> str:
+        """Write a file in one step, with a digest before it that only this user can make."""
+        mark = self.place.sign(data) or digest(data)
+        return self.write(mark.encode() + b"\n" + data, *names)
+
+    def read_signed(self, *names: str) -> bytes | None:
+        """Read a file that `write_signed` has written; None if there is none, or if it is not what was written."""
+        for place in self.places():
+            mark, _, data = (_read(place.file(*names)) or b"").partition(b"\n")
+            if data and place.signed(mark.decode("ascii", "replace"), data):
+                return data
+        return None
+
     def read(self, *names: str) -> bytes | None:
         """Read a file; None if there is none or it cannot be read."""
-        try:
-            with open(self.file(*names), "rb") as file:
-                return file.read()
-        except OSError:
-            return None
+        return next((data for place in self.places() if (data := _read(place.file(*names))) is not None), None)
 
     def entries(self, name: str) -> list[os.DirEntry[str]]:
         """List a folder of the directory; empty where there is none."""
@@ -125,16 +163,63 @@ class CompileDirectory:
             return []
 
     def sweep(self) -> int:
-        """Remove temporary files that a killed process left behind a day ago or earlier; gives their number."""
+        """Remove the temporary files of killed processes; gives their number.
+
+        A process of another machine, or of another container, is taken for killed after a day.
+        """
         limit = time.time() - _ABANDONED
         removed = 0
         for entry in self.entries("tmp"):
             try:
-                if entry.stat().st_mtime < limit:
+                if abandoned(entry.name) or entry.stat().st_mtime < limit:
                     removed += remove(entry.path)
             except OSError:
                 continue
         return removed
+
+
+def process_mark() -> str:
+    """Return a text that names this process among all that may share a directory."""
+    return f"{_host_mark()}-{os.getpid()}"
+
+
+def _host_mark() -> str:
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return digest(platform.node(), space)[:12]
+
+
+def abandoned(name: str) -> bool:
+    """Tell whether the process of this machine that a temporary file is named after is gone."""
+    host, _, rest = name.partition("-")
+    number = rest.partition("-")[0]
+    if host != _host_mark() or not number.isdecimal() or not hasattr(os, "kill"):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _trusted(path: str) -> Place | None:
+    """Open a directory to read from, if it is there and nobody else can have put code into it."""
+    try:
+        return Place(path) if refusal(path) is None else None
+    except OSError:
+        return None
 
 
 def _remove_own(path: str, process: int) -> None:
@@ -166,33 +251,16 @@ def make_private(path: str) -> None:
                 raise
 
 
-def _problem(path: str) -> tuple[str, str] | None:
+def _problem(path: str) -> Problem | None:
     """Say why `path` cannot hold code that this user will run, and how to mend it; None if it can."""
     try:
         make_private(path)
-        refused = _refusal(path)
+        refused = refusal(path)
         if refused is not None:
             return refused
         handle, name = tempfile.mkstemp(dir=path, prefix=".probe-")
         os.close(handle)
         os.unlink(name)
     except OSError as error:
-        return error.strerror or str(error), "make the directory writable for you"
-    return None
-
-
-def _refusal(path: str) -> tuple[str, str] | None:
-    """Say why code in `path` may be somebody else's."""
-    if not hasattr(os, "geteuid"):
-        return None
-    info = os.stat(path)
-    if info.st_uid != os.geteuid():
-        return f"it belongs to another user (number {info.st_uid})", f"take it away or give it to you (chown {path})"
-    if stat.S_IMODE(info.st_mode) & 0o022:
-        mend = f"empty it with `theano-cache purge`; if you trust all that is in it, `chmod 700 {path}` will do"
-        return "others can write to it, so that the code in it may be theirs", mend
-    parent = os.path.dirname(os.path.abspath(path))
-    mode = os.stat(parent).st_mode
-    if mode & 0o002 and not mode & stat.S_ISVTX:
-        return f"everybody can write to {parent} and so exchange it", f"`chmod o-w {parent}`"
+        return Problem(error.strerror or str(error), "make the directory writable for you")
     return None

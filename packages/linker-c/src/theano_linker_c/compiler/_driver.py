@@ -13,6 +13,14 @@ from theano_graph import compose
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
 
+#: Reasons why a file cannot be written, and what else compilers say of them; a limit on sizes ends them by a signal.
+_NO_ROOM: dict[int, tuple[str, ...]] = {
+    errno.ENOSPC: (),
+    errno.EDQUOT: (),
+    errno.EROFS: (),
+    errno.EFBIG: ("File size limit exceeded", "Filesize limit exceeded"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CompilerRun:
@@ -67,8 +75,8 @@ def check_room(message: str, output: str) -> None:
     """
     if not os.path.isdir(os.path.dirname(output)):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), output)
-    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        if os.strerror(number) in message:
+    for number, signs in _NO_ROOM.items():
+        if any(sign in message for sign in (os.strerror(number), *signs)):
             raise OSError(number, os.strerror(number), output)
 
 

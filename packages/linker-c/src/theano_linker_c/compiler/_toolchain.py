@@ -110,7 +110,7 @@ def find_toolchain(
     found = _probe(path, options, folder, key, first)
     if found is not None:
         record = json.dumps(asdict(found)).encode()
-        folder.write(digest(record).encode() + b"\n" + record, "toolchains", key + ".json")
+        folder.write_signed(record, "toolchains", key + ".json")
     return found
 
 
@@ -144,11 +144,8 @@ def _libc_version() -> str:
 
 
 def _read_record(folder: CompileDirectory, key: str) -> Toolchain | None:
-    data = folder.read("toolchains", key + ".json")
-    if data is None:
-        return None
-    mark, _, record = data.partition(b"\n")
-    if mark != digest(record).encode():
+    record = folder.read_signed("toolchains", key + ".json")
+    if record is None:
         return None
     fields = json.loads(record)
     return Toolchain(

@@ -100,8 +100,9 @@ def substitutions(label: str, has_params: bool = False) -> dict[str, str]:
 
 
 def has_c_code(node: Apply) -> bool:
-    """Tell whether the op of a node offers C code at all."""
-    return method_of(node.op, "c_code") is not None
+    """Tell whether the op of a node offers C code of its own, other than what is said for readers."""
+    method = method_of(node.op, "c_code")
+    return method is not None and not hasattr(method, "is_default")
 
 
 def has_perform(op: Any) -> bool:

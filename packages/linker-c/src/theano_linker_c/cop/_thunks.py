@@ -119,7 +119,7 @@ def run_c_code(node: Apply, inputs: Sequence[Any], output_storage: Sequence[list
     CompileError, NoCompilerError
         If the code cannot be compiled.
     """
-    if not has_c_code(node):
+    if not has_c_code(node) or not isinstance(inputs, Sequence):
         return False
     thunk = c_thunk(node)
     if thunk is None:

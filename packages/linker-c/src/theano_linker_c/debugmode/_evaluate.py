@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,10 +101,19 @@ class NodeCheck:
     instruction : Instruction
     ways : sequence of Implementation
     choices : Choices
+    used : collection of Variable, optional
+        What nodes read, by default everything: results that none reads may share memory with one another.
     """
 
-    def __init__(self, instruction: Instruction, ways: Sequence[Implementation], choices: Choices) -> None:
+    def __init__(
+        self,
+        instruction: Instruction,
+        ways: Sequence[Implementation],
+        choices: Choices,
+        used: Collection[Variable] | None = None,
+    ) -> None:
         self.node = instruction.node
+        self._used = [used is None or v in used for v in self.node.outputs]
         self._ways = ways
         self._choices = choices
         self._warned = False
@@ -171,7 +180,7 @@ class NodeCheck:
             others = [
                 j
                 for j, other in enumerate(results)
-                if j != k and shares(result, other) and not declared & self._declared(j)
+                if j != k and self._used[j] and self._used[k] and shares(result, other) and not declared & self._declared(j)
             ]
             if others:
                 raise BadViewMap(self.node, k, result, out_alias_idx=others, perform=name)

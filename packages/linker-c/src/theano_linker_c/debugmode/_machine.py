@@ -13,7 +13,7 @@ from .._machine_native import native_runner
 from .._program import Hooks, Instruction, Program
 from .._run_errors import annotate
 from ..program import HAS_RUNTIME, PythonMachine
-from ._errors import BadOptimization, InvalidValueError
+from ._errors import BadOptimization, InvalidValueError, name_of
 from ._evaluate import Choices, NodeCheck, approximately, clone, implementations, is_finite, may_be_anything
 from ._tracker import Replacement, ReplacementTracker
 
@@ -42,12 +42,14 @@ class DebugMachine(PythonMachine):
         order = _order(fgraph, tracker, list(own))
         self._position = [own.get(node) for node in order]
         self._others = Program(tuple(encode_nodes(order)), 0, (), (), (), (), ())
+        self._read = {v for node in order for v in node.inputs}
+        self._reasons = {r.new.owner: name_of(r.reason) for r in self._replacements if r.new.owner is not None}
         self._checks = [self._check(x) for x in self._others.instructions]
         self._serial = threading.RLock()
 
     def _check(self, instruction: Instruction) -> NodeCheck:
         native: Callable[..., Any] | None = native_runner(instruction) if HAS_RUNTIME else None
-        return NodeCheck(instruction, implementations(instruction, native, self._choices), self._choices)
+        return NodeCheck(instruction, implementations(instruction, native, self._choices), self._choices, self._read)
 
     def _run(self, registers: list[Any]) -> None:
         with self._serial:
@@ -77,6 +79,8 @@ class DebugMachine(PythonMachine):
             if position is not None:
                 self.position_of_error = position
                 self.view.note(position, operands)
+            if node in self._reasons and len(error.args) == 1 and isinstance(error.args[0], str):
+                error.args = (f"{error.args[0]}\n  the node was inserted by the rewrite {self._reasons[node]}",)
             annotate(error, self._others, i, operands)
             raise
         values.update(zip(node.outputs, results, strict=True))

@@ -49,7 +49,8 @@ class OpWiseCLinker(Linker):
     def __init__(
         self, fallback_on_perform: bool = True, allow_gc: bool | None = None, nice_errors: bool = True
     ) -> None:
-        Linker.__init__(self, "c|py", allow_gc=allow_gc, native_only=not fallback_on_perform, lazy=False)
+        name = "c|py_nogc" if allow_gc is False else "c|py"
+        Linker.__init__(self, name, allow_gc=allow_gc, native_only=not fallback_on_perform, lazy=False)
 
 
 class CLinker(Linker):

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import compose, config, current_origin
 
-from ._stats import ProfileStats, total
+from ._stats import ProfileStats, printed_at_exit, total
 
 
 class Printer:
@@ -19,12 +19,12 @@ class Printer:
 
     def add(self, profile: ProfileStats) -> None:
         """Print a profile at the end."""
-        if not self.profiles:
-            atexit.register(self.print)
         self.profiles.append(profile)
 
     def print(self) -> None:
-        """Print all profiles that were called or compiled, and their sum if there are several."""
+        """Print all profiles, and their sum if there are several."""
+        if not self._wanted():
+            return
         destination = config.profiling.destination
         if destination in ("stderr", "stdout"):
             self._write(getattr(sys, destination))
@@ -33,13 +33,20 @@ class Printer:
                 self._write(file)
 
     def _write(self, file: Any) -> None:
-        for profile in self.profiles:
+        profiles = self._wanted()
+        for profile in profiles:
             profile.summary(file)
-        if len(self.profiles) > 1:
-            total(self.profiles).summary(file)
+        if len(profiles) > 1:
+            total(profiles).summary(file)
+
+    def _wanted(self) -> list[ProfileStats]:
+        """Return what is printed: profiles that users made count where the flag is set."""
+        others = [p for p in printed_at_exit if p not in self.profiles] if config.profile else []
+        return [*self.profiles, *others]
 
 
 printer = Printer()
+atexit.register(printer.print)
 """What prints the profiles of functions that the flag `profile` asks for."""
 
 
@@ -67,7 +74,7 @@ def as_profile(profile: Any, name: str | None, where: str) -> ProfileStats | Non
         )
     if profile is False or (profile is None and not config.profile):
         return None
-    made = ProfileStats(profile if isinstance(profile, str) else name or _line())
+    made = ProfileStats(False, message=profile if isinstance(profile, str) else name or _line())
     if config.profile:
         printer.add(made)
     return made

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from theano_graph import Apply, FunctionGraph, config
+from theano_graph import Apply, FunctionGraph, compose, config
 from theano_optimize import RewriteProfile
 
 from .._stopwatch import loading
@@ -20,15 +20,25 @@ from ._records import Group, NodeRecord, grouped
 from ._report import write_report
 
 
+#: Profiles that are printed when the program ends.
+printed_at_exit: list[ProfileStats] = []
+
+
 class ProfileStats:
     """Times, counts and memory of one function, or of several that were compiled with the same object.
 
     Parameters
     ----------
+    atexit_print : bool
+        Whether the profile is printed when the program ends, where the flag `profile` is set then.
+    flag_time_thunks, gpu_checks : optional
+        Taken for compatibility: nodes are always timed, and there is nothing to check.
     message : str, optional
         How the profile is headed; functions that are compiled with ``profile=True`` put their name there.
     memory : bool, optional
         Whether the memory of results is measured; by default the flag `profile_memory`.
+    **figures
+        Further attributes.
 
     Attributes
     ----------
@@ -47,7 +57,7 @@ class ProfileStats:
     --------
     >>> from theano_linker_c import ProfileStats, function, generic, view_op
     >>> x = generic("x")
-    >>> stats = ProfileStats("two functions")
+    >>> stats = ProfileStats(message="two functions")
     >>> f, g = function([x], view_op(x), profile=stats), function([x], view_op(view_op(x)), profile=stats)
     >>> f(1), g(2)
     (1, 2)
@@ -55,14 +65,29 @@ class ProfileStats:
     2
     """
 
-    def __init__(self, message: str | None = None, memory: bool | None = None) -> None:
+    def __init__(
+        self,
+        atexit_print: bool = True,
+        flag_time_thunks: bool | None = None,
+        gpu_checks: bool = True,
+        *,
+        message: str | None = None,
+        memory: bool | None = None,
+        **figures: Any,
+    ) -> None:
+        if isinstance(atexit_print, str):
+            raise TypeError(compose("ProfileStats: the message is a keyword", mend="write ProfileStats(message='...')."))
         self.message = message
+        self.flag_time_thunks, self.gpu_checks = flag_time_thunks, gpu_checks
         self.memory = bool(config.profile_memory) if memory is None else memory
         self.compile_time = self.optimizer_time = self.linker_time = self.import_time = self.validate_time = 0.0
         self.nb_nodes = 0
         self.optimizer_profile: RewriteProfile | None = None
         self.fgraphs: list[FunctionGraph] = []
         self._sources: list[tuple[Machine, Program, MemoryRecord | None]] = []
+        vars(self).update(figures)
+        if atexit_print:
+            printed_at_exit.append(self)
 
     # ---- filled by functions
 
@@ -228,7 +253,7 @@ def timing(stats: ProfileStats | None, name: str) -> Iterator[None]:
 
 def total(profiles: list[ProfileStats]) -> ProfileStats:
     """Return the sum of profiles; a function that is in several counts once."""
-    result = ProfileStats(f"Sum of the {len(profiles)} profiles", memory=False)
+    result = ProfileStats(False, message=f"Sum of the {len(profiles)} profiles", memory=False)
     machines: set[int] = set()
     times: Counter[str] = Counter()
     for profile in profiles:

@@ -13,6 +13,7 @@ from ._derivative import differentiable
 from ._dtypes import check_dtype, is_complex
 from ._op import UnaryScalarOp, arraywise, quiet
 from ._record import REALS, ScalarRecord
+from ._type import ScalarType
 
 
 class Cast(UnaryScalarOp):
@@ -20,8 +21,10 @@ class Cast(UnaryScalarOp):
 
     Parameters
     ----------
-    dtype : str
+    dtype : str or ScalarType
         The dtype of the result.
+    name : str, optional
+        Name for printing.
 
     Raises
     ------
@@ -32,9 +35,18 @@ class Cast(UnaryScalarOp):
     __props__: ClassVar[tuple[str, ...] | None] = ("dtype",)
     exact = True
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = check_dtype(dtype)
-        self.name = f"Cast{{{dtype}}}"
+    def __init__(self, dtype: str | ScalarType, name: str | None = None) -> None:
+        self.dtype = dtype.dtype if isinstance(dtype, ScalarType) else check_dtype(dtype)
+        self.name = name or f"Cast{{{self.dtype}}}"
+
+    @property
+    def o_type(self) -> ScalarType:
+        """The type of the result."""
+        return ScalarType(self.dtype)
+
+    def clone_float32(self) -> Cast:
+        """Return the conversion to float32 in place of that to float16."""
+        return cast("float32") if self.dtype == "float16" else self
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """The dtype that the op was made for."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._cvalue import CValue, c_builtin
-from ._derivative import without_derivative
+from ._derivative import differentiable, without_derivative
 from ._dtypes import is_complex, is_discrete, part_dtype
 from ._op import Comparison, FixedLogicalComparison, arraywise, dtype_name
 from ._record import REALS, ScalarRecord
@@ -103,6 +103,38 @@ class IsInf(FixedLogicalComparison):
         return f"{c_builtin('fabs', x.dtype, x.text)} == {c_builtin('inf', x.dtype)}"
 
 
+class InRange(Comparison):
+    """Whether the first number lies between the second and the third.
+
+    Parameters
+    ----------
+    openlow, openhi : bool
+        Whether an end of the range is no part of it.
+    """
+
+    __props__ = ("openlow", "openhi")
+    nin = 3
+
+    def __init__(self, openlow: bool, openhi: bool) -> None:
+        super().__init__(name=f"InRange{'(' if openlow else '['}{')' if openhi else ']'}")
+        self.openlow = openlow
+        self.openhi = openhi
+
+    @arraywise
+    def impl(self, *values: Any) -> Any:
+        """Compare in NumPy."""
+        x, low, high = values
+        above = np.greater(x, low) if self.openlow else np.greater_equal(x, low)
+        return above & (np.less(x, high) if self.openhi else np.less_equal(x, high))
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Compare with both ends."""
+        x, low, high = args
+        above = (gt if self.openlow else ge).c_expression([x, low], result)
+        below = (lt if self.openhi else le).c_expression([x, high], result)
+        return f"({above}) & ({below})"
+
+
 lt = LT()
 le = LE()
 gt = GT()
@@ -111,8 +143,17 @@ eq = EQ()
 neq = NEQ()
 isnan = IsNan()
 isinf = IsInf()
+inopenrange = InRange(True, True)
+inclosedrange = InRange(False, False)
 
-without_derivative(LT, LE, GT, GE, EQ, NEQ, IsNan, IsInf)
+
+@differentiable(LT, LE, GT, GE, EQ, NEQ, InRange)
+def _comparison(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
+    # A step: the derivative is 0 wherever there is one.
+    return [seed for _ in inputs]
+
+
+without_derivative(IsNan, IsInf)
 
 RECORDS = (
     ScalarRecord(lt, np.less, REALS, smooth=False),

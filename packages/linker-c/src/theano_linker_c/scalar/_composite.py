@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Variable, applys_between, compose, pullback, pushforward
+import numpy as np
 
+from theano_graph import Apply, FunctionGraph, Variable, applys_between, compose, pullback, pushforward
+
+from ._cast import cast
 from ._cvalue import CValue, c_cast, c_type
 from ._derivative import scalar_pullback
-from ._op import ScalarTypeError
-from ._program import HasProgram, ScalarProgram, program_from_graph, reverse_accumulate
+from ._formulas import formulas
+from ._op import ScalarTypeError, arraywise, for_readers
+from ._program import HasProgram, ProgramBuilder, ScalarProgram, program_from_graph, reverse_accumulate
 from ._type import ScalarType, as_scalar
 
 
@@ -96,17 +99,48 @@ class Composite(HasProgram):
     def name(self) -> str:  # type: ignore[override]
         """``Composite{...}`` with the formula."""
         if self._name is None:
-            self._name = "Composite{" + ", ".join(_formulas(self.program)) + "}"
+            self._name = "Composite{" + ", ".join(formulas(self.program)) + "}"
         return self._name
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The scalar graph, as a graph of its own; made anew each time."""
+        inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
+        return FunctionGraph(inputs, self.program.rebuild(inputs), clone=False)
+
+    @property
+    def inputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the inputs that the op was made for."""
+        return tuple(map(ScalarType, self.program.input_dtypes))
+
+    @property
+    def outputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the outputs for these inputs."""
+        return tuple(map(ScalarType, self.program.output_dtypes))
+
+    def clone_float32(self) -> Composite:
+        """Return the op that computes in float32 what this one computes in float16."""
+        return Composite.from_program(_without_float16(self.program))
+
+    def make_new_inplace(self, output_types_preference: Any = None, name: str | None = None) -> Composite:
+        """Return a copy with another name."""
+        copy = Composite.from_program(self.program)
+        copy._name = name or self.name
+        return copy
+
+    def output_types(self, types: Sequence[ScalarType]) -> list[ScalarType]:
+        """Return the types of the outputs for inputs of `types`."""
+        return [ScalarType(dtype) for dtype in self.result_dtypes(*(t.dtype for t in types))]
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """Follow the ops' rules from the inputs to the outputs."""
         self.check_count(len(dtypes))
         return self.program.retyped(dtypes).output_dtypes
 
+    @arraywise
     def impl(self, *values: Any) -> Any:
         """Run the ops one by one."""
         results = self.program.run(values)
@@ -121,6 +155,14 @@ class Composite(HasProgram):
         copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
         return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
 
+    @for_readers
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
+        """Give a block of C statements that set the variables `outputs` from `inputs`."""
+        args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
+        names = [f"{name}_{i}" for i in range(self.nout)]
+        given = [f"{output} = {text};" for output, text in zip(outputs, names, strict=True)]
+        return "\n".join(["{", *self.c_statements(args, names), *given, "}"])
+
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
         """Give C statements that define temporaries, and then a variable for each result."""
         program = self.program.retyped([arg.dtype for arg in args])
@@ -130,56 +172,23 @@ class Composite(HasProgram):
         return statements
 
 
-#: Operators that formulas have between or before their operands; all else is written as a function.
-_SYMBOLS = MappingProxyType(
-    {"add": "+", "sub": "-", "neg": "-", "mul": "*", "true_div": "/", "int_div": "//", "mod": "%", "pow": "**"}
-)
-#: How other ops are called in formulas where that is not their name.
-_CALLED = MappingProxyType(
-    {
-        **{name: name.strip("_").upper() for name in ("and_", "eq", "ge", "gt", "le", "lt", "neq", "or_", "xor")},
-        **{"abs": "Abs", "invert": "Invert", "isinf": "IsInf", "isnan": "IsNan", "switch": "Switch"},
-        **{"round_half_to_even": "RoundHalfToEven", "round_half_away_from_zero": "RoundHalfAwayFromZero"},
-    }
-)
-#: Characters from which on the values that are used several times are named instead of being written again.
-_LONG = 400
+def _without_float16(program: ScalarProgram) -> ScalarProgram:
+    """Write a program with float32 in place of float16."""
+    builder = ProgramBuilder([_WIDER.get(dtype, dtype) for dtype in program.input_dtypes])
+    numbers = list(range(len(program.input_dtypes)))
+    constants = []
+    for k, (dtype, data) in enumerate(program.constants):
+        wider = _WIDER.get(dtype)
+        value = data if wider is None else np.asarray(program.constant(-1 - k)).astype(wider).tobytes()
+        constants.append(builder.constant(wider or dtype, value))
+    for step in program.steps:
+        op = cast("float32") if step.op == cast("float16") else step.op
+        given = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
+        numbers.extend(builder.step(op, given, [builder.dtype_of(n) for n in given]))
+    return builder.finish([numbers[n] if n >= 0 else constants[-1 - n] for n in program.outputs])
 
 
-def _formulas(program: ScalarProgram) -> list[str]:
-    """Write the results as formulas; where they are long, values that are used several times are named ``t0``, ..."""
-    written = _written(program, ())
-    if written is not None:
-        return written
-    uses: dict[int, int] = {}
-    for number in [*(n for step in program.steps for n in step.args), *program.outputs]:
-        uses[number] = uses.get(number, 0) + 1
-    repeated = {number for number, count in uses.items() if count > 1}
-    return _written(program, repeated) or []
-
-
-def _written(program: ScalarProgram, repeated: Collection[int]) -> list[str] | None:
-    """Write the results, those of `repeated` once; return None where nothing may be named and the text is long."""
-    count = len(program.input_dtypes)
-    texts = [f"i{i}" for i in range(count)]
-    shared: list[str] = []
-    for number, step in enumerate(program.steps, count):
-        text = _call(step.op, [texts[n] if n >= 0 else str(program.constant(n)) for n in step.args])
-        if len(text) > _LONG and not repeated:
-            return None
-        if (number in repeated or len(text) > _LONG) and number not in program.outputs:
-            shared.append(f"t{len(shared)} = {text}")
-            text = f"t{len(shared) - 1}"
-        texts.append(text)
-    return [*shared, *(texts[n] if n >= 0 else str(program.constant(n)) for n in program.outputs)]
-
-
-def _call(op: Any, arguments: Sequence[str]) -> str:
-    text = str(op)
-    symbol = _SYMBOLS.get(text)
-    if symbol is None:
-        return f"{_CALLED.get(text, text)}({', '.join(arguments)})"
-    return f"({f' {symbol} '.join(arguments)})" if len(arguments) > 1 else f"({symbol}{arguments[0]})"
+_WIDER = {"float16": "float32"}
 
 
 @pullback.register(Composite)

@@ -107,7 +107,7 @@ def _float_literal(value: float, suffix: str) -> str:
         return f'__builtin_nan{suffix}("")'
     if math.isinf(value):
         return f"({'-' if value < 0 else ''}__builtin_inf{suffix}())"
-    return f"({value.hex()}{suffix})"
+    return f"({value!r}{suffix})"  # the shortest text that is exactly this number
 
 
 def c_call(function: str, dtype: str, *args: str) -> str:

@@ -13,6 +13,7 @@ from ._cvalue import CValue, NoNativeForm, c_builtin, c_call, c_cast, c_rounded,
 from ._dtypes import is_complex, is_discrete, upcast, upcast_to_float
 from ._own_forms import native_statements, number_by_number, support_code
 from ._preferences import (
+    ComplexError as ComplexError,
     ScalarTypeError as ScalarTypeError,
     TypePreference,
     upcast_out,
@@ -30,6 +31,12 @@ MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 def arraywise(method: MethodT) -> MethodT:
     """Mark an `impl` that takes whole arrays; those of users' ops take one number at a time."""
     method.arraywise = True  # type: ignore[attr-defined]  # an attribute that functions do not declare
+    return method
+
+
+def for_readers(method: MethodT) -> MethodT:
+    """Mark a `c_code` that shows what the op computes; it runs as part of loops, which need more than this text."""
+    method.is_default = True  # type: ignore[attr-defined]  # as above
     return method
 
 
@@ -203,6 +210,7 @@ class ScalarOp(Op):
         """Give C text for the beginning of the file: headers and functions that the statements need."""
         return support_code(self, dtypes) if self._has_own_code else ()
 
+    @for_readers
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
         """Give C statements that set the variables `outputs` from `inputs`."""
         args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
@@ -251,7 +259,8 @@ class ScalarOp(Op):
     def refuse_complex(self, dtypes: Sequence[str]) -> None:
         """Raise if one of `dtypes` is complex."""
         if any(is_complex(dtype) for dtype in dtypes):
-            raise self.refuse(dtypes, "complex numbers are not supported", "take the real or imaginary part first")
+            error = self.refuse(dtypes, "complex numbers are not supported", "take the real or imaginary part first")
+            raise ComplexError(str(error))
 
 
 def _comes_first(cls: type, names: Sequence[str], others: Sequence[str]) -> bool:

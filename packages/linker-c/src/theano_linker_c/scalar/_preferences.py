@@ -17,6 +17,10 @@ class ScalarTypeError(TheanoError, TypeError):
     """A scalar op was applied to a wrong number of inputs, or to dtypes that it does not work on."""
 
 
+class ComplexError(ScalarTypeError, NotImplementedError):
+    """An op that is for real numbers was applied to complex ones."""
+
+
 def upcast_out(*types: ScalarType) -> tuple[ScalarType, ...]:
     """Prefer the common type of the inputs."""
     return (ScalarType(upcast(*(t.dtype for t in types))),)

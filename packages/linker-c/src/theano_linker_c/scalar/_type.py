@@ -240,6 +240,17 @@ ScalarType.variable_class = ScalarVariable
 ScalarType.constant_class = ScalarConstant
 
 
+_CONVERSIONS: list[Callable[[Variable], ScalarVariable | None]] = []
+
+
+def register_scalar_conversion(
+    conversion: Callable[[Variable], ScalarVariable | None],
+) -> Callable[[Variable], ScalarVariable | None]:
+    """Say how variables of a higher layer become scalars: called by `as_scalar`, None for what it does not know."""
+    _CONVERSIONS.append(conversion)
+    return conversion
+
+
 def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarConstant:
     """Give `value` as a scalar variable.
 
@@ -270,6 +281,10 @@ def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarCon
     if isinstance(value, Apply):
         return as_scalar(value.out)
     if isinstance(value, Variable):
+        for conversion in _CONVERSIONS:
+            converted = conversion(value)
+            if converted is not None:
+                return converted
         raise TypeError(
             f"{value} of type {value.type} is not a scalar variable\n"
             "  To mend: use the tensor functions for tensors, or make the variable with ScalarType(dtype)."
@@ -289,7 +304,7 @@ def _weak_dtype(value: Any, own: str, like: str) -> str:
         return own
     if isinstance(value, int):
         if not is_discrete(like):
-            return like
+            return own if own == "int8" else like
         fits = like != "bool" and np.iinfo(like).min <= value <= np.iinfo(like).max
         return like if fits else upcast(own, like)
     if isinstance(value, float):

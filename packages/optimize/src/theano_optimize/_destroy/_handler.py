@@ -305,7 +305,8 @@ class DestroyHandler(Feature):
 
     def __getstate__(self) -> dict[str, Any]:
         # Worked out anew when needed.
-        return {}
+        # Not empty: the oldest protocols of pickle call `__setstate__` for a state that is true only.
+        return {"_versions": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._forget()

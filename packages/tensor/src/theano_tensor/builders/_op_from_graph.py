@@ -35,6 +35,9 @@ class OpFromGraph(GraphOp):
         wanted.
     rop_overrides : 'default', OpFromGraph, callable, Variable, or list of these
         The R-op; a callable gets ``(inputs, eval_points)`` and returns one variable for each output.
+    connection_pattern : list of list of bool, optional
+        For each input, which outputs depend on it: for overrides of the gradient that know more, or less, than the
+        graph. Variables of type DisconnectedType among what overrides return mean the same for one input.
     name : str, optional
         For printing.
     **kwargs
@@ -73,6 +76,7 @@ class OpFromGraph(GraphOp):
         lop_overrides: Any = "default",
         grad_overrides: Any = "default",
         rop_overrides: Any = "default",
+        connection_pattern: Any = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -83,6 +87,7 @@ class OpFromGraph(GraphOp):
                 compose("OpFromGraph: both lop_overrides and grad_overrides are given", mend="override one of them")
             )
         self.inline = bool(inline)
+        self.given_pattern = _checked_pattern(connection_pattern, len(self.inputs), len(self.outputs))
         self.name = name
         self.shared_inputs = [v for v in graph_inputs(self.outputs, self.inputs) if isinstance(v, SharedVariable)]
         plain = {v: v.type.make_variable(v.name) for v in self.shared_inputs}
@@ -146,6 +151,9 @@ class OpFromGraph(GraphOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Tell which outputs depend on which inputs: as in the graph, where the gradient is not overridden."""
+        if self.given_pattern is not None:
+            shared = self.inner_pattern()[len(self.inputs) :]
+            return [*(list(row) for row in self.given_pattern), *shared]
         pattern = self.inner_pattern()
         overrides = self.gradient if isinstance(self.gradient, list) else [self.gradient] * len(self.inputs)
         for row, override in zip(pattern, overrides, strict=False):
@@ -163,6 +171,27 @@ def _variables(given: Any, what: str) -> list[Variable]:
             compose(f"OpFromGraph: {what} {given!r} are no list of variables", mend="pass a list of variables")
         )
     return list(given)
+
+
+def _checked_pattern(pattern: Any, inputs: int, outputs: int) -> list[list[bool]] | None:
+    """Return a pattern of connections, checked.
+
+    Raises
+    ------
+    ValueError
+        If it has other numbers of rows or columns.
+    """
+    if pattern is None:
+        return None
+    rows = [[bool(connected) for connected in row] for row in pattern]
+    if len(rows) != inputs or any(len(row) != outputs for row in rows):
+        raise ValueError(
+            compose(
+                f"OpFromGraph: the connection_pattern is {pattern!r}",
+                mend=f"give a list of {outputs} truth values for each of the {inputs} inputs",
+            )
+        )
+    return rows
 
 
 def _check(inputs: Sequence[Variable], outputs: Sequence[Variable], kwargs: dict[str, Any]) -> None:

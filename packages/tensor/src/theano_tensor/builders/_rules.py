@@ -6,7 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from theano_graph import Apply, Op, Variable, clone_replace, compose, graph_inputs, pullback, pushforward, shape_rule
+from theano_graph import (
+    Apply,
+    Op,
+    Variable,
+    clone_replace,
+    compose,
+    config,
+    graph_inputs,
+    pullback,
+    pushforward,
+    shape_rule,
+)
 from theano_linker_c.program import call_form
 
 from ..gradient import DisconnectedType, NullType, Rop, grad
@@ -42,7 +53,9 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Found]:
     op = cast(OpFromGraph, node.op)
     derivative = op.derivatives.get("pullback")
     if derivative is None:
-        derivative = op.derivatives["pullback"] = _backward(op)
+        # Inside there are no test values; those of the result are computed by the op.
+        with config.change_flags(compute_test_value="off"):
+            derivative = op.derivatives["pullback"] = _backward(op)
     pairs = zip(node.outputs, cotangents, strict=True)
     given = [_zeros(v) if isinstance(c.type, DisconnectedType) else c for v, c in pairs]
     return list(derivative.apply([*node.inputs, *node.outputs, *given]))
@@ -160,7 +173,8 @@ def _pushforward(node: Apply, tangents: list[Found]) -> list[Found]:
     given = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
     derivative = op.derivatives.get(given)
     if derivative is None:
-        derivative = op.derivatives[given] = _forward(op, given)
+        with config.change_flags(compute_test_value="off"):
+            derivative = op.derivatives[given] = _forward(op, given)
     found = derivative.apply([*node.inputs, *(tangents[i] for i in given)])
     # There is no disconnected R-op: it counts as zero, which "none" stands for.
     return [None if isinstance(v.type, DisconnectedType) else v for v in found]

@@ -31,16 +31,22 @@ class IfElse(Op):
     ----------
     n_outs : int
         How many variables are in a group.
+    as_view : bool
+        Whether this is said where the op is printed: rewriting for in-place work says so. The chosen values are handed
+        on as they are in any case.
+    gpu : bool
+        Taken for compatibility.
     name : str, optional
-        For printing.
+        For printing; ops that differ in it only are equal.
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("n_outs", "name")
+    __props__: ClassVar[tuple[str, ...] | None] = ("as_view", "gpu", "n_outs")
 
-    def __init__(self, n_outs: int, name: str | None = None) -> None:
+    def __init__(self, n_outs: int, as_view: bool = False, gpu: bool = False, name: str | None = None) -> None:
         if not isinstance(n_outs, int) or n_outs < 1:
             raise ValueError(compose(f"IfElse chooses between groups of {n_outs!r}", mend="give a number from 1 on"))
         self.n_outs = n_outs
+        self.as_view, self.gpu = bool(as_view), bool(gpu)
         self.name = name
         self.view_map = {k: [1 + k, 1 + n_outs + k] for k in range(n_outs)}
 
@@ -85,7 +91,8 @@ class IfElse(Op):
             storage[0] = inputs[start + k]
 
     def __str__(self) -> str:
-        return f"if{{{self.name}}}" if self.name else "if{}"
+        notes = [self.name or "", "inplace" if self.as_view else "", "gpu" if self.gpu else ""]
+        return f"if{{{','.join(filter(None, notes))}}}"
 
 
 def _common(index: int, a: Variable, b: Variable) -> Type:
@@ -156,7 +163,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
                 mend="give both branches the same number of variables, one or more",
             )
         )
-    found: Any = IfElse(len(first), name)(condition, *first, *second)
+    found: Any = IfElse(len(first), name=name)(condition, *first, *second)
     return list(found) if several and len(first) > 1 else [found] if several else found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
-from theano_linker_c.scalar import Composite, Pow, ScalarOp
+from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -160,7 +160,8 @@ class Elemwise(Op):
         except TypeError as error:
             first, *rest = str(error).split("\n  To mend: ")
             mend = rest[0] if rest else "convert the operands with T.cast"
-            raise TypeError(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
+            kind = ComplexError if isinstance(error, ComplexError) else TypeError
+            raise kind(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""

@@ -12,7 +12,7 @@ from theano_linker_c.profiling import Stopwatch, outside
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_complex, is_continuous, ones_for, static_shape, zeros_for
 from ._backward import Edge, backward
 from ._errors import DisconnectedInputError, NullTypeGradError
-from ._paths import disconnected_text
+from ._paths import depends_in_steps, disconnected_text
 from ._types import DisconnectedType, NullType
 
 OnDisconnected = Literal["ignore", "warn", "raise"]
@@ -107,8 +107,12 @@ def differentiate(
         found = backward(seeds, variables, constants, cuts, additive=additive)
     results: list[Variable | None] = []
     for variable, gradient in zip(variables, found, strict=True):
+        if gradient is None and cuts and depends_in_steps(variable, list(seeds), constants, cuts):
+            results.append(zeros_for(variable))
+            continue
         if gradient is None:
-            report_disconnected(variable, list(seeds), constants, disconnected_inputs, cuts)
+            costs = list(seeds) or ([] if cost is None else [cost])
+            report_disconnected(variable, costs, constants, disconnected_inputs, cuts)
             results.append(_stand_in(variable, return_disconnected))
             continue
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
@@ -196,7 +200,10 @@ def _seeds(cost: Variable | None, known_grads: Mapping[Variable, Variable] | Non
         _check_cost(cost)
         seeds[cost] = ones_for(cost)
     for variable, gradient in (known_grads or {}).items():
-        seeds[variable] = known_gradient(variable, gradient)
+        if isinstance(getattr(gradient, "type", None), DisconnectedType):
+            seeds.pop(variable, None)
+        else:
+            seeds[variable] = known_gradient(variable, gradient)
     return seeds
 
 
@@ -234,7 +241,8 @@ def known_gradient(variable: Variable, gradient: Any) -> Variable:
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
         raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
     wanted, got = static_shape(variable), static_shape(gradient)
-    if wanted is not None and got is not None and len(wanted) != len(got):
+    # A number stands for an array of it, as rules of ops may treat it.
+    if wanted is not None and got is not None and len(wanted) != len(got) > 0:
         raise TypeError(
             compose(
                 f"known_grads gives `{variable}` with {len(wanted)} dimensions a gradient with {len(got)}",

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from theano_graph import Apply, Variable, compose, connection_pattern, describe, graph_inputs
 
+from ._arrays import is_continuous
+
 Edge = tuple[Apply, int]
 Step = tuple[Variable, Apply, bool]
 
@@ -31,6 +33,38 @@ def disconnected_text(
         mend="compute the cost without the step that breaks the path, take the variable out of `wrt`, "
         "or pass disconnected_inputs='ignore' to get zeros",
     )
+
+
+def depends_in_steps(
+    wrt: Variable, costs: Iterable[Variable], constants: Iterable[Variable], cuts: Collection[Edge]
+) -> bool:
+    """Tell whether a cost depends on `wrt` by way of comparisons and the like, whose derivatives are zero.
+
+    Parameters
+    ----------
+    wrt : Variable
+        Which no gradient has reached.
+    costs, constants : iterable of Variable
+    cuts : collection of (Apply, int)
+        The node and the number of each input that a gradient rule said does not matter.
+    """
+    blocked = set(constants)
+    work = list(costs)
+    seen = set(work)
+    while work:
+        variable = work.pop()
+        if variable is wrt:
+            return True
+        node = variable.owner
+        if node is None or variable in blocked:
+            continue
+        pattern = connection_pattern(node)
+        steps = not any(is_continuous(v) for v in node.outputs)
+        for i, source in enumerate(node.inputs):
+            if source not in seen and pattern[i][variable.index or 0] and (steps or (node, i) not in cuts):
+                seen.add(source)
+                work.append(source)
+    return False
 
 
 def _path(wrt: Variable, costs: list[Variable], blocked: set[Variable], cuts: Collection[Edge]) -> list[Step] | None:

@@ -19,7 +19,10 @@ from ._draws import (
     random_integers_helper as random_integers_helper,
 )
 from ._function import RandomFunction as RandomFunction
-from ._rewrites import random_make_inplace as random_make_inplace
+from ._rewrites import (
+    mrg_random_make_inplace as mrg_random_make_inplace,
+    random_make_inplace as random_make_inplace,
+)
 from ._states import (
     GeneratorType as GeneratorType,
     RandomStateSharedVariable as RandomStateSharedVariable,
@@ -47,6 +50,7 @@ __all__ = [
     "copy_state",
     "generator_type",
     "mrg",
+    "mrg_random_make_inplace",
     "multinomial",
     "multinomial_helper",
     "normal",

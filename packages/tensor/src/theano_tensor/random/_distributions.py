@@ -1,4 +1,4 @@
-"""Draws from given states, as expressions: each function gives the draw and the state after it."""
+"""Draws from given states, as expressions: each function gives the state after the draw, and the draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, config, describe
+from theano_graph import Constant, compose, config, describe
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
@@ -18,7 +18,7 @@ from ._draws import choice_helper, multinomial_helper, permutation_helper, rando
 from ._function import RandomFunction
 from ._size import size_vector
 
-Drawn = tuple[Tensor, Variable]
+Drawn = list[Any]
 
 
 def _float_dtype(dtype: Any, *params: Tensor) -> str:
@@ -34,8 +34,7 @@ def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *par
 
 
 def _apply(op: RandomFunction, state: Any, size: Any, *params: Any) -> Drawn:
-    new_state, draw = op.make_node(state, size, *params).outputs
-    return draw, new_state
+    return list(op.make_node(state, size, *params).outputs)
 
 
 def _integers(name: str, what: str, value: Any) -> Tensor:
@@ -70,8 +69,8 @@ def uniform(
 
     Returns
     -------
-    tuple
-        The draw, and the state after it.
+    list
+        The state after the draw, and the draw.
 
     Raises
     ------
@@ -82,7 +81,7 @@ def uniform(
     --------
     >>> import numpy
     >>> from theano_linker_c import shared
-    >>> draw, after = uniform(shared(numpy.random.RandomState(1)), (2,))
+    >>> after, draw = uniform(shared(numpy.random.RandomState(1)), (2,))
     >>> draw.eval().round(4)
     array([0.417 , 0.7203])
     """
@@ -99,11 +98,20 @@ def normal(
 
 
 def binomial(
-    random_state: Any, size: Any = None, n: Any = 1, p: Any = 0.5, ndim: int | None = None, dtype: Any = "int64"
+    random_state: Any,
+    size: Any = None,
+    n: Any = 1,
+    p: Any = 0.5,
+    ndim: int | None = None,
+    dtype: Any = "int64",
+    prob: Any = None,
 ) -> Drawn:
-    """Draw how many of `n` trials succeed with probability `p`; see :func:`uniform`."""
-    params = _integers("binomial", "the number of trials", n), as_tensor_variable(p)
-    return _draw("binomial", "binomial", random_state, size, ndim, _float_dtype(dtype), *params)
+    """Draw how many of `n` trials succeed with probability `p` (also called `prob`); see :func:`uniform`."""
+    params = _integers("binomial", "the number of trials", n), as_tensor_variable(p if prob is None else prob)
+    vector, shape = size_vector("binomial", size, ndim, params)
+    # As ever, a length of 1 is not declared.
+    kind = tensor_type(_float_dtype(dtype), tuple(None if n == 1 else n for n in shape))
+    return _apply(RandomFunction("binomial", kind), random_state, vector, *params)
 
 
 def poisson(
@@ -111,6 +119,10 @@ def poisson(
 ) -> Drawn:
     """Draw from the Poisson distribution with mean `lam`, 1 by default; see :func:`uniform`."""
     mean = as_tensor_variable(1.0 if lam is None else lam)
+    if size is None and ndim not in (None, mean.type.ndim):
+        raise TypeError(
+            compose(f"poisson: ndim={ndim}, but neither `size` nor `lam` tells the shape", mend="pass a size")
+        )
     return _draw("poisson", "poisson", random_state, size, ndim, _float_dtype(dtype), mean)
 
 
@@ -150,8 +162,8 @@ def choice(
 
     Returns
     -------
-    tuple
-        The draw, and the state after it.
+    list
+        The state after the draw, and the draw.
 
     Raises
     ------
@@ -192,8 +204,8 @@ def permutation(
 
     Returns
     -------
-    tuple
-        The draw, and the state after it.
+    list
+        The state after the draw, and the draw.
 
     Raises
     ------
@@ -204,7 +216,7 @@ def permutation(
     if length.type.ndim:
         raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))
     vector, shape = size_vector("permutation", size, ndim, ())
-    last = int(length.data) if isinstance(length, Constant) and length.data >= 0 else None
+    last = int(length.data) if isinstance(length, Constant) and length.data >= 0 and length.data != 1 else None
     kind = tensor_type(_float_dtype(dtype), (*shape, last))
     return _apply(RandomFunction(permutation_helper, kind, ndim_added=1), random_state, vector, length)
 
@@ -212,10 +224,11 @@ def permutation(
 def multinomial(
     random_state: Any,
     size: Any = None,
-    p_vals: Any = (0.5, 0.5),
+    n: Any = 1,
+    pvals: Any = (0.5, 0.5),
     ndim: int | None = None,
     dtype: Any = "int64",
-    n: Any = 1,
+    p_vals: Any = None,
 ) -> Drawn:
     """Draw how often each of several categories comes up in `n` trials, as many times as `size` has positions.
 
@@ -223,27 +236,29 @@ def multinomial(
     ----------
     random_state : variable of RandomStateType or GeneratorType
     size : optional
-        ``(p, q)`` gives a draw of shape ``(p, q, len(p_vals))``. Without it, the shape of `n` and the leading
-        dimensions of `p_vals` decide.
-    p_vals : tensor_like
+        ``(p, q)`` gives a draw of shape ``(p, q, len(pvals))``. Without it, the shape of `n` and the leading
+        dimensions of `pvals` decide.
+    n : tensor_like of int
+        Numbers of trials.
+    pvals : tensor_like
         Probabilities of the categories along the last dimension.
     ndim : int, optional
         Number of entries of `size`; the draw has one dimension more.
     dtype : str
-    n : tensor_like of int
-        Numbers of trials.
+    p_vals : tensor_like, optional
+        Another name of `pvals`.
 
     Returns
     -------
-    tuple
-        The draw, and the state after it.
+    list
+        The state after the draw, and the draw.
 
     Raises
     ------
     ShapeError, DTypeError
-        If `p_vals` is a scalar, `n` holds no integers, or `size` and `ndim` do not tell the shape.
+        If `pvals` is a scalar, `n` holds no integers, or `size` and `ndim` do not tell the shape.
     """
-    trials, chances = _integers("multinomial", "`n`", n), as_tensor_variable(p_vals)
+    trials, chances = _integers("multinomial", "`n`", n), as_tensor_variable(pvals if p_vals is None else p_vals)
     if not chances.type.ndim:
         raise ShapeError(
             compose("multinomial: the probabilities are a scalar", where=[describe(chances)], mend="pass a vector")

@@ -9,6 +9,7 @@ from theano_linker_c import optdb
 from theano_optimize import InplaceRewriter, Phase
 
 from ._function import RandomFunction
+from .mrg import MRGUniform
 
 
 def _in_place(node: Apply) -> Iterable[RandomFunction]:
@@ -21,6 +22,23 @@ random_make_inplace = InplaceRewriter(_in_place, [RandomFunction], "random_make_
 optdb.register(
     "random_make_inplace",
     random_make_inplace,
+    "fast_run",
+    "inplace",
+    "o4",
+    position=Phase.INPLACE,
+    aliases=("inplace_random",),
+)
+
+
+def _streams_in_place(node: Apply) -> Iterable[MRGUniform]:
+    op = node.op
+    return [] if op.inplace else [MRGUniform(op.output_type, True)]
+
+
+mrg_random_make_inplace = InplaceRewriter(_streams_in_place, [MRGUniform], "mrg_random_make_inplace")
+optdb.register(
+    "random_make_inplace_mrg",
+    mrg_random_make_inplace,
     "fast_run",
     "inplace",
     "o4",

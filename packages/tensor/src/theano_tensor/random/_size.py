@@ -27,9 +27,10 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]
     name : str
         Of the distribution, for errors.
     size : None, int, sequence of int and scalars, or integer vector
-        None and ``()`` stand for the common shape of the parameters.
+        None and ``()`` stand for the common shape of the parameters, and -1 for their length in that dimension.
     ndim : int, optional
-        Number of dimensions, for a vector whose length is not known while the expression is built.
+        Number of dimensions, for a vector whose length is not known while the expression is built. Without a size the
+        parameters decide, whatever it is.
     params : sequence of Tensor
         Parameters of the distribution that broadcast against each other.
 
@@ -48,19 +49,37 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]
     if ndim is not None and (isinstance(ndim, bool) or not isinstance(ndim, (int, np.integer)) or ndim < 0):
         raise ShapeError(compose(f"{name}: ndim={ndim!r} is no number of dimensions", mend="pass an int from 0 up"))
     if size is None or (isinstance(size, (tuple, list)) and not size):
-        shape = _common_shape(name, params)
-        _check_ndim(name, ndim, len(shape), "the parameters have")
-        return constant(np.zeros(0, "int64")), shape
+        return constant(np.zeros(0, "int64")), _common_shape(name, params)
     if isinstance(size, Variable) and as_tensor_variable(size).type.ndim == 1:
         vector, shape = _given_vector(name, as_tensor_variable(size), ndim)
     else:
-        lengths = [as_length(n, "a length of `size`") for n in _entries(name, size)]
+        given = _borrowed(name, _entries(name, size), params)
+        lengths = [as_length(n, "a length of `size`") for n in given]
         _check_lengths(name, lengths)
         shape = static_lengths(lengths)
         fixed = all(n is not None for n in shape)
         vector = constant(np.array(shape, "int64")) if fixed else cast(make_vector(*lengths), "int64")
     _check_ndim(name, ndim, len(shape), "size has")
     return vector, _fitting(name, shape, params)
+
+
+def _borrowed(name: str, entries: Sequence[Any], params: Sequence[Tensor]) -> list[Any]:
+    """Return the entries of a size, with the length of the parameters in place of each -1."""
+    found = list(entries)
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, (int, np.integer)) or entry != -1:
+            continue
+        places = [(p, i - len(entries) + p.type.ndim) for p in params]
+        lengths = [p.shape[at] if p.type.shape[at] is None else p.type.shape[at] for p, at in places if at >= 0]
+        if not lengths:
+            raise ShapeError(
+                compose(
+                    f"{name}: no parameter tells the length that -1 stands for in dimension {i} of `size`",
+                    mend="write the length, or pass a parameter with this dimension",
+                )
+            )
+        found[i] = next((n for n in lengths if not isinstance(n, int) or n != 1), 1)
+    return found
 
 
 def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor]) -> StaticShape:

@@ -80,7 +80,7 @@ class RandomStreamsBase(ABC):
         dtype: Any = "int64",
     ) -> RandomVariable:
         """Draw counts of categories in `n` trials: ``size=(p, q)`` gives a draw of shape ``(p, q, len(pvals))``."""
-        return self._gen(draws.multinomial, size, pvals, ndim=ndim, dtype=dtype, n=n)
+        return self._gen(draws.multinomial, size, n, pvals, ndim=ndim, dtype=dtype)
 
     def shuffle_row_elements(self, input: Any) -> RandomVariable:
         """Return `input` with the elements of every row (along the last dimension) in random order.

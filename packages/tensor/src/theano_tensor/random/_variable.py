@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from .._variable import Tensor
+from .._variable import Tensor, TensorVariable
 
 
-class RandomVariable(Tensor):
+class RandomVariable(TensorVariable):
     """A tensor of numbers that are drawn anew in each call of a function.
 
     Attributes

@@ -32,13 +32,22 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
     -------
     Composite
     list of Variable
-        Its inputs, each once. Constants that hold one number have become part of the op.
+        Its inputs, each once, in the order in which a reader of the formula meets them. Constants that hold one number
+        have become part of the op.
     """
     made = {v for node in nodes for v in node.outputs}
     inputs: dict[Any, None] = {}
     values: dict[Variable, bytes] = {}
-    for variable in (*(v for node in nodes for v in node.inputs), *outputs):
-        if variable not in made and variable not in inputs and variable not in values:
+    # In the order in which the formulas of the outputs name them.
+    waiting, seen = list(reversed(outputs)), set()
+    while waiting:
+        variable = waiting.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if variable in made:
+            waiting.extend(reversed(variable.owner.inputs))
+        else:
             if isinstance(variable, Constant) and number(variable) is not None:
                 values[variable] = variable.data.tobytes()
             else:

@@ -73,7 +73,11 @@ from .ops import (
     specify_shape as specify_shape,
     view_op as view_op,
 )
-from .pfunc import Param as Param
+from .pfunc import (
+    Param as Param,
+    pfunc as pfunc,
+    rebuild_collect_shared as rebuild_collect_shared,
+)
 from .profiling import ProfileStats as ProfileStats
 from .sharedvalue import (
     SharedVariable as SharedVariable,

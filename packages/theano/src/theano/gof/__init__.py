@@ -1,5 +1,7 @@
 """Graphs and their rewriting, under the names that programs for Theano 1.0 know."""
 
+from typing import TYPE_CHECKING
+
 from theano_graph import (
     Apply as Apply,
     Constant as Constant,
@@ -28,6 +30,7 @@ from theano_linker_c.cop import (
     ParamsType as ParamsType,
 )
 
+from .._lazy import lazy_names
 from . import (
     cc as cc,
     cmodule as cmodule,
@@ -110,3 +113,23 @@ from .toolbox import (
 from .type import PureType as PureType
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 from .vm import VM_Linker as VM_Linker
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import Bookkeeper as Bookkeeper
+
+    from . import callcache as callcache, sched as sched, unify as unify
+    from ._historical_utils import object2 as object2
+    from .fg import CachedConstantError as CachedConstantError
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano_graph": "Bookkeeper",
+            "._historical_utils": "object2",
+            "theano": "theano",
+            ".": "callcache=callcache sched unify",
+            ".fg": "CachedConstantError",
+        },
+    )

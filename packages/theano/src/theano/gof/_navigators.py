@@ -57,13 +57,13 @@ class NavigatorOptimizer(EngineOptimizer):
     @staticmethod
     def warn(exc: Exception, nav: Any, repl_pairs: list[Any], local_opt: Any, node: Any) -> None:
         """Do with a failure what the flag `on_opt_error` says."""
-        report_failure(exc, local_opt)
+        report_failure(exc, local_opt, node)
 
     @staticmethod
     def warn_inplace(exc: Exception, nav: Any, repl_pairs: list[Any], local_opt: Any, node: Any) -> None:
         """Pass over a replacement that would make the graph inconsistent; else do what the flag says."""
         if not isinstance(exc, InconsistencyError):
-            report_failure(exc, local_opt)
+            report_failure(exc, local_opt, node)
 
     @staticmethod
     def warn_ignore(exc: Exception, nav: Any, repl_pairs: list[Any], local_opt: Any, node: Any) -> None:

@@ -16,10 +16,10 @@ from theano_optimize import (
     RewriteDetails,
     RewriteOptions,
     RewriteProfile,
-    RewriteWarning,
     SequenceRewriter,
     copy_origin,
     profile_report,
+    report_failure as report_to_log,
     without_origin,
 )
 
@@ -196,14 +196,13 @@ class SeqOptimizer(EngineOptimizer):
         return SequenceRewriter(self._opts, self.name).summary_lines()
 
 
-def report_failure(error: Exception, culprit: object) -> None:
+def report_failure(error: Exception, culprit: object, node: Apply | None = None) -> None:
     """Raise, warn of, or pass over the failure of an optimizer, as the flag `on_opt_error` says."""
     policy = config.on_opt_error
     if policy == "ignore":
         return
+    report_to_log(culprit, node, error)
     if policy == "warn" and not isinstance(error, AssertionError):
-        text = f"optimization failure due to: {culprit}: {type(error).__name__}: {error}"
-        warnings.warn(text, RewriteWarning, stacklevel=3)
         return
     if policy == "pdb":
         breakpoint()

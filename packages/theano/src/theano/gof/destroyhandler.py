@@ -1,6 +1,7 @@
 """Which nodes may overwrite their inputs."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from theano_graph import InconsistencyError as InconsistencyError, Variable
 from theano_optimize import (
@@ -8,6 +9,8 @@ from theano_optimize import (
     Supervisor as Supervisor,
     fast_inplace_check as _check,
 )
+
+from .._lazy import lazy_names
 
 
 def fast_inplace_check(inputs: Sequence[Variable]) -> list[Variable]:
@@ -23,3 +26,22 @@ def fast_inplace_check(inputs: Sequence[Variable]) -> list[Variable]:
             if client != "output" and client.fgraph is not None:
                 return _check(client.fgraph, inputs)
     return _check(inputs)
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import config as config
+
+    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from . import graph as graph, toolbox as toolbox
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "..misc.ordered_set": "OrderedSet",
+            "theano_graph": "ProtocolError=GraphError config",
+            "theano": "theano",
+            ".": "graph toolbox",
+        },
+    )

@@ -1,7 +1,36 @@
 """Graphs that may change."""
 
+from typing import TYPE_CHECKING
+
 from theano_graph import (
     FunctionGraph as FunctionGraph,
     InconsistencyError as InconsistencyError,
     MissingInputError as MissingInputError,
 )
+
+from .._lazy import lazy_names
+
+
+class CachedConstantError(Exception):
+    """A constant that is kept to be used again is put into a graph; no graph minds that here."""
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import config as config
+
+    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from . import graph as graph, toolbox as toolbox, utils as utils
+    from ._historical_utils import get_variable_trace_string as get_variable_trace_string
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "..misc.ordered_set": "OrderedSet",
+            "theano_graph": "config",
+            "._historical_utils": "get_variable_trace_string",
+            "theano": "theano",
+            ".": "graph toolbox utils",
+        },
+    )

@@ -1,5 +1,7 @@
 """What an expression is: variables, nodes and walks over them."""
 
+from typing import TYPE_CHECKING
+
 from theano_graph import (
     Apply as Apply,
     Constant as Constant,
@@ -21,6 +23,7 @@ from theano_graph import (
 )
 
 from .._keywords import also_called
+from .._lazy import lazy_names
 from ._walks import (
     ancestors as ancestors,
     general_toposort as general_toposort,
@@ -70,3 +73,25 @@ __all__ = [
     "variables_and_orphans",
     "view_roots",
 ]
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import config as config
+
+    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from . import utils as utils
+    from ._historical_rewrites import is_same_graph_with_merge as is_same_graph_with_merge
+    from ._historical_utils import integer_types as integer_types, string_types as string_types
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "..misc.ordered_set": "OrderedSet",
+            "theano_graph": "config",
+            "._historical_rewrites": "is_same_graph_with_merge",
+            "._historical_utils": "integer_types string_types",
+            "theano": "theano",
+            ".": "utils",
+        },
+    )

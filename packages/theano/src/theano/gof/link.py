@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import Container as Container
@@ -13,6 +13,8 @@ from theano_linker_c.linkers import (
     WrapLinkerMany as WrapLinkerMany,
 )
 from theano_linker_c.program import annotate_node
+
+from .._lazy import lazy_names
 
 Cells = list[list[Any]]
 StorageMap = dict[Variable, list[Any]]
@@ -153,3 +155,20 @@ def raise_with_op(
     if cells is None and storage_map is not None:
         cells = [storage_map[v] for v in node.inputs]
     raise annotate_node(error, node, [cell[0] for cell in cells or ()])
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import Type as Type
+
+    from . import graph as graph, utils as utils
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano_graph": "Type",
+            "theano": "theano",
+            ".": "graph utils",
+        },
+    )

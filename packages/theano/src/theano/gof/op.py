@@ -2,19 +2,24 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from theano_graph import (
     MissingTestValueError,
     Op as Op,
+    PureOp as PureOp,
+    Variable,
     compose,
     config,
-    get_test_value as get_test_value,
+    get_test_value as _test_value_of,
 )
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
+from .._lazy import lazy_names
+
 #: Every op may have C code, and none has to.
-PureOp = Op
 CLinkerOp = Op
 
 
@@ -56,16 +61,32 @@ def get_debug_values(*args: Any) -> Iterator[tuple[Any, ...]]:
     yield tuple(values)
 
 
+def get_test_value(v: Any) -> Any:
+    """Return the value that stands for `v` while graphs are built; of what is no variable, its array.
+
+    Raises
+    ------
+    MissingTestValueError
+        If a variable has none; an AttributeError.
+
+    Examples
+    --------
+    >>> get_test_value([1, 2])
+    array([1, 2])
+    """
+    return _test_value_of(v) if isinstance(v, Variable) else np.asarray(v)
+
+
 def debug_assert(condition: object, msg: str | None = None) -> None:
     """Complain if `condition` is false, while test values are computed.
 
     Raises
     ------
     AssertionError
-        With the flag ``compute_test_value`` set to 'raise'; with 'warn' it is a warning.
+        With the flag ``compute_test_value`` set to 'raise' or 'ignore'; with 'warn' it is a warning.
     """
     if not condition:
-        debug_error_message(msg or "a check of test values failed")
+        _complain(msg or "a check of test values failed", AssertionError)
 
 
 def debug_error_message(msg: str) -> None:
@@ -73,11 +94,48 @@ def debug_error_message(msg: str) -> None:
 
     Raises
     ------
-    AssertionError
-        With the flag set to 'raise'.
+    ValueError
+        With the flag set to 'raise' or 'ignore'; with 'warn' it is a warning.
     """
-    text = compose(msg, mend="look at the test values of what this was built from (tag.test_value)")
+    _complain(msg, ValueError)
+
+
+def missing_test_message(msg: str) -> None:
+    """Say that a test value is missing: by an error or a warning, as the flag ``compute_test_value`` asks.
+
+    Raises
+    ------
+    MissingTestValueError
+        With the flag set to 'raise'; an AttributeError. With 'warn' it is a warning.
+    """
     if config.compute_test_value == "raise":
-        raise AssertionError(text)
+        raise MissingTestValueError(msg)
+    if config.compute_test_value == "warn":
+        warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _complain(msg: str, kind: type[Exception]) -> None:
+    text = compose(msg, mend="look at the test values of what this was built from (tag.test_value)")
+    if config.compute_test_value in ("raise", "ignore"):
+        raise kind(text)
     if config.compute_test_value == "warn":
         warnings.warn(text, UserWarning, stacklevel=3)
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import FunctionGraph as FunctionGraph, config as config
+
+    from ..compat import PY3 as PY3
+    from . import graph as graph, utils as utils
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano_graph": "FunctionGraph config",
+            "..compat": "PY3",
+            "theano": "theano",
+            ".": "graph utils",
+        },
+    )

@@ -1,5 +1,9 @@
 """Rewrites of graphs."""
 
+import logging
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
 from ._local_optimizers import (
     FromFunctionLocalOptimizer as FromFunctionLocalOptimizer,
     LocalOptGroup as LocalOptGroup,
@@ -31,6 +35,8 @@ from ._optimizers import (
     inplace_optimizer as inplace_optimizer,
     optimizer as optimizer,
 )
+
+_logger = logging.getLogger("theano.gof.opt")
 
 #: The guide calls any global optimizer that applies local ones a navigator, and the first kind global.
 Navigator = NavigatorOptimizer
@@ -65,3 +71,41 @@ __all__ = [
     "out2in",
     "topogroup_optimizer",
 ]
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import InconsistencyError as InconsistencyError, config as config
+
+    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from . import graph as graph, op as op, toolbox as toolbox, unify as unify, utils as utils
+    from ._historical_features import ChangeTracker as ChangeTracker, Updater as Updater
+    from ._historical_rewrites import (
+        GraphToGPULocalOptGroup as GraphToGPULocalOptGroup,
+        LocalMetaOptimizer as LocalMetaOptimizer,
+        LocalMetaOptimizerSkipAssertionError as LocalMetaOptimizerSkipAssertionError,
+        check_chain as check_chain,
+        inherit_stack_trace as inherit_stack_trace,
+        is_same_graph_with_merge as is_same_graph_with_merge,
+        merge_dict as merge_dict,
+        pre_constant_merge as pre_constant_merge,
+        pre_greedy_local_optimizer as pre_greedy_local_optimizer,
+    )
+    from ._historical_utils import integer_types as integer_types, string_types as string_types
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._historical_features": "ChangeTracker Updater",
+            "._historical_rewrites": (
+                "GraphToGPULocalOptGroup LocalMetaOptimizer LocalMetaOptimizerSkipAssertionError check_chain "
+                "inherit_stack_trace is_same_graph_with_merge merge_dict pre_constant_merge pre_greedy_local_optimizer"
+            ),
+            "theano_optimize": "MergeFeature=MergeTable CheckStrackTraceFeature=OriginGuard",
+            "theano_graph": "InconsistencyError config",
+            "..misc.ordered_set": "OrderedSet",
+            "theano": "theano",
+            ".": "dh=destroyhandler graph op toolbox unify utils",
+            "._historical_utils": "integer_types string_types",
+        },
+    )

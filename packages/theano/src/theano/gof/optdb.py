@@ -1,17 +1,20 @@
 """Databases of rewrites, and queries."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from theano_graph import compose
 from theano_optimize import (
+    DatabaseError,
     EquilibriumDatabase,
     GroupDatabase,
     ProxyDatabase,
-    RewriteDatabase as DB,
+    RewriteDatabase,
     RewriteQuery as Query,
     SequenceDatabase,
     WalkDatabase,
 )
 
+from .._lazy import lazy_names
 from ._navigators import TopoOptimizer
 from ._optimizers import SeqOptimizer
 
@@ -21,6 +24,34 @@ class _SameAsBelow(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.__mro__[1])
+
+
+class DB(RewriteDatabase[Any], metaclass=_SameAsBelow):
+    """A database of optimizers: each has a name, and tags by which queries choose it.
+
+    Parameters
+    ----------
+    name : str, optional
+    """
+
+    def register(self, name: str, rewriter: Any, *tags: Any, **options: Any) -> None:
+        """Register an optimizer under a name that is no tag of another one, with tags that are no names.
+
+        Raises
+        ------
+        DatabaseError
+            If the name or a tag is taken; a ValueError.
+        """
+        if name not in self and any(name in entry.tags for entry in self.entries()):
+            raise DatabaseError(
+                compose(f"The name {name!r} is a tag of another entry", mend="choose another name for the entry")
+            )
+        taken = [tag for tag in tags if any(tag == entry.name for entry in self.entries())]
+        if taken:
+            raise DatabaseError(
+                compose(f"The tag {taken[0]!r} of {name!r} is the name of another entry", mend="choose another tag")
+            )
+        super().register(name, rewriter, *tags, **options)
 
 
 class SequenceDB(SequenceDatabase, metaclass=_SameAsBelow):
@@ -134,8 +165,27 @@ class ProxyDB(ProxyDatabase):
     db : DB
     """
 
-    def __init__(self, db: DB[Any]) -> None:
+    def __init__(self, db: RewriteDatabase[Any]) -> None:
         super().__init__(db)
 
 
 __all__ = ["DB", "EquilibriumDB", "LocalGroupDB", "ProxyDB", "Query", "SequenceDB", "TopoDB"]
+
+if TYPE_CHECKING:
+    from theano_graph import config as config
+
+    from ..misc.ordered_set import OrderedSet as OrderedSet
+    from . import opt as opt
+    from ._historical_utils import integer_types as integer_types
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "collections": "DefaultOrderedDict=defaultdict",
+            "..misc.ordered_set": "OrderedSet",
+            ".": "opt",
+            "theano_graph": "config",
+            "._historical_utils": "integer_types",
+        },
+    )

@@ -1,5 +1,7 @@
 """Features: what may be attached to a graph that changes."""
 
+from typing import TYPE_CHECKING
+
 from theano_graph import (
     AlreadyThere as AlreadyThere,
     Bookkeeper as Bookkeeper,
@@ -14,6 +16,8 @@ from theano_graph import (
     is_same_graph as is_same_graph,
 )
 
+from .._lazy import lazy_names
+
 __all__ = [
     "AlreadyThere",
     "Bookkeeper",
@@ -27,3 +31,26 @@ __all__ = [
     "Validator",
     "is_same_graph",
 ]
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import config as config
+    from theano_linker_c.debugmode import BadOptimization as BadOptimization
+
+    from . import graph as graph
+    from ._historical_features import (
+        PreserveNames as PreserveNames,
+        PreserveVariableAttributes as PreserveVariableAttributes,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._historical_features": "PreserveNames PreserveVariableAttributes",
+            "theano_linker_c.debugmode": "BadOptimization",
+            "theano_graph": "config",
+            "theano": "theano",
+            ".": "graph",
+        },
+    )

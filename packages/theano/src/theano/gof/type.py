@@ -1,6 +1,6 @@
 """The base class of types."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theano_graph import (
     Constant as Constant,
@@ -18,6 +18,8 @@ from theano_linker_c.cop import (
     EnumType as EnumType,
 )
 
+from .._lazy import lazy_names
+
 
 class PureType(Type):
     """A type that names the classes of its variables and constants `Variable` and `Constant`, also in subclasses."""
@@ -29,3 +31,24 @@ class PureType(Type):
         super().__init_subclass__(**kwargs)
         cls.variable_class = cls.Variable
         cls.constant_class = cls.Constant
+
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+    from theano_graph import Op as Op
+
+    from ..configparser import change_flags as change_flags
+    from . import graph as graph, utils as utils
+    from ._historical_utils import object2 as object2, string_types as string_types
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano_graph": "MethodNotDefined=MissingRuleError Op",
+            "..configparser": "change_flags",
+            "._historical_utils": "object2 string_types",
+            "theano": "theano",
+            ".": "graph utils",
+        },
+    )

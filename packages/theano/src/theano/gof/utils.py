@@ -1,6 +1,7 @@
 """Helpers on sequences, files and stacks."""
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from theano_graph import MissingRuleError as MethodNotDefined
 from theano_graph.utils import (
@@ -17,6 +18,7 @@ from theano_graph.utils import (
 )
 
 from .._keywords import also_called
+from .._lazy import lazy_names
 
 difference = also_called(__name__, "difference", _difference, seq1="first", seq2="second")
 flatten = also_called(__name__, "flatten", _flatten, a="value")
@@ -58,3 +60,47 @@ __all__ = [
     "toposort",
     "uniq",
 ]
+
+if TYPE_CHECKING:
+    from theano_graph import config as config
+
+    from ..compat import PY3 as PY3
+    from ._historical_utils import (
+        ABORT as ABORT,
+        ANY_TYPE as ANY_TYPE,
+        FAILURE as FAILURE,
+        FALL_THROUGH as FALL_THROUGH,
+        RETRY as RETRY,
+        D as D,
+        Keyword as Keyword,
+        MetaObject as MetaObject,
+        c_cpp_keywords as c_cpp_keywords,
+        comm_guard as comm_guard,
+        from_return_values as from_return_values,
+        get_variable_trace_string as get_variable_trace_string,
+        give_variables_names as give_variables_names,
+        hist as hist,
+        integer_types as integer_types,
+        object2 as object2,
+        scratchpad as scratchpad,
+        simple_types as simple_types,
+        string_types as string_types,
+        to_return_values as to_return_values,
+        type_guard as type_guard,
+        undef as undef,
+        unique as unique,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._historical_utils": (
+                "ABORT ANY_TYPE D FAILURE FALL_THROUGH Keyword MetaObject RETRY c_cpp_keywords comm_guard "
+                "from_return_values get_variable_trace_string give_variables_names hist integer_types object2 "
+                "scratchpad simple_types string_types to_return_values type_guard undef unique"
+            ),
+            "theano_graph": "config",
+            "..compat": "PY3",
+        },
+    )

@@ -1,5 +1,15 @@
 """The types and ops of scalars; `theano.scalar` has the same names."""
 
+from theano_graph import (
+    Apply as Apply,
+    Constant as Constant,
+    FunctionGraph as FunctionGraph,
+    Op as Op,
+    Type as Type,
+    Variable as Variable,
+    config as config,
+    pprint as pprint,
+)
 from theano_linker_c.scalar import (
     ALL_DTYPES as ALL_DTYPES,
     COMPLEX_DTYPES as COMPLEX_DTYPES,
@@ -31,12 +41,14 @@ from theano_linker_c.scalar import (
     ArcTanh as ArcTanh,
     BetaInc as BetaInc,
     BetaLn as BetaLn,
+    BinaryBitOp as BinaryBitOp,
     BinaryScalarOp as BinaryScalarOp,
     Cast as Cast,
     Cbrt as Cbrt,
     Ceil as Ceil,
     Chi2SF as Chi2SF,
     Clip as Clip,
+    ComplexError as ComplexError,
     ComplexFromPolar as ComplexFromPolar,
     Composite as Composite,
     Conj as Conj,
@@ -52,6 +64,7 @@ from theano_linker_c.scalar import (
     Exp as Exp,
     Exp2 as Exp2,
     Expm1 as Expm1,
+    FixedLogicalComparison as FixedLogicalComparison,
     Floor as Floor,
     Gamma as Gamma,
     GammaInc as GammaInc,
@@ -63,6 +76,7 @@ from theano_linker_c.scalar import (
     Hypot as Hypot,
     Identity as Identity,
     Imag as Imag,
+    InRange as InRange,
     IntDiv as IntDiv,
     Invert as Invert,
     IsInf as IsInf,
@@ -94,7 +108,6 @@ from theano_linker_c.scalar import (
     RoundHalfToEven as RoundHalfToEven,
     ScalarConstant as ScalarConstant,
     ScalarOp as ScalarOp,
-    ScalarOperators as ScalarOperators,
     ScalarType as ScalarType,
     ScalarTypeError as ScalarTypeError,
     ScalarVariable as ScalarVariable,
@@ -112,6 +125,7 @@ from theano_linker_c.scalar import (
     Tanh as Tanh,
     TrueDiv as TrueDiv,
     Trunc as Trunc,
+    UnaryBitOp as UnaryBitOp,
     UnaryScalarOp as UnaryScalarOp,
     Xor as Xor,
     abs as abs,
@@ -128,7 +142,6 @@ from theano_linker_c.scalar import (
     as_scalar as as_scalar,
     betainc as betainc,
     betaln as betaln,
-    cast as cast,
     cbrt as cbrt,
     ceil as ceil,
     chi2sf as chi2sf,
@@ -163,6 +176,8 @@ from theano_linker_c.scalar import (
     i1 as i1,
     identity as identity,
     imag as imag,
+    inclosedrange as inclosedrange,
+    inopenrange as inopenrange,
     int_div as int_div,
     invert as invert,
     is_complex as is_complex,
@@ -200,6 +215,7 @@ from theano_linker_c.scalar import (
     same_out as same_out,
     same_out_float_only as same_out_float_only,
     same_out_min8 as same_out_min8,
+    same_out_nobool as same_out_nobool,
     same_out_nocomplex as same_out_nocomplex,
     second as second,
     sgn as sgn,
@@ -222,12 +238,62 @@ from theano_linker_c.scalar import (
     upcast as upcast,
     upcast_out as upcast_out,
     upcast_out_min8 as upcast_out_min8,
+    upcast_out_no_complex as upcast_out_no_complex,
     upcast_out_nobool as upcast_out_nobool,
     upcast_to_float as upcast_to_float,
     upgrade_to_float as upgrade_to_float,
     upgrade_to_float64 as upgrade_to_float64,
     upgrade_to_float_no_complex as upgrade_to_float_no_complex,
     xor as xor,
+)
+from theano_tensor import (
+    DisconnectedType as DisconnectedType,
+    autocast_float as autocast_float,
+    autocast_float_as as autocast_float_as,
+    autocast_int as autocast_int,
+    grad_undefined as grad_undefined,
+)
+
+from ._historical import (
+    Compositef32 as Compositef32,
+    IntegerDivisionError as IntegerDivisionError,
+    NumpyAutocaster as NumpyAutocaster,
+    as_common_dtype as as_common_dtype,
+    cast as cast,
+    complexs as complexs,
+    complexs64 as complexs64,
+    complexs128 as complexs128,
+    composite_f32 as composite_f32,
+    constant as constant,
+    convert as convert,
+    convert_to_bool as convert_to_bool,
+    convert_to_complex64 as convert_to_complex64,
+    convert_to_complex128 as convert_to_complex128,
+    convert_to_float16 as convert_to_float16,
+    convert_to_float32 as convert_to_float32,
+    convert_to_float64 as convert_to_float64,
+    convert_to_int8 as convert_to_int8,
+    convert_to_int16 as convert_to_int16,
+    convert_to_int32 as convert_to_int32,
+    convert_to_int64 as convert_to_int64,
+    convert_to_uint8 as convert_to_uint8,
+    convert_to_uint16 as convert_to_uint16,
+    convert_to_uint32 as convert_to_uint32,
+    convert_to_uint64 as convert_to_uint64,
+    div_proxy as div_proxy,
+    float_out as float_out,
+    float_out_nocomplex as float_out_nocomplex,
+    floats as floats,
+    int_or_true_div as int_or_true_div,
+    int_out as int_out,
+    int_out_nocomplex as int_out_nocomplex,
+    ints as ints,
+    mod_check as mod_check,
+    real_out as real_out,
+    round_half_away_from_zero_ as round_half_away_from_zero_,
+    round_half_away_from_zero_vec as round_half_away_from_zero_vec,
+    round_half_away_from_zero_vec32 as round_half_away_from_zero_vec32,
+    round_half_away_from_zero_vec64 as round_half_away_from_zero_vec64,
 )
 
 # The historical names.
@@ -258,7 +324,8 @@ complex128 = Scalar("complex128")
 
 int_types = int8, int16, int32, int64
 uint_types = uint8, uint16, uint32, uint64
-discrete_types = bool, *int_types, *uint_types
+integer_types = *int_types, *uint_types
+discrete_types = bool, *integer_types
 float_types = float16, float32, float64
 complex_types = complex64, complex128
 continuous_types = *float_types, *complex_types

@@ -6,6 +6,7 @@ from theano_linker_c.scalar import (
     J0 as J0,
     J1 as J1,
     BetaInc as BetaInc,
+    BinaryScalarOp as BinaryScalarOp,
     Chi2SF as Chi2SF,
     Erf as Erf,
     Erfc as Erfc,
@@ -21,6 +22,8 @@ from theano_linker_c.scalar import (
     Iv as Iv,
     Jv as Jv,
     Psi as Psi,
+    TriGamma as TriGamma,
+    UnaryScalarOp as UnaryScalarOp,
     betainc as betainc,
     chi2sf as chi2sf,
     erf as erf,
@@ -28,6 +31,7 @@ from theano_linker_c.scalar import (
     erfcinv as erfcinv,
     erfcx as erfcx,
     erfinv as erfinv,
+    exp as exp,
     gamma as gamma,
     gammainc as gammainc,
     gammaincc as gammaincc,
@@ -42,4 +46,13 @@ from theano_linker_c.scalar import (
     jv as jv,
     psi as psi,
     tri_gamma as tri_gamma,
+    upcast as upcast,
+    upgrade_to_float as upgrade_to_float,
+    upgrade_to_float64 as upgrade_to_float64,
+    upgrade_to_float_no_complex as upgrade_to_float_no_complex,
 )
+from theano_tensor import grad_not_implemented as grad_not_implemented
+
+from .basic import complex_types as complex_types, discrete_types as discrete_types, float_types as float_types
+
+imported_scipy_special = True

@@ -1,7 +1,43 @@
 """Helpers of loops."""
 
-from theano_scan import ScanArguments as scan_args, until as until
+from theano_scan import until as until
 
 from .._graph_copies import clone as clone
+from ._helpers import (
+    equal_computations as equal_computations,
+    expand_empty as expand_empty,
+    forced_replace as forced_replace,
+    get_updates_and_outputs as get_updates_and_outputs,
+    hash_listsDictsTuples as hash_listsDictsTuples,
+    isNaN_or_Inf_or_None as isNaN_or_Inf_or_None,
+    reconstruct_graph as reconstruct_graph,
+    safe_new as safe_new,
+    traverse as traverse,
+)
+from ._map_variables import map_variables as map_variables
+from ._parts import (
+    compress_outs as compress_outs,
+    scan_args as scan_args,
+    scan_can_remove_outs as scan_can_remove_outs,
+)
+from ._shapes import Validator as Validator, infer_shape as infer_shape
 
-__all__ = ["clone", "scan_args", "until"]
+__all__ = [
+    "Validator",
+    "clone",
+    "compress_outs",
+    "equal_computations",
+    "expand_empty",
+    "forced_replace",
+    "get_updates_and_outputs",
+    "hash_listsDictsTuples",
+    "infer_shape",
+    "isNaN_or_Inf_or_None",
+    "map_variables",
+    "reconstruct_graph",
+    "safe_new",
+    "scan_args",
+    "scan_can_remove_outs",
+    "traverse",
+    "until",
+]

@@ -13,7 +13,7 @@ from numpy.polynomial import Polynomial
 from ..._lazy import scipy_special
 from .._cvalue import CValue, c_cast, c_type
 from .._derivative import differentiable, real_operands
-from .._op import ScalarTypeError, UnaryScalarOp
+from .._op import ScalarOp, ScalarTypeError, UnaryScalarOp
 from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
@@ -120,10 +120,18 @@ def _poly_gamma_text(n: int) -> str:
 }}"""
 
 
+class TriGamma(PolyGamma):
+    """The derivative of `psi`."""
+
+    def __init__(self, output_types_preference: Any = None, name: str | None = None) -> None:
+        super().__init__(1)
+        ScalarOp.__init__(self, output_types_preference, name)
+
+
 gamma = Gamma()
 gammaln = GammaLn()
 psi = Psi()
-tri_gamma = PolyGamma(1)
+tri_gamma = TriGamma()
 
 
 @differentiable(Gamma)

@@ -182,12 +182,15 @@ def step(state: Any) -> Any:
     return np.where(new1 <= new2, new1 - new2 + M1, new1 - new2)
 
 
-def uniform_numbers(z: Any, dtype: str) -> Any:
-    """Return what streams give as numbers between 0 and 1, which are never reached.
+#: What a number from 1 to M1 is multiplied by, for each dtype. Those of float32 and float16 are a little below what would
+#: take the largest number to 1, which is never drawn. Of float16 only the last 15 bits count.
+SCALES = {"float64": 2.0**-31, "float32": 4.6566126e-10, "float16": float(np.float16(3.0458e-05))}
 
-    A double takes all 31 bits; narrower dtypes take as many leading ones as they hold, at the middle of their interval.
-    """
-    if dtype == "float64":
-        return z * 2.0**-31
-    dropped, scale = (8, 2.0**-24) if dtype == "float32" else (21, 2.0**-11)
-    return (((z >> dropped) * 2 + 1) * scale).astype(dtype)
+
+def uniform_numbers(z: Any, dtype: str) -> Any:
+    """Return what streams give as numbers between 0 and 1, which are never reached."""
+    if dtype == "float16":
+        z = (z & 0x7FFF) + 1
+    elif dtype == "float32":
+        return z.astype("float32") * np.float32(SCALES[dtype])
+    return (z * SCALES[dtype]).astype(dtype)

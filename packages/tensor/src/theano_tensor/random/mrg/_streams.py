@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
@@ -37,8 +38,8 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
 
     Parameters
     ----------
-    size : sequence of int, or anything else
-        Shape of the draw.
+    size : tuple or list of int, or anything else
+        Shape of the draw. Only Python's own integers count as known: draws stay what they always were.
     warn : bool
         Whether to warn where the number of elements is not known.
 
@@ -52,13 +53,11 @@ def guess_n_streams(size: Any, warn: bool = False) -> int:
     >>> guess_n_streams((60, 10)), guess_n_streams((2, 2)), guess_n_streams((1000, 1000))
     (100, 4, 15360)
     """
-    lengths = [size] if isinstance(size, (int, np.integer)) else size
-    known = isinstance(lengths, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in lengths)
-    if not known:
+    if not (isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size)):
         if warn:
             transforms.warn_unknown_size(size, MOST_STREAMS)
         return MOST_STREAMS
-    total = int(np.prod([int(n) for n in lengths], dtype="int64"))
+    total = math.prod(size)
     return max(1, min(total // 6 if total > 6 else total, MOST_STREAMS))
 
 
@@ -113,7 +112,8 @@ class MRG_RandomStreams:
     rstate : ndarray of int32
         State of the next draw's first stream, of length 6.
     state_updates : list of tuple
-        For each draw, its shared states, int32 of shape (streams, 6), and the expression for what they are after it.
+        For each draw: its shared states, int32 of shape (streams, 6), the expression for what they are after it, and
+        the arguments `size` and `nstreams`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class MRG_RandomStreams:
     """
 
     def __init__(self, seed: Any = 12345) -> None:
-        self.state_updates: list[tuple[TensorSharedVariable, Variable]] = []
+        self.state_updates: list[tuple[TensorSharedVariable, Variable, Any, int | None]] = []
         self.default_instance_seed = seed
         self.rstate = check_state(seed)
 
@@ -151,7 +151,7 @@ class MRG_RandomStreams:
             If `seed` is none; all states stay as they were.
         """
         self.set_rstate(self.default_instance_seed if seed is None else seed)
-        for states, _ in self.state_updates:
+        for states, *_ in self.state_updates:
             count = len(states.get_value(borrow=True))
             states.set_value(self.get_substream_rstates(count), borrow=True)
 
@@ -191,20 +191,36 @@ class MRG_RandomStreams:
 
     def updates(self) -> list[tuple[TensorSharedVariable, Variable]]:
         """Return the pairs (states, new states) of all draws, as `function` takes them for `updates`."""
-        return list(self.state_updates)
+        return [(states, new_states) for states, new_states, *_ in self.state_updates]
 
-    def _flat(self, size: Any, shape: Sequence[int | None], dtype: str, nstreams: int | None) -> Any:
-        """Draw numbers between 0 and 1 in the shape that a vector says, from new states."""
-        static = shape if all(n is not None for n in shape) else None
-        count = guess_n_streams(static) if nstreams is None else nstreams
+    def n_streams(self, size: Any) -> int:
+        """Return how many streams a draw uses that is not told it: :func:`guess_n_streams`, unless overridden."""
+        return guess_n_streams(size)
+
+    def pretty_return(
+        self, node_rstate: TensorSharedVariable, new_rstate: Variable, sample: Any, size: Any, nstreams: int | None
+    ) -> Any:
+        """Note a draw, let its states move by themselves, and return it with the attributes `rstate` and `update`."""
+        sample.rstate = node_rstate
+        sample.update = (node_rstate, new_rstate)
+        self.state_updates.append((node_rstate, new_rstate, size, nstreams))
+        node_rstate.default_update = new_rstate
+        return sample
+
+    def _flat(self, given: Any, size: Any, shape: Sequence[int | None], dtype: str, nstreams: int | None) -> Any:
+        """Draw numbers between 0 and 1 in the shape that a vector says, from new states.
+
+        `given` is the size as the caller of a method wrote it.
+        """
+        count = self.n_streams(given) if nstreams is None else nstreams
         rows = self.get_substream_rstates(count, dtype)
         states = TensorSharedVariable(tensor_type("int32", (None, None)), rows)
+        states.tag.is_rng = True
         # Drawn as a vector and reshaped, so that one compiled form serves all numbers of dimensions.
         total, length = transforms.flat_length(size, shape)
         draw, new_states = draw_uniform(states, length, tensor_type(dtype, (total,)))
-        self.state_updates.append((states, new_states))
-        states.default_update = new_states
-        return _marked(transforms.reshaped(draw, size, shape), (states, new_states))
+        made = as_random_variable(transforms.reshaped(draw, size, shape))
+        return self.pretty_return(states, new_states, made, given, nstreams)
 
     @_drawing
     def uniform(
@@ -219,7 +235,7 @@ class MRG_RandomStreams:
         """Draw from the uniform distribution between `low` and `high`, both excluded; gradients go through them."""
         (first, last), kind = _params(dtype, low, high)
         vector, shape = self._shape("uniform", size, ndim, first, last)
-        draw = self._flat(vector, shape, kind, nstreams)
+        draw = self._flat(size, vector, shape, kind, nstreams)
         return draw, transforms.between(draw, first, last, kind)
 
     def _shape(self, name: str, size: Any, ndim: int | None, *params: Tensor) -> tuple[Any, Any]:
@@ -252,19 +268,24 @@ class MRG_RandomStreams:
         Returns
         -------
         RandomVariable
-            Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958), or the inverse of the
-            truncated distribution function.
+            Pairs by the method of Box and Muller (Annals of Mathematical Statistics 29, 1958). Of truncated ones, those
+            beyond the limits get another radius.
         """
         (mean, scale), kind = _params(dtype, avg, std)
         vector, shape = self._shape("normal", size, ndim, mean, scale)
+        count, length = transforms.pairs(vector, shape)
+        draw = self._flat(None, length, (None if count is None else 2 * count,), kind, nstreams)
         if truncate:
-            draw = self._flat(vector, shape, kind, nstreams)
-            sample = transforms.truncated(draw, kind)
+            sample = transforms.truncated(draw, partial(self._radii, kind, nstreams), vector, shape, kind)
         else:
-            count, length = transforms.pairs(vector, shape)
-            draw = self._flat(length, (None if count is None else 2 * count,), kind, nstreams)
             sample = transforms.box_muller(draw, vector, shape, kind)
         return draw, transforms.scaled(sample, mean, scale, kind)
+
+    def _radii(self, dtype: str, nstreams: int | None, count: Tensor) -> Tensor:
+        """Draw numbers whose radii do not exceed two standard deviations."""
+        draw = self._flat(None, transforms.as_vector(count), (None,), dtype, nstreams)
+        lowest, one = (constant(np.asarray(value, dtype)) for value in (math.e**-2, 1.0))
+        return draw * (one - lowest) + lowest
 
     @_drawing
     def truncated_normal(
@@ -276,8 +297,12 @@ class MRG_RandomStreams:
         dtype: Any = None,
         nstreams: int | None = None,
     ) -> tuple[Any, Any]:
-        """Draw from the normal distribution cut off at two standard deviations: :meth:`normal` with `truncate`."""
-        draw = self.normal(size, avg, std, ndim, dtype, nstreams, truncate=True)
+        """Draw from a normal distribution that is cut off at both sides, so that `std` is the deviation of the draw.
+
+        The limits are two standard deviations of the whole distribution, 2.2737 of the draw. See :meth:`normal`.
+        """
+        wider = as_tensor_variable(std) / transforms.TRUNCATED_DEVIATION
+        draw = self.normal(size, avg, wider, ndim, dtype, nstreams, truncate=True)
         return draw, draw
 
     @_drawing
@@ -312,12 +337,12 @@ class MRG_RandomStreams:
         chance = as_tensor_variable(p if prob is None else prob)
         vector, shape = self._shape("binomial", size, ndim, chance)
         trials, static = transforms.trials(n)
-        drawn = "float64" if chance.type.dtype == "float64" and chance.type.ndim else config.floatX
+        drawn = config.floatX
         if static == 1:
-            draw = self._flat(vector, shape, drawn, nstreams)
+            draw = self._flat(size, vector, shape, drawn, nstreams)
             hits = draw < chance
         else:
-            draw = self._flat(transforms.prepended(trials, vector), (static, *shape), drawn, nstreams)
+            draw = self._flat(None, transforms.prepended(trials, vector), (static, *shape), drawn, nstreams)
             hits = (draw < chance).sum(axis=0)
         return draw, cast(hits, canonical_dtype(dtype, config.floatX))
 
@@ -366,7 +391,7 @@ class MRG_RandomStreams:
         rows = chances.type.shape[0]
         total = None if rows is None or static is None else rows * static
         length = transforms.as_vector(trials * chances.shape[0])
-        return self._flat(length, (total,), "float64", nstreams)
+        return self._flat(None, length, (total,), config.floatX, nstreams)
 
     @_drawing
     def choice(
@@ -421,7 +446,7 @@ class MRG_RandomStreams:
         vector, shape = size_vector("choice", size, ndim, ())
         total = transforms.product(vector)
         count = transforms.static_product(shape)
-        draw = self._flat(transforms.as_vector(total), (count,), "float64", nstreams)
+        draw = self._flat((count,), transforms.as_vector(total), (count,), "float64", nstreams)
         kind = canonical_dtype(dtype, config.floatX)
         return draw, transforms.picked(pool, chances, draw, total, replace, vector, shape, kind)
 

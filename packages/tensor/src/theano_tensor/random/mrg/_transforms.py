@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from ..._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from ..._errors import DTypeError, ShapeError
 from ..._variable import Tensor, TensorConstant
 from ...creation import ones
-from ...elemwise import abs_, cast, cos, floor, log, maximum, minimum, sqrt
-from ...indexing import take
+from ...elemwise import abs_, cast, cos, floor, invert, log, maximum, minimum, sin, sqrt
+from ...indexing import nonzero, take
 from ...joining import concatenate
 from ...shape import as_length, make_vector, reshape, static_int
 from .._size import size_vector
@@ -117,7 +117,7 @@ def box_muller(draw: Tensor, vector: Tensor, shape: StaticShape, dtype: str) -> 
     middle: Any = draw.shape[0] // 2 if half is None else half // 2
     wide = "float32" if dtype == "float16" else dtype
     draw = cast(draw, wide)
-    radius = sqrt(_number(-2.0, wide) * log(draw[:middle]))
+    radius = _radius(draw[:middle], wide)
     turn, full = draw[middle:], _number(2 * math.pi, wide)
     # The sine is written as a cosine: compilers make one call of a sine and a cosine, which no vector unit has.
     both = concatenate([radius * cos(full * turn), radius * cos(full * (turn - _number(0.25, wide)))])
@@ -134,44 +134,53 @@ def reshaped(flat: Tensor, vector: Tensor, shape: StaticShape) -> Tensor:
         return flat
     if all(n is not None for n in shape):
         return reshape(flat, tuple(n for n in shape if n is not None), ndim=len(shape))
-    lengths = [vector[i] if n is None else n for i, n in enumerate(shape)]
-    return reshape(flat, lengths, ndim=len(shape))
+    return reshape(flat, _lengths(vector, shape), ndim=len(shape))
 
 
-#: Between -2 and 2, the inverse of the normal distribution function is ``x h(w)`` for ``x = 2 p - 1`` and
-#: ``w = -log(1 - x^2)``; these are the coefficients of h as a polynomial of ``2 w / w_max - 1``, fitted at Chebyshev
-#: points to 2e-15 (the variable is that of M. Giles, "Approximating the erfinv function", GPU Computing Gems 2, 2011).
-_QUANTILE = (
-    1.668167920808722,
-    0.4265976031137192,
-    0.005763593871797645,
-    -0.005702214137731444,
-    0.00041594881721689346,
-    0.0001186659231287912,
-    -2.197298175978802e-05,
-    -1.8980537074497764e-06,
-    8.303368360884636e-07,
-    -1.0618968815379055e-09,
-    -2.6637661676431897e-08,
-    1.929430482050521e-09,
-    7.282324077095836e-10,
-    -9.924860933097085e-11,
-    -1.4188117347657685e-11,
-)
+#: The standard deviation of what is within two standard deviations of a standard normal distribution.
+TRUNCATED_DEVIATION = 0.87962566103423978
 
 
-def truncated(draw: Tensor, dtype: str) -> Tensor:
-    """Return numbers of the standard normal distribution between -2 and 2, by the inverse distribution function."""
+def truncated(
+    draw: Tensor, radii: Callable[[Tensor], Tensor], vector: Tensor, shape: StaticShape, dtype: str
+) -> Tensor:
+    """Return standard normal numbers between -2 and 2 in a shape, from an even number of uniform ones.
+
+    They are made as by :func:`box_muller`. Those beyond the limits keep their angle and get another radius.
+
+    Parameters
+    ----------
+    draw : Tensor
+        Uniform numbers.
+    radii : callable
+        Gives as many uniform numbers as it is asked for, that are large enough for radii up to 2.
+    vector, shape
+        The shape of the result.
+    dtype : str
+    """
+    middle: Any = draw.shape[0] // 2
     wide = "float32" if dtype == "float16" else dtype
-    inside = math.erf(math.sqrt(2))
-    x = cast(draw, wide) * _number(2 * inside, wide) - _number(inside, wide)
-    one = _number(1.0, wide)
-    u = log(one - x * x) * _number(2 / math.log1p(-(inside**2)), wide) - one
-    h: Tensor = _number(_QUANTILE[-1], wide)
-    for coefficient in _QUANTILE[-2::-1]:
-        h = h * u + _number(coefficient, wide)
-    two = _number(2.0, wide)
-    return cast(maximum(minimum(x * h, two), -two), dtype)
+    draw = cast(draw, wide)
+    radius, angle = _radius(draw[:middle], wide), _number(2 * math.pi, wide) * draw[middle:]
+    parts = [(turned, radius * turned) for turned in (cos(angle), sin(angle))]
+    beyond = [abs_(z) > _number(2.0, wide) for _, z in parts]
+    places = [nonzero(found)[0] for found in beyond]
+    first: Any = places[0].shape[0]
+    other = _radius(cast(radii(first + places[1].shape[0]), wide), wide)
+    joined = []
+    for (turned, z), outside, found, chosen in zip(parts, beyond, places, (other[:first], other[first:]), strict=True):
+        joined += [z[nonzero(invert(outside))[0]], chosen * turned[found]]
+    known = static_product(shape)
+    samples = concatenate(joined)[: product(vector) if known is None else known]
+    return cast(reshape(samples, _lengths(vector, shape), ndim=len(shape)), dtype)
+
+
+def _radius(draw: Tensor, dtype: str) -> Tensor:
+    return sqrt(_number(-2.0, dtype) * log(draw))
+
+
+def _lengths(vector: Tensor, shape: StaticShape) -> list[Any]:
+    return [vector[i] if n is None else n for i, n in enumerate(shape)]
 
 
 def trials(n: Any) -> tuple[Tensor, int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..._errors import DTypeError, ShapeError
 from ..._type import TensorType
 from ...elemwise import cast
 from ...indexing._getitem import getitem
+from .._size import size_vector
 from .._variable import RandomVariable
 from ._recurrence import M1, M2, step, uniform_numbers
 
@@ -102,7 +104,11 @@ _CODE = """
                          (Py_ssize_t)dims[i]);
             %(fail)s
         }
-        total *= dims[i];
+        total = dims[i] > 0 && total > %(most)d / dims[i] ? %(most)d + 1 : total * dims[i];
+    }
+    if (total > %(most)d) {
+        PyErr_SetString(PyExc_ValueError, "MRGUniform: one draw takes at most %(most)d numbers");
+        %(fail)s
     }
     if (n == 0 && total > 0) {
         PyErr_SetString(PyExc_ValueError, "MRGUniform: there is no stream to draw from");
@@ -116,7 +122,12 @@ _CODE = """
             %(fail)s
     }
     Py_XDECREF((PyObject *)%(new)s);
-    %(new)s = (PyArrayObject *)PyArray_NewCopy(%(states)s, NPY_CORDER);
+    if (%(inplace)d && PyArray_ISCARRAY(%(states)s)) {
+        %(new)s = %(states)s;
+        Py_INCREF((PyObject *)%(new)s);
+    } else {
+        %(new)s = (PyArrayObject *)PyArray_NewCopy(%(states)s, NPY_CORDER);
+    }
     if (%(new)s == NULL)
         %(fail)s
     %(name)s_fill((npy_int32 *)PyArray_DATA(%(new)s), n, (%(ctype)s *)PyArray_DATA(%(out)s), total);
@@ -131,8 +142,10 @@ class MRGUniform(DiscreteOp):
 
     Parameters
     ----------
-    outtype : TensorType
+    output_type : TensorType
         Of dtype float16, float32 or float64.
+    inplace : bool
+        Whether the states that are given are moved themselves; otherwise they are copied first.
 
     Notes
     -----
@@ -140,20 +153,37 @@ class MRGUniform(DiscreteOp):
     after the draw, and the draw.
     """
 
-    __props__ = ("outtype",)
+    __props__ = ("inplace", "output_type")
 
-    def __init__(self, outtype: TensorType) -> None:
-        if outtype.dtype not in DTYPES:
+    def __init__(self, output_type: TensorType, inplace: bool = False) -> None:
+        if output_type.dtype not in DTYPES:
             raise DTypeError(
                 compose(
-                    f"MRG31k3p draws no {outtype.dtype}",
+                    f"MRG31k3p draws no {output_type.dtype}",
                     mend=f"draw one of {', '.join(DTYPES)}, and cast it with astype",
                 )
             )
-        self.outtype = outtype
+        self.output_type, self.inplace = output_type, bool(inplace)
+        self.destroy_map: Mapping[int, Sequence[int]] = {0: [0]} if self.inplace else {}
 
     def __str__(self) -> str:
-        return f"MRGUniform{{{self.outtype.dtype}}}"
+        return f"mrg_uniform{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
+
+    @classmethod
+    def new(cls, rstate: Any, ndim: int | None, dtype: str, size: Any) -> Any:
+        """Return the states after a draw, and the draw.
+
+        Parameters
+        ----------
+        rstate : int32 matrix
+            A state in each row.
+        ndim : int or None
+            Number of dimensions of the draw, where the length of `size` does not tell.
+        dtype : str
+        size : sequence of int and scalars, or integer vector
+        """
+        vector, shape = size_vector(cls.__name__, size, ndim, ())
+        return cls(TensorType(dtype, shape))(rstate, vector)
 
     def make_node(self, rstate: Any, size: Any) -> Apply:
         """Apply to states and a size.
@@ -174,14 +204,14 @@ class MRGUniform(DiscreteOp):
             )
         if vector.type.ndim != 1 or vector.type.dtype not in INTEGER_DTYPES:
             raise ShapeError(compose("MRG31k3p: the size is a vector of integers", where=[describe(vector)]))
-        if vector.type.shape[0] not in (None, self.outtype.ndim):
+        if vector.type.shape[0] not in (None, self.output_type.ndim):
             raise ShapeError(
                 compose(
-                    f"MRG31k3p: {vector.type.shape[0]} lengths for a draw of {self.outtype.ndim} dimensions",
+                    f"MRG31k3p: {vector.type.shape[0]} lengths for a draw of {self.output_type.ndim} dimensions",
                     where=[describe(vector)],
                 )
             )
-        return Apply(self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.outtype)])
+        return Apply(self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.output_type)])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -190,21 +220,25 @@ class MRGUniform(DiscreteOp):
         states, shape = inputs[0], tuple(int(n) for n in inputs[1])
         if any(n < 0 for n in shape):
             raise ValueError(f"MRGUniform: length {min(shape)} in the size of a draw is negative")
-        total, n = int(np.prod(shape, dtype="int64")), len(states)
-        if len(shape) != self.outtype.ndim or states.shape[1] != 6:
+        total, n = math.prod(shape), len(states)
+        if len(shape) != self.output_type.ndim or states.shape[1] != 6:
             raise ValueError(
-                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; not {self.outtype.ndim} and 6"
+                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; not {self.output_type.ndim} and 6"
             )
         if n == 0 and total:
             raise ValueError("MRGUniform: there is no stream to draw from")
+        if total > M1:
+            raise ValueError(f"MRGUniform: one draw takes at most {M1} numbers, not {total}")
         moving, flat = states.T.astype("int64"), np.empty(total, "int64")
         for at in range(0, total, max(n, 1)):
             active = min(n, total - at)
             part = moving[:, :active].copy()
             flat[at : at + active] = step(part)
             moving[:, :active] = part
-        output_storage[0][0] = np.ascontiguousarray(moving.T.astype("int32"))
-        output_storage[1][0] = uniform_numbers(flat, self.outtype.dtype).reshape(shape)
+        if self.inplace:
+            states[...] = moving.T
+        output_storage[0][0] = states if self.inplace else np.ascontiguousarray(moving.T.astype("int32"))
+        output_storage[1][0] = uniform_numbers(flat, self.output_type.dtype).reshape(shape)
 
     def c_support_code(self) -> str:
         """Return one step of a block of streams."""
@@ -214,9 +248,9 @@ class MRGUniform(DiscreteOp):
         """Return the loop that fills an array."""
         texts = {
             "float64": ("npy_float64", "(npy_int32)z * 0x1p-31"),
-            "float32": ("npy_float32", "(npy_int32)(z >> 8 << 1 | 1u) * 0x1p-24f"),
+            "float32": ("npy_float32", "(npy_float32)(npy_int32)z * 4.6566126e-10f"),
         }
-        ctype, number = texts[self.outtype.dtype]
+        ctype, number = texts[self.output_type.dtype]
         filled = _APPLY % {"ctype": ctype, "number": number}
         return filled.replace("NAME", name)
 
@@ -224,9 +258,10 @@ class MRGUniform(DiscreteOp):
         self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Mapping[str, str]
     ) -> str:
         """Return the code of a draw; there is none for float16, which C has no arithmetic of."""
-        dtype = self.outtype.dtype
+        dtype = self.output_type.dtype
         (states, size), (new, out) = inputs, outputs
-        names = {"states": states, "size": size, "new": new, "out": out, "name": name, "ndim": self.outtype.ndim}
+        names = {"states": states, "size": size, "new": new, "out": out, "name": name, "ndim": self.output_type.ndim}
+        names |= {"inplace": int(self.inplace), "most": M1}
         return _CODE % {**names, **sub, "ctype": f"npy_{dtype}", "number": f"NPY_{dtype.upper()}"}
 
     def c_compile_args(self) -> list[str]:
@@ -235,17 +270,17 @@ class MRGUniform(DiscreteOp):
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
         """Return the version of the code."""
-        return (1,)
+        return (2,)
 
 
 @shape_rule.register(MRGUniform)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    static = node.op.outtype.shape
+    static = node.op.output_type.shape
     lengths = [getitem(node.inputs[1], i) if n is None else n for i, n in enumerate(static)]
     return [input_shapes[0], tuple(lengths)]
 
 
-def draw_uniform(states: Variable, size: Any, outtype: TensorType) -> tuple[Any, Variable]:
+def draw_uniform(states: Variable, size: Any, output_type: TensorType) -> tuple[Any, Variable]:
     """Return a draw, and the states after it."""
-    new_states, draw = MRGUniform(outtype).make_node(states, size).outputs
+    new_states, draw = MRGUniform(output_type).make_node(states, size).outputs
     return draw, new_states

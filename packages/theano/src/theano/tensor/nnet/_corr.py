@@ -222,7 +222,7 @@ class CorrMM(BaseCorrMM, Forward):
     """
 
 
-class CorrMM_gradWeights(BaseCorrMM, ByWeights):  # noqa: N801  (the name of Theano 1.0)
+class CorrMM_gradWeights(BaseCorrMM, ByWeights):
     """Gradient of a correlation by its filters.
 
     Examples
@@ -232,7 +232,7 @@ class CorrMM_gradWeights(BaseCorrMM, ByWeights):  # noqa: N801  (the name of The
     """
 
 
-class CorrMM_gradInputs(BaseCorrMM, ByInputs):  # noqa: N801  (the name of Theano 1.0)
+class CorrMM_gradInputs(BaseCorrMM, ByInputs):
     """Gradient of a correlation by its images.
 
     Examples
@@ -282,7 +282,7 @@ class Corr3dMM(BaseCorr3dMM, Forward):
     """
 
 
-class Corr3dMM_gradWeights(BaseCorr3dMM, ByWeights):  # noqa: N801  (the name of Theano 1.0)
+class Corr3dMM_gradWeights(BaseCorr3dMM, ByWeights):
     """Gradient of a correlation of volumes by its filters.
 
     Examples
@@ -292,7 +292,7 @@ class Corr3dMM_gradWeights(BaseCorr3dMM, ByWeights):  # noqa: N801  (the name of
     """
 
 
-class Corr3dMM_gradInputs(BaseCorr3dMM, ByInputs):  # noqa: N801  (the name of Theano 1.0)
+class Corr3dMM_gradInputs(BaseCorr3dMM, ByInputs):
     """Gradient of a correlation of volumes by these.
 
     Examples

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, local_optimizer
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, Variable, compose, pullback, pushforward, shape_rule
 from theano_linker_c import optdb
 from theano_tensor import as_tensor_variable, zeros_like
 
@@ -176,7 +176,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @local_optimizer([DiagonalSubtensor, IncDiagonalSubtensor], inplace=True)
-def local_inplace_DiagonalSubtensor(node: Apply) -> Any:  # noqa: N802  (the name of Theano 1.0)
+def local_inplace_DiagonalSubtensor(node: Apply) -> Any:
     """Let diagonals be views, and be added to in their own memory."""
     if node.op.inplace:
         return False

@@ -228,7 +228,7 @@ class CrossentropyCategorical1HotGrad(ExpressionOp):
         return [inc_subtensor(zeros_like(coding_dist)[place], shares)]
 
 
-class Prepend_scalar_to_each_row(ExpressionOp):  # noqa: N801  (the name of Theano 1.0)
+class Prepend_scalar_to_each_row(ExpressionOp):
     """A matrix with a number in front of each row.
 
     Examples
@@ -257,7 +257,7 @@ class Prepend_scalar_to_each_row(ExpressionOp):  # noqa: N801  (the name of Thea
         return [concatenate([column, mat], axis=1)]
 
 
-class Prepend_scalar_constant_to_each_row(ExpressionOp):  # noqa: N801  (the name of Theano 1.0)
+class Prepend_scalar_constant_to_each_row(ExpressionOp):
     """A matrix with a certain number in front of each row.
 
     Parameters

@@ -5,7 +5,6 @@ What few programs need is imported when it is asked for.
 
 from typing import TYPE_CHECKING
 
-from theano_linker_c.scalar import Softsign as ScalarSoftsign, softsign as scalar_softsign
 from theano_tensor.nnet import (
     LogSoftmax as LogSoftmax,
     Softmax as Softmax,

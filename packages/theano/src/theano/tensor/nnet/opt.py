@@ -10,7 +10,6 @@ from theano_tensor.nnet.convolution import (
     AbstractConv3d_gradInputs as AbstractConv3d_gradInputs,
     AbstractConv3d_gradWeights as AbstractConv3d_gradWeights,
     ConvOp as ConvOp,
-    former_conv2d as conv2d,
     get_conv_output_shape as get_conv_output_shape,
 )
 

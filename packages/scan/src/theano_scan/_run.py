@@ -1,0 +1,109 @@
+"""One run of a loop, by the machine of its step or step by step."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose
+from theano_linker_c.program import repeater
+
+from ._plan import FINAL, STACK, SUM
+from ._stores import Gathered, Newest, Stacked, Store, Summed
+
+
+class Run:
+    """One run of a loop: the stores of its outputs, and the states of the step at hand."""
+
+    def __init__(self, op: Any, n: int, given: Sequence[Any]) -> None:
+        plan = op.plan
+        last = plan.sequences + plan.states
+        self.op, self.n, self.given = op, n, given
+        self.sequences, self.start, self.constants = given[: plan.sequences], given[plan.sequences : last], given[last:]
+        self.found: list[Any] = []
+
+    def _store(self, k: int, kind: str) -> Store:
+        shape = getattr(self.start[k], "shape", None) if k < self.op.plan.states else None
+
+        def complaint(i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+            return self._complaint(k, i, got, wanted)
+
+        if kind == STACK:
+            return (Stacked if self.op.memory.preallocate else Gathered)(self.n, shape, complaint)
+        return Summed(complaint) if kind == SUM else Newest(shape, complaint)
+
+    def _complaint(self, k: int, i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+        return ValueError(_shape_text(self.op, k, i, got, wanted))
+
+    def native(self) -> int:
+        """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
+        plan = self.op.plan
+        repeat = repeater(self.op.compiled().fn, plan.repetition()) if self.op.memory.preallocate else None
+        if repeat is None:
+            return 0
+        done, self.found = repeat(self.n, self.given, self._complaint)
+        if done < self.n:
+            part = slice(self.n - done, None) if plan.backwards else slice(done)
+            self.found = [v[part] if kind == STACK else v for v, kind in zip(self.found, plan.kinds, strict=True)]
+        return done
+
+    def steps(self) -> int:
+        """Do the steps one by one, and return how many were done."""
+        plan, run = self.op.plan, self.op.runner()
+        stores = [self._store(k, kind) for k, kind in enumerate(plan.kinds)]
+        takes = [store.take for store in stores]
+        sequences, constants, states = self.sequences, list(self.constants), list(self.start)
+        order = range(self.n - 1, -1, -1) if plan.backwards else range(self.n)
+        done = 0
+        try:
+            for i in order:
+                values = run([*[s[i, ...] for s in sequences], *states, *constants])
+                for take, value in zip(takes, values, strict=False):
+                    take(i, value)
+                states = list(values[: plan.states])
+                done += 1
+                if plan.until and values[-1]:
+                    break
+        except Exception as error:
+            error.add_note(f"  in step {done} of a loop of {self.n}, counted from 0")
+            raise
+        self.found = [store.result(done, plan.backwards) for store in stores]
+        return done
+
+    def results(self, done: int) -> list[Any]:
+        """Return the outputs after `done` steps."""
+        return self.found if done else [self._without_steps(k, kind) for k, kind in enumerate(self.op.plan.kinds)]
+
+    def _without_steps(self, k: int, kind: str) -> Any:
+        of: Any = self.op.values[k].type
+        if kind == STACK:
+            shape = self.start[k].shape if k < self.op.plan.states else self._shape_of_row(k)
+            return np.empty((0, *shape), of.dtype)
+        if kind == SUM:
+            like = self.op.plan.likes[k]
+            return np.zeros(self.given[like].shape[like < len(self.sequences) :], of.dtype)
+        if kind == FINAL:
+            start = self.start[k]
+            return start.copy() if isinstance(start, np.ndarray) else copy.copy(start)
+        raise IndexError(compose(f"{self.op} has done no step: there is no last one", mend="run at least one step"))
+
+    def _shape_of_row(self, k: int) -> tuple[int, ...]:
+        """Return the shape that output k would have in a step: that of a step on zeros, where it can be done."""
+        try:
+            rows = [np.zeros(s.shape[1:], s.dtype) for s in self.sequences]
+            found: tuple[int, ...] = self.op.runner()([*rows, *self.start, *self.constants])[k].shape
+        except (ArithmeticError, IndexError, ValueError):
+            of: Any = self.op.values[k].type
+            return tuple(length or 0 for length in of.shape)
+        return found
+
+
+def _shape_text(op: Any, k: int, step: int, got: Sequence[int], wanted: Sequence[int]) -> str:
+    what = f"state {k}" if k < op.plan.states else f"output {k - op.plan.states}"
+    return compose(
+        f"{op}: {what} has shape {tuple(got)} in step {step}, not {tuple(wanted)}",
+        mend="give the initial state the shape that steps return, and return equal shapes from all steps",
+    )

@@ -1,0 +1,21 @@
+"""Choices say that they work in place where rewriting is for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_graph import Apply, Op
+from theano_linker_c.modes import optdb
+from theano_optimize import InplaceRewriter, Phase
+
+from ._ifelse import IfElse
+
+
+def _forms(node: Apply) -> Sequence[Op]:
+    op = node.op
+    return [] if op.as_view else [IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)]
+
+
+#: What is chosen is handed on without a copy, and the text of the op says so.
+cond_make_inplace = InplaceRewriter(_forms, [IfElse], "cond_make_inplace")
+optdb.register("cond_make_inplace", cond_make_inplace, "fast_run", "inplace", position=Phase.INPLACE)

@@ -1,0 +1,234 @@
+"""Helpers for rewrites that programs for Theano 1.0 find in `theano.gof.opt`, and that nothing here needs."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from theano_graph import Apply, Constant, Op, Variable, compose, config, is_same_graph, nodes_constructed, toposort
+from theano_linker_c import SharedVariable, function, shared
+from theano_optimize import Tracks
+
+from ._local_optimizers import LocalOptGroup, LocalOptimizer
+from ._optimizers import copy_stack_trace
+
+
+def merge_dict(d1: Mapping[Any, Any], d2: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return both dictionaries in one, with the sums of what stands under the same key.
+
+    Examples
+    --------
+    >>> merge_dict({"a": 1, "b": 2}, {"b": 3})
+    {'a': 1, 'b': 5}
+    """
+    merged = dict(d1)
+    for key, value in d2.items():
+        merged[key] = merged[key] + value if key in merged else value
+    return merged
+
+
+def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None) -> bool:
+    """Tell whether two variables are computed in the same way; see :func:`theano.gof.graph.is_same_graph`."""
+    return is_same_graph(var1, var2, givens)
+
+
+@contextmanager
+def inherit_stack_trace(from_var: Variable | Sequence[Variable]) -> Iterator[None]:
+    """Let all variables that are made in a block say that they were made where others were."""
+    with nodes_constructed() as made:
+        yield
+    copy_stack_trace(from_var, list(made))
+
+
+def check_chain(r: Variable | Apply, *chain: Any) -> bool:
+    """Tell whether a variable is made by the first of some ops from what the second made from ..., and so on.
+
+    Parameters
+    ----------
+    r : Variable or Apply
+    *chain : Op, class of ops, callable or None
+        A function is asked of the op; None lets any op, or nothing, stand there.
+        Each may be a pair of one of these and the number of the input from which the chain goes on.
+    """
+    variable = r.outputs[0] if isinstance(r, Apply) else r
+    for link in chain:
+        expected, place = link if isinstance(link, tuple) else (link, 0)
+        node = variable.owner
+        if expected is None:
+            return node is None
+        if node is None or not _fits(expected, node.op):
+            return False
+        variable = node.inputs[place]
+    return True
+
+
+def _fits(expected: Any, op: Op) -> bool:
+    if isinstance(expected, type):
+        return isinstance(op, expected)
+    return bool(expected(op)) if callable(expected) and not isinstance(expected, Op) else bool(op == expected)
+
+
+def _free_nodes(variables: Iterable[Any]) -> Iterator[Apply]:
+    """Yield the nodes that variables are computed from and that are in no graph yet, the latest first."""
+    waiting = [v.owner for v in variables if getattr(v, "owner", None) is not None]
+    seen: set[Apply] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen or node.fgraph is not None:
+            continue
+        seen.add(node)
+        yield node
+        waiting += [v.owner for v in node.inputs if v.owner is not None]
+
+
+def pre_constant_merge(vars: Any) -> Any:
+    """Let equal constants that variables are computed from be one constant, before the nodes come into a graph.
+
+    Parameters
+    ----------
+    vars : Variable or sequence
+        Things in it that are no variables are passed over.
+
+    Returns
+    -------
+    list
+        The variables.
+    """
+    variables = [vars] if isinstance(vars, Variable) else list(vars)
+    kept: dict[Any, Variable] = {}
+
+    def merged(variable: Any) -> Any:
+        return kept.setdefault(variable.signature(), variable) if isinstance(variable, Constant) else variable
+
+    for node in _free_nodes(variables):
+        node.inputs[:] = [merged(v) for v in node.inputs]
+    return [merged(v) for v in variables]
+
+
+def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable) -> Variable:
+    """Return `out` as local optimizers make it, which are applied once to each node that is in no graph yet.
+
+    Parameters
+    ----------
+    list_optimizations : sequence of LocalOptimizer
+    out : Variable
+    """
+    if out.owner is None:
+        return out
+    made: dict[Variable, Any] = {}
+    inside = {v for node in toposort((), [out]) if node.fgraph is not None for v in node.outputs}
+    for node in toposort(inside, [out]):
+        node.inputs[:] = [made.get(v, v) for v in node.inputs]
+        results: Sequence[Any] = node.outputs
+        current = node
+        for opt in list_optimizations:
+            answer = opt.transform(current)
+            if answer:
+                results = list(answer)
+                if results[0].owner is None:
+                    break
+                current = results[0].owner
+        made.update(zip(node.outputs, results, strict=True))
+    return made.get(out, out)
+
+
+class LocalMetaOptimizerSkipAssertionError(AssertionError):
+    """Says while a function is compiled that :class:`LocalMetaOptimizer` should pass over it without a word."""
+
+    __module__ = "theano.gof.opt"
+
+
+class LocalMetaOptimizer(LocalOptimizer):
+    """Tries several local optimizers on a node, and takes the result that is computed fastest.
+
+    Subclasses define `provide_inputs(node, inputs)`, which gives shared variables with values for those inputs of a
+    node that have no test value.
+    """
+
+    __module__ = "theano.gof.opt"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.verbose = config.metaopt.verbose
+        self.track_dict: defaultdict[Any, list[Any]] = defaultdict(list)
+        self.tag_dict: defaultdict[str, list[Any]] = defaultdict(list)
+        self._tracks: list[Any] = []
+        self.optimizers: list[Any] = []
+
+    def register(self, optimizer: Any, tag_list: Iterable[str]) -> None:
+        """Add an optimizer, which has to say by `tracks` for which classes of ops it is."""
+        self.optimizers.append(optimizer)
+        for tracked in optimizer.tracks():
+            self.track_dict[tracked].append(optimizer)
+            self._tracks.append(tracked)
+        for tag in tag_list:
+            self.tag_dict[tag].append(optimizer)
+
+    def tracks(self) -> Tracks:
+        """Return the classes of ops of interest."""
+        return self._tracks
+
+    def provide_inputs(self, node: Apply, inputs: set[Variable]) -> dict[Variable, Variable]:
+        """Return a shared variable with a value of the right shape for each of `inputs`; by default for none."""
+        return {}
+
+    def get_opts(self, node: Apply) -> Sequence[Any]:
+        """Return the optimizers to try."""
+        return self.track_dict[type(node.op)]
+
+    def time_call(self, fn: Callable[[], Any]) -> float:
+        """Return how many seconds a call takes."""
+        start = time.perf_counter()
+        fn()
+        return time.perf_counter() - start
+
+    def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
+        """Return the outputs that are computed fastest; None where none could be computed."""
+        if not isinstance(node.op, tuple(self._tracks)):
+            return None
+        givens: dict[Variable, Variable] = {
+            v: shared(v.type.filter(v.tag.test_value), v.name, borrow=True)
+            for v in node.inputs
+            if not isinstance(v, (SharedVariable, Constant)) and hasattr(v.tag, "test_value")
+        }
+        missing = {v for v in node.inputs if v not in givens and not isinstance(v, (SharedVariable, Constant))}
+        if missing:
+            givens.update(self.provide_inputs(node, missing))
+        if missing - givens.keys():
+            self._say(1, f"{type(self).__name__} cannot meta-optimize {node}, some input shapes are unknown")
+            return None
+        timings = [timing for opt in self.get_opts(node) if (timing := self._timed(opt, node, givens)) is not None]
+        if not timings:
+            return None
+        _, outputs, opt = min(timings, key=lambda timing: timing[0])
+        self._say(2, f"= {opt}")
+        return outputs
+
+    def _timed(self, opt: Any, node: Apply, givens: Mapping[Variable, Variable]) -> tuple[float, Any, Any] | None:
+        outputs = opt.transform(node)
+        if not outputs:
+            self._say(1, f"* {opt}: not applicable")
+            return None
+        try:
+            compiled = function([], outputs, givens=dict(givens), on_unused_input="ignore")
+            seconds = min(self.time_call(compiled) for _ in range(2))
+        except LocalMetaOptimizerSkipAssertionError:
+            return None
+        except Exception as error:  # noqa: BLE001  # what cannot be computed is not chosen
+            self._say(1, f"* {opt}: exception {error}")
+            return None
+        self._say(2, f"* {opt}: {seconds:.5g} sec")
+        return seconds, outputs, opt
+
+    def _say(self, level: int, text: str) -> None:
+        if self.verbose >= level:
+            print(compose(text))
+
+
+class GraphToGPULocalOptGroup(LocalOptGroup):
+    """Local optimizers of which the first that has an answer is used; once those that move nodes to a GPU."""
+
+    __module__ = "theano.gof.opt"

@@ -1,0 +1,42 @@
+"""Numbers that functions share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from theano_graph import compose
+from theano_linker_c import SharedVariable
+from theano_linker_c.scalar import ScalarOperators, ScalarType
+
+
+class ScalarSharedVariable(ScalarOperators, SharedVariable):
+    """A scalar that carries a value, seen by every function that uses it."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> str:
+        """The element type's name."""
+        found: str = self.type.dtype
+        return found
+
+
+def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+    """Return a shared scalar for a number: int64 or float64 unless it is a NumPy scalar.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no number.
+
+    Examples
+    --------
+    >>> shared(3, name="n").dtype
+    'int64'
+    """
+    if not isinstance(value, (np.number, float, int, complex)):
+        raise TypeError(compose(f"{value!r} is no number", mend="use theano.shared for arrays"))
+    number = np.asarray(value)[()]
+    return ScalarSharedVariable(ScalarType(number.dtype.name), number, name, strict, allow_downcast)

@@ -1,0 +1,202 @@
+"""Helpers of loops that programs for Theano 1.0 import: copies, parts of what a step returns, room for results."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import (
+    Constant,
+    MissingTestValueError,
+    Variable,
+    clone_replace,
+    config,
+    equal_computations as _equal_computations,
+    get_test_value,
+    graph_inputs,
+)
+from theano_scan import until
+from theano_tensor import AllocEmpty, as_tensor_variable, get_scalar_constant_value, set_subtensor
+
+
+def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
+    """Return a new variable of the type of another one, with its name and `tag`, and its test value.
+
+    Parameters
+    ----------
+    x : Variable or array_like
+    tag : str
+        Put behind the name, where there is one.
+    dtype : str, optional
+        That of the new variable, if not the same. A constant is copied with its value.
+    """
+    if isinstance(x, Constant):
+        plain: Any = x if dtype is None or x.type.dtype == dtype else as_tensor_variable(np.asarray(x.data, dtype))
+        return plain.clone()
+    label = getattr(x, "name", None)
+    value: Any = x
+    if not isinstance(value, Variable):
+        with contextlib.suppress(TypeError):
+            value = as_tensor_variable(value)
+    if dtype is not None and value.type.dtype != dtype:
+        value = value.astype(dtype)
+    found = value.type.make_variable(None if label is None else label + tag)
+    if config.compute_test_value != "off":
+        with contextlib.suppress(MissingTestValueError):
+            found.tag.test_value = copy.deepcopy(get_test_value(value))
+    return found
+
+
+def traverse(out: Any, x: Any, x_copy: Any, d: dict[Any, Any], visited: set[Any] | None = None) -> dict[Any, Any]:
+    """Add to `d`, for `out` and what it is computed of, that `x` becomes `x_copy`; return `d`."""
+    seen = set() if visited is None else visited
+    pending = [out]
+    while pending:
+        v = pending.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if v is x:
+            d[v] = x_copy
+        elif v.owner is not None:
+            pending += v.owner.inputs
+    return d
+
+
+def hash_listsDictsTuples(x: Any) -> int:
+    """Return a hash of nested lists, tuples and dictionaries."""
+    if isinstance(x, Mapping):
+        return hash(tuple((hash_listsDictsTuples(k), hash_listsDictsTuples(v)) for k, v in x.items()))
+    if isinstance(x, (list, tuple)):
+        return hash(tuple(hash_listsDictsTuples(v) for v in x))
+    return hash(x) if isinstance(x, Hashable) else 0
+
+
+def isNaN_or_Inf_or_None(x: Any) -> bool:
+    """Tell whether something is None, a text, or a number that says nothing."""
+    if x is None or isinstance(x, str):
+        return True
+    try:
+        value = x if isinstance(x, (int, float, np.number)) else get_scalar_constant_value(x)
+        return not bool(np.isfinite(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def expand_empty(tensor_var: Any, size: Any) -> Any:
+    """Return an array with the rows of another one, and room for `size` more that are not set."""
+    if isinstance(size, int) and size == 0:
+        return tensor_var
+    lengths = [tensor_var.shape[i] for i in range(tensor_var.ndim)]
+    empty = AllocEmpty(tensor_var.dtype)(size + lengths[0], *lengths[1:])
+    found = set_subtensor(empty[: lengths[0]], tensor_var)
+    found.tag.nan_guard_mode_check = False
+    return found
+
+
+def forced_replace(out: Any, x: Any, y: Any) -> Any:
+    """Return an expression in which all that computes the same as `x` is `y`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> float(forced_replace(T.exp(x) + 1, T.exp(x), y).eval({y: 2.0}))
+    3.0
+    """
+    if out is None:
+        return None
+    found: dict[Any, Any] = {}
+    seen: set[Any] = set()
+    pending = [out]
+    while pending:
+        v = pending.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if equal_computations([v], [x]):
+            found[v] = y
+        elif v.owner is not None:
+            pending += v.owner.inputs
+    return clone_replace(out, found)
+
+
+def equal_computations(
+    xs: Sequence[Any], ys: Sequence[Any], in_xs: Iterable[Any] | None = None, in_ys: Iterable[Any] | None = None
+) -> bool:
+    """Tell whether variables are computed in the same way, when `in_xs` stand for `in_ys`.
+
+    Raises
+    ------
+    ValueError
+        If the lists have different lengths.
+    """
+    if len(xs) != len(ys):
+        raise ValueError("The number of graphs in each argument must match.")
+    found: bool = _equal_computations(list(xs), list(ys), list(in_xs or ()), list(in_ys or ()))
+    return found
+
+
+def reconstruct_graph(
+    inputs: Sequence[Any], outputs: Sequence[Any], tag: str | None = None
+) -> tuple[list[Any], list[Any]]:
+    """Return new variables for inputs, and outputs that are computed of them."""
+    new = [safe_new(x, tag or "") for x in inputs]
+    instead: dict[Any, Any] = dict(zip(inputs, new, strict=True))
+    instead |= {c: c.clone() for c in graph_inputs(outputs) if isinstance(c, Constant) and c not in instead}
+    return new, list(clone_replace(list(outputs), instead))
+
+
+def get_updates_and_outputs(ls: Any) -> tuple[Any, list[Any], dict[Any, Any]]:
+    """Return the condition, the outputs and the updates of what the function of a step returned.
+
+    Raises
+    ------
+    ValueError
+        If it is not a list of outputs, maybe updates, maybe an :class:`until`, in this order.
+    """
+    if not _is_known(ls):
+        raise ValueError(
+            "The return value of your scan lambda expression may only be made of lists, tuples, or dictionaries "
+            f"containing Theano variables (or `until` objects), not {ls!r}; see T.constant for numbers."
+        )
+    if _are_outputs(ls):
+        return None, _as_list(ls), {}
+    if _are_updates(ls):
+        return None, [], dict(ls)
+    parts = list(ls) if isinstance(ls, (list, tuple)) else []
+    condition = parts.pop().condition if parts and isinstance(parts[-1], until) else None
+    updates = dict(parts.pop()) if parts and not _are_outputs(parts[-1]) and _are_updates(parts[-1]) else {}
+    outputs = _as_list(parts.pop()) if parts and _are_outputs(parts[-1]) else []
+    if parts or not isinstance(ls, (list, tuple)):
+        raise ValueError(
+            f"Scan cannot parse the return value of your lambda expression, which is: {ls}. It has to return first "
+            "the outputs, then the updates, and at the end the condition."
+        )
+    return condition, outputs, updates
+
+
+def _is_known(x: Any) -> bool:
+    if isinstance(x, Mapping):
+        return all(_is_known(part) for part in x.items())
+    if isinstance(x, (list, tuple)):
+        return all(_is_known(part) for part in x)
+    return isinstance(x, (Variable, until))
+
+
+def _are_outputs(x: Any) -> bool:
+    return isinstance(x, Variable) or (isinstance(x, (list, tuple)) and all(isinstance(v, Variable) for v in x))
+
+
+def _are_updates(x: Any) -> bool:
+    if isinstance(x, Mapping):
+        return True
+    return isinstance(x, (list, tuple)) and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in x)
+
+
+def _as_list(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
