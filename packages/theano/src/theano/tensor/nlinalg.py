@@ -20,7 +20,6 @@ from theano_tensor.linalg import (
     det as det,
     eig as eig,
     eigh as eigh,
-    lstsq as lstsq,
     matrix_dot as matrix_dot,
     matrix_inverse as matrix_inverse,
     matrix_power as matrix_power,
@@ -35,6 +34,7 @@ from theano_tensor.linalg import (
 )
 
 from .._lazy import lazy_names
+from ._lstsq import lstsq as lstsq
 
 alloc_diag = AllocDiag()
 extract_diag = ExtractDiag()

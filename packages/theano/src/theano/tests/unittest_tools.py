@@ -1,5 +1,7 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
+import importlib
+from typing import Any
 from unittest import SkipTest as SkipTest
 
 from theano_testing.linker_c import FunctionContents as FunctionContents
@@ -26,3 +28,10 @@ from ._historical import (
 )
 
 OptimizationTestMixin = TestOptimizationMixin
+
+
+def __getattr__(name: str) -> Any:
+    """Return the decorator `parameterized` of the package of that name, where that is installed."""
+    if name == "parameterized":
+        return importlib.import_module(name).parameterized
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
