@@ -152,13 +152,12 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """Return the rewrites that are registered under a documented name, as one local optimizer."""
-    if name.startswith("local_"):
-        try:
-            return named(name)
-        except KeyError:
-            pass
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
+    try:
+        return named(name)
+    except KeyError:
+        pass
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
