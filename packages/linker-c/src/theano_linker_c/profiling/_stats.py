@@ -19,7 +19,6 @@ from ._memory import MemoryRecord
 from ._records import Group, NodeRecord, grouped
 from ._report import write_report
 
-
 #: Profiles that are printed when the program ends.
 printed_at_exit: list[ProfileStats] = []
 

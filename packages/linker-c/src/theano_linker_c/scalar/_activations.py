@@ -11,7 +11,7 @@ from ._arithmetic import abs_, sgn
 from ._comparison import ge, lt
 from ._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
 from ._derivative import differentiable
-from ._op import Arithmetic, FloatFunction, dtype_name, quiet
+from ._op import Arithmetic, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import NUMBERS, REALS, ScalarRecord
 from ._selection import switch
 
@@ -30,6 +30,7 @@ class Relu(Arithmetic):
     exact = True
     bool_ok = False
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take NumPy's maximum."""
@@ -46,13 +47,14 @@ class Relu(Arithmetic):
         return c_helper("maximum", result, c_cast(args[0], result), c_literal(0, result))
 
 
-class Softsign(FloatFunction):
+class Softsign(FloatFunction, UnaryScalarOp):
     """``x / (1 + |x|)``."""
 
     name = "softsign"
     complex_ok = False
     cost = 5
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Divide."""
@@ -65,13 +67,14 @@ class Softsign(FloatFunction):
         return f"{x} / (1 + {c_builtin('fabs', result, x)})"
 
 
-class UltraFastSigmoid(FloatFunction):
+class UltraFastSigmoid(FloatFunction, UnaryScalarOp):
     """An approximation of the logistic function by a fraction, a line, and a constant for large arguments."""
 
     name = "ultra_fast_sigmoid"
     complex_ok = False
     cost = 8
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Choose among the pieces."""
