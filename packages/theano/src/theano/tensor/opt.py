@@ -157,8 +157,7 @@ def __getattr__(name: str) -> Any:
     try:
         return named(name)
     except KeyError:
-        pass
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
 def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:
