@@ -397,7 +397,8 @@ class Loop(Scan):
         if self._function is not None:
             return self._function
         # What a step does not need any more is memory for its later results, and for those of the next step.
-        with config.change_flags(allow_gc=True):
+        # Its variables stand for no value: test values of what is outside cannot be computed inside.
+        with config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off"):
             made = super().compiled()
         if self.memory.allow_gc and hasattr(made.fn, "buffer_limit"):
             made.fn.buffer_limit = 0
