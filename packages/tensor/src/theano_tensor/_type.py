@@ -227,7 +227,9 @@ class TensorType(ArrayInterface, Type):
         self._check_shape(array)
         if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
             raise ValueError(
-                compose(f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite")
+                compose(
+                    f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite"
+                )
             )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
             array = np.array(array, dtype=self.dtype)

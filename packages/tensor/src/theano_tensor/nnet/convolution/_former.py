@@ -92,7 +92,7 @@ class ConvOp(AbstractConv2d):
         )
 
     @staticmethod
-    def getOutputShape(  # noqa: N802  (the name of Theano 1.0)
+    def getOutputShape(
         inshp: Sequence[int], kshp: Sequence[int], stride: Sequence[int] = (1, 1), mode: str = "valid"
     ) -> tuple[int, ...]:
         """Return rows and columns of the result, from those of images and filters.

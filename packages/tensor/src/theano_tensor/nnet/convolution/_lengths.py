@@ -386,6 +386,14 @@ def as_static(shape: Sequence[Any] | None, count: Sequence[int], name: str) -> t
     """Return a shape given by a user as numbers and None; symbolic lengths are unknown."""
     if shape is None:
         return None
+    if isinstance(shape, Variable):
+        raise ShapeError(
+            compose(
+                f"convolution: {name} is one variable, whose lengths are not known here",
+                where=[describe(shape)],
+                mend="give a tuple with a number for each dimension, None for what is not known",
+            )
+        )
     if len(shape) not in count:
         raise ShapeError(
             compose(

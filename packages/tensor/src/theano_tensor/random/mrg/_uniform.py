@@ -211,7 +211,9 @@ class MRGUniform(DiscreteOp):
                     where=[describe(vector)],
                 )
             )
-        return Apply(self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.output_type)])
+        return Apply(
+            self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.output_type)]
+        )
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None

@@ -266,7 +266,8 @@ def perform_sigm_times_exp(
 def _joined(tree: Tree, seen: dict[str, Leaves], parent: Tree | None, place: int | None) -> bool:
     if isinstance(tree[1], list):
         # All parts are walked, so that each can join leaves of others.
-        return any([_joined(part, seen, tree, k) for k, part in enumerate(tree[1])])
+        changes = [_joined(part, seen, tree, k) for k, part in enumerate(tree[1])]
+        return any(changes)
     if tree[1] is None or not _meets(tree, seen):
         return False
     if parent is None or place is None:
