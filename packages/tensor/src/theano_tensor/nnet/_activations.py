@@ -72,7 +72,7 @@ def hard_sigmoid(x: Any) -> Tensor:
 
 
 ultra_fast_sigmoid = Elemwise(scalar.ultra_fast_sigmoid)
-ultra_fast_sigmoid.__doc__ = """Approximate the sigmoid by pieces: a fraction, a line, and a constant for large arguments.
+ultra_fast_sigmoid.__doc__ = """Approximate the sigmoid by three pieces: a fraction, a line, and a constant.
 
 Values lie between 0.00247262315663 and 0.997527376843, and differ from the sigmoid by less than 0.025; there are
 jumps of less than 0.005 where the pieces meet. Rewrites that keep logarithms of a sigmoid finite do not know this

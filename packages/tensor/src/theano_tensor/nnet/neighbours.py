@@ -130,7 +130,9 @@ def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) ->
     offsets = arange(size)
     if mode == "wrap_centered":
         size = _checked(
-            size, eq(size % 2, 1), f"images2neibs: windows that are centred have an odd length along axis {axis}"
+            size,
+            eq(size % 2, 1) & (length >= size),
+            f"images2neibs: windows that are centred have an odd length along axis {axis}, within that of the images",
         )
         centers = arange(0, length, step)
         return (dimshuffle(centers, [0, "x"]) - size // 2 + arange(size)) % length
