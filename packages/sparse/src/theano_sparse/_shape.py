@@ -366,10 +366,35 @@ class Stack(SparseOp):
             line = "columns" if self.axis == 0 else "rows"
             raise ValueError(compose(f"stacked sparse matrices have {lengths} {line}", mend="make them equally long"))
         join = scipy.sparse.vstack if self.axis == 0 else scipy.sparse.hstack
-        return join(values, format=self.format, dtype=self.dtype)
+        return join(values, format=self.format, dtype=self.dtype or None)
 
     def __str__(self) -> str:
         return "VStack" if self.axis == 0 else "HStack"
+
+
+class HStack(Stack):
+    """Sparse matrices beside each other; see :class:`Stack`. The format is csc unless it is given.
+
+    Without a dtype the result has the one that holds all.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "dtype")
+    _axis: ClassVar[int] = 1
+
+    def __init__(self, format: str | None = None, dtype: str | None = None) -> None:
+        super().__init__(self._axis, format or "csc", dtype or "")
+
+    def make_node(self, *blocks: Any) -> Apply:
+        """Apply to sparse matrices."""
+        inputs = [as_sparse_variable(block) for block in blocks]
+        dtype = self.dtype or common_dtype(*inputs)
+        return Apply(self, inputs, [SparseType(self.format, dtype).make_variable()])
+
+
+class VStack(HStack):
+    """Sparse matrices below each other; see :class:`HStack`."""
+
+    _axis: ClassVar[int] = 0
 
 
 @pullback.register(Stack)
@@ -480,7 +505,7 @@ def _stacked(axis: int, blocks: Sequence[Any], format: str | None, dtype: str | 
     given = [as_sparse_variable(block) for block in blocks]
     if not given:
         raise ValueError(compose("there is nothing to stack", mend="pass at least one sparse matrix"))
-    return Stack(axis, format or "csc", dtype or common_dtype(*given))(*given)
+    return (VStack if axis == 0 else HStack)(format or "csc", dtype or common_dtype(*given))(*given)
 
 
 def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Any:

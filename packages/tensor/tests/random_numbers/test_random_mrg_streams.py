@@ -405,7 +405,7 @@ class TestBadInput(unittest.TestCase):
             (DTypeError, "draws no int64", lambda: r.uniform((2,), dtype="int64")),
             (DTypeError, "complex", lambda: r.uniform((2,), T.zscalar("z"))),
             (ShapeError, "ndim=2", lambda: r.uniform(T.lvector("v"))),
-            (ShapeError, "negative", lambda: r.normal((2, -1))),
+            (ShapeError, "negative", lambda: r.normal((2, -2))),
             (DTypeError, "integer", lambda: r.binomial((2,), 1.5)),
             (ShapeError, "negative", lambda: r.binomial((2,), -1)),
             (TypeError, "probabilities are missing", lambda: r.multinomial((2,))),

@@ -154,3 +154,7 @@ class _Check:
             abs_tol,
             rel_tol,
         )
+
+
+#: The error, where programs that catch it look for it.
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]

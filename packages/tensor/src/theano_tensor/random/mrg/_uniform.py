@@ -14,7 +14,7 @@ from ..._convert import as_tensor_variable
 from ..._discrete import DiscreteOp
 from ..._dtypes import INTEGER_DTYPES
 from ..._errors import DTypeError, ShapeError
-from ..._type import TensorType
+from ..._type import TensorType, tensor_type
 from ...elemwise import cast
 from ...indexing._getitem import getitem
 from .._size import size_vector
@@ -183,7 +183,7 @@ class MRGUniform(DiscreteOp):
         size : sequence of int and scalars, or integer vector
         """
         vector, shape = size_vector(cls.__name__, size, ndim, ())
-        return cls(TensorType(dtype, shape))(rstate, vector)
+        return cls(tensor_type(dtype, shape))(rstate, vector)
 
     def make_node(self, rstate: Any, size: Any) -> Apply:
         """Apply to states and a size.

@@ -1,0 +1,212 @@
+"""Ops that rewrites of Theano 1.0 put into graphs, on the arrays that sparse matrices consist of.
+
+Rewrites put others in here (`theano_sparse.StructuredDotLines` and the like), which run in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from theano_graph import Apply, FunctionGraph, Variable, compose
+from theano_linker_c import optdb
+from theano_linker_c.scalar import upcast
+from theano_optimize import Phase, node_rewriter
+from theano_sparse import (
+    SparseOp,
+    UsmmCscDense,
+    as_sparse_variable,
+    col_scale,
+    csm_data,
+    csm_indices,
+    csm_indptr,
+    stored_places,
+    with_data,
+)
+from theano_tensor import TensorType, as_tensor_variable
+
+from ._historical import CLASSES, CSMGrad, MulSV, StructuredAddSV
+
+
+def _vector(dtype: str) -> Variable:
+    made: Variable = TensorType(dtype, (None,))()
+    return made
+
+
+def _lines(indptr: Any) -> Any:
+    """Return the number of the line of each stored element."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+class StructuredDotCSC(SparseOp):
+    """The product of a csc matrix and a dense one: of ``data, indices, indptr``, the number of rows, and the other."""
+
+    def make_node(self, a_val: Any, a_ind: Any, a_ptr: Any, a_nrows: Any, b: Any) -> Apply:
+        """Apply to the arrays, an integer and a dense matrix."""
+        inputs = [as_tensor_variable(part) for part in (a_val, a_ind, a_ptr, a_nrows, b)]
+        dtype = str(upcast(inputs[0].type.dtype, inputs[4].type.dtype))
+        return Apply(self, inputs, [TensorType(dtype, (None, inputs[4].type.shape[1]))()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply."""
+        *arrays, rows, b = values
+        return np.asarray(scipy.sparse.csc_matrix(tuple(arrays), shape=(int(rows), len(b))) @ b)
+
+
+class StructuredDotCSR(SparseOp):
+    """The product of a csr matrix and a dense one: of ``data, indices, indptr`` and the other."""
+
+    def make_node(self, a_val: Any, a_ind: Any, a_ptr: Any, b: Any) -> Apply:
+        """Apply to the arrays and a dense matrix."""
+        inputs = [as_tensor_variable(part) for part in (a_val, a_ind, a_ptr, b)]
+        dtype = str(upcast(inputs[0].type.dtype, inputs[3].type.dtype))
+        return Apply(self, inputs, [TensorType(dtype, (None, inputs[3].type.shape[1]))()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply."""
+        *arrays, b = values
+        return np.asarray(scipy.sparse.csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, len(b))) @ b)
+
+
+class AddSD_ccode(SparseOp):
+    """The sum of a sparse and a dense matrix; the inputs of its node are ``data, indices, indptr`` and the dense one.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    inplace : bool
+        Whether the result takes the memory of the dense matrix.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
+
+    def __init__(self, format: str, inplace: bool = False) -> None:
+        self.format, self.inplace = format, bool(inplace)
+        if self.inplace:
+            self.destroy_map: Mapping[int, Sequence[int]] = {0: [3]}
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        """Apply to a sparse matrix of the format and a dense one."""
+        matrix, other = as_sparse_variable(x), as_tensor_variable(y)
+        dtype = str(upcast(matrix.type.dtype, other.type.dtype))
+        if matrix.type.format != self.format or other.type.ndim != 2 or (self.inplace and dtype != other.type.dtype):
+            raise TypeError(
+                compose(
+                    f"{self} adds a {self.format} matrix to a dense one that holds the result",
+                    mend="use theano.sparse.add(x, y)",
+                )
+            )
+        inputs = [csm_data(matrix), csm_indices(matrix), csm_indptr(matrix), other]
+        return Apply(self, inputs, [TensorType(dtype, other.type.shape)()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Add."""
+        *arrays, y = values
+        result = y if self.inplace else np.array(y, dtype=node.outputs[0].type.dtype)
+        result += CLASSES[self.format](tuple(arrays), shape=y.shape).toarray()
+        return result
+
+
+class CSMGradC(CSMGrad):
+    """See :class:`theano.sparse.CSMGrad`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class _OnData(SparseOp):
+    """Base of the ops on ``data, indices, indptr`` and a dense operand that give new data."""
+
+    _ndim = 2
+
+    def make_node(self, a_data: Any, a_indices: Any, a_indptr: Any, b: Any) -> Apply:
+        """Apply to the arrays and a dense operand."""
+        inputs = [as_tensor_variable(part) for part in (a_data, a_indices, a_indptr, b)]
+        if inputs[3].type.ndim != self._ndim:
+            raise TypeError(compose(f"{self}: the dense operand has {self._ndim} dimensions", mend="pass that many"))
+        return Apply(self, inputs, [_vector(inputs[3].type.dtype)])
+
+
+class MulSDCSC(_OnData):
+    """The data of the product, element by element, of a csc matrix and a dense one."""
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply what is stored."""
+        data, indices, indptr, b = values
+        return data * b[indices, _lines(indptr)]
+
+
+class MulSDCSR(_OnData):
+    """The data of the product, element by element, of a csr matrix and a dense one."""
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply what is stored."""
+        data, indices, indptr, b = values
+        return data * b[_lines(indptr), indices]
+
+
+class MulSVCSR(_OnData):
+    """The data of the product of a csr matrix and a vector that is repeated in each row."""
+
+    _ndim = 1
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply what is stored."""
+        data, indices, _, b = values
+        return data * b[indices]
+
+
+class StructuredAddSVCSR(_OnData):
+    """The data of a csr matrix with a vector added to what each row stores."""
+
+    _ndim = 1
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Add to what is stored."""
+        data, indices, _, b = values
+        return data + b[indices]
+
+
+class SamplingDotCSR(SparseOp):
+    """``p * dot(x, y.T)`` where a csr matrix `p` stores something, as ``data, indices, indptr``."""
+
+    def make_node(self, x: Any, y: Any, p_data: Any, p_ind: Any, p_ptr: Any, p_ncols: Any) -> Apply:
+        """Apply to two dense matrices, the arrays of `p` and its number of columns."""
+        inputs = [as_tensor_variable(part) for part in (x, y, p_data, p_ind, p_ptr, p_ncols)]
+        dtype = str(upcast(*(part.type.dtype for part in inputs[:3])))
+        return Apply(self, inputs, [_vector(dtype), *(_vector(part.type.dtype) for part in inputs[3:5])])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Multiply rows of one with rows of the other."""
+        x, y, data, indices, indptr, _ = values
+        return data * np.einsum("ij,ij->i", x[_lines(indptr)], y[indices]), indices.copy(), indptr.copy()
+
+
+sd_csc, sd_csr, csm_grad_c, sampling_dot_csr = StructuredDotCSC(), StructuredDotCSR(), CSMGradC(), SamplingDotCSR()
+mul_s_d_csc, mul_s_d_csr, mul_s_v_csr = MulSDCSC(), MulSDCSR(), MulSVCSR()
+structured_add_s_v_csr = StructuredAddSVCSR()
+usmm_csc_dense, usmm_csc_dense_inplace = UsmmCscDense(), UsmmCscDense(inplace=True)
+
+
+def _fitting(node: Apply, made: Any) -> list[Variable] | None:
+    return [made] if node.outputs[0].type.is_super(made.type) else None
+
+
+@node_rewriter([MulSV], phase=Phase.SPECIALIZE)
+def local_mul_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """The product of a sparse matrix and a vector that is repeated in each row runs in C."""
+    return _fitting(node, col_scale(*node.inputs))
+
+
+@node_rewriter([StructuredAddSV], phase=Phase.SPECIALIZE)
+def local_structured_add_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """The sum of what a sparse matrix stores and a vector runs in C."""
+    x, y = node.inputs
+    return _fitting(node, with_data(x, csm_data(x) + as_tensor_variable(y)[stored_places(x)[1]]))
+
+
+for _found in (local_mul_s_v, local_structured_add_s_v):
+    optdb["specialize"].register(_found.name, _found, "fast_run", "o3", "o4")
