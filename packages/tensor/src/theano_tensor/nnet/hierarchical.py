@@ -55,7 +55,7 @@ def h_softmax(
     Returns
     -------
     Tensor
-        Probabilities, of shape (batch_size, n_outputs), or (batch_size, 1) with `target`.
+        Probabilities, of shape (batch_size, n_outputs); a vector with `target`.
 
     Raises
     ------
