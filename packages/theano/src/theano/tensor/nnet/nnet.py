@@ -5,6 +5,7 @@ What few programs need is imported when it is asked for.
 
 from typing import TYPE_CHECKING
 
+from theano_linker_c import scalar as _scalar
 from theano_tensor.nnet import (
     LogSoftmax as LogSoftmax,
     Softmax as Softmax,
@@ -28,6 +29,9 @@ from theano_tensor.nnet import (
 )
 
 from ..._lazy import from_module
+
+ScalarSoftsign = _scalar.Softsign
+scalar_softsign = _scalar.softsign
 
 if TYPE_CHECKING:
     from theano_tensor.nnet.blocksparse import sparse_block_dot as sparse_block_dot
