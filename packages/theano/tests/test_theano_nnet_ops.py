@@ -121,8 +121,9 @@ class TestCorrelations(unittest.TestCase):
 
 class TestFormerConvolution(unittest.TestCase):
     def test_shapes_that_are_given_are_checked(self) -> None:
+        former: Any = nnet.conv.conv2d
         x, w = T.dtensor4("x"), T.dtensor4("w")
-        f = theano.function([x, w], nnet.conv.conv2d(x, w, (3, 2, 8, 8), T.constant([4, 2, 5, 5])))
+        f = theano.function([x, w], former(x, w, (3, 2, 8, 8), T.constant([4, 2, 5, 5])))
         self.assertEqual(f(np.ones((3, 2, 8, 8)), np.ones((4, 2, 5, 5))).shape, (3, 4, 4, 4))
         with self.assertRaisesRegex(ValueError, "image_shape"):
             f(np.ones((2, 2, 8, 8)), np.ones((4, 2, 5, 5)))
@@ -146,7 +147,8 @@ class TestOtherOps(unittest.TestCase):
         (by_a,) = T.grad(None, [a], known_grads={out: g})
         former = bn.AbstractBatchNormTrainGrad((0,))(a, g, s, center, invstd)[0]
         f = theano.function([a, g, s], [by_a, former])
-        np.testing.assert_allclose(*f(x, RNG.rand(5, 3), scale), atol=1e-12)
+        first, second = f(x, RNG.rand(5, 3), scale)
+        np.testing.assert_allclose(first, second, atol=1e-12)
 
     def test_diagonals(self) -> None:
         x = RNG.rand(5, 3)
@@ -224,7 +226,7 @@ class TestTreesOfProducts(unittest.TestCase):
 class TestRewritesByName(unittest.TestCase):
     def test_softmax_and_losses(self) -> None:
         x, b, y = T.dmatrix("x"), T.dvector("b"), T.lvector("y")
-        cases = (
+        cases: Any = (
             (nnet.nnet.local_softmax_with_bias, nnet.softmax_op(x + b), nnet.SoftmaxWithBias),
             (nnet.nnet.local_logsoftmax, T.log(nnet.softmax_op(x)), nnet.LogSoftmax),
             (nnet.nnet.local_argmax_pushdown, T.argmax(nnet.softmax_op(x), axis=1), T.Argmax),

@@ -30,12 +30,14 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
-    result = _rectified(variable)
+    result: Tensor = _rectified(variable)
     if isinstance(alpha, (int, float)) and alpha == 0:
         return result
     if variable.type.dtype in DISCRETE_DTYPES:
         return switch(variable > 0, variable, variable * alpha)
-    return result - _rectified(-variable) * alpha
+    below: Tensor = _rectified(-variable)
+    slanted: Tensor = result - below * alpha
+    return slanted
 
 
 def elu(x: Any, alpha: Any = 1) -> Tensor:

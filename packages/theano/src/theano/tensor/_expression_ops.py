@@ -52,7 +52,7 @@ class ExpressionOp(Op):
     array(9, dtype=int8)
     """
 
-    __props__ = ()
+    __props__: ClassVar[tuple[str, ...] | None] = ()
     inline: ClassVar[bool] = True
 
     def operands(self, *inputs: Any, **options: Any) -> list[Any]:
@@ -166,4 +166,4 @@ optdb.register(
 
 def is_float(variable: Any) -> bool:
     """Tell whether a tensor is of real floats."""
-    return np.dtype(variable.type.dtype).kind == "f"
+    return bool(np.dtype(variable.type.dtype).kind == "f")

@@ -382,7 +382,7 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
     return checked
 
 
-def as_static(shape: Sequence[Any] | None, count: Sequence[int], name: str) -> tuple[int | None, ...] | None:
+def as_static(shape: Sequence[Any] | Variable | None, count: Sequence[int], name: str) -> tuple[int | None, ...] | None:
     """Return a shape given by a user as numbers and None; symbolic lengths are unknown."""
     if shape is None:
         return None

@@ -65,7 +65,8 @@ def is_exp(var: Any) -> tuple[bool, Any] | None:
 
 def is_mul(var: Any) -> list[Any] | None:
     """Return the factors if a variable is a product, else None."""
-    return _inputs_of(var, mul)
+    factors: list[Any] | None = _inputs_of(var, mul)
+    return factors
 
 
 def is_neg(var: Any) -> Any:
