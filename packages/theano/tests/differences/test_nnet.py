@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import unittest
 from typing import Any
 
@@ -71,6 +72,29 @@ class TestMoreGradients(unittest.TestCase):
         unittest_tools.verify_grad(
             lambda x: neighbours.images2neibs(x, (3, 3), (1, 1), "wrap_centered"), [images], rng=rng
         )
+
+
+class TestNormalizationWrittenOut(unittest.TestCase):
+    difference = "normalization-written-out"
+
+    def test_graph_is_made_of_elementwise_ops(self) -> None:
+        x, scale, shift = T.dmatrix("x"), T.drow("scale"), T.drow("shift")
+        out, mean, _ = T.nnet.bn.batch_normalization_train(x, scale, shift)
+        self.assertIsInstance(out.owner.op, T.Elemwise)
+        former = T.nnet.bn.AbstractBatchNormTrain()(x, scale, shift)[1]
+        values = np.array([[1.0, 2.0], [3.0, 6.0]])
+        np.testing.assert_allclose(mean.eval({x: values}), [[2.0, 4.0]])
+        row = np.ones((1, 2))
+        np.testing.assert_allclose(former.eval({x: values, scale: row, shift: row}), [[2.0, 4.0]])
+
+
+class TestPickledFunctions(unittest.TestCase):
+    difference = "pickled-functions"
+
+    def test_internals_of_former_functions_are_not_there(self) -> None:
+        former = b"ctheano.compile.function_module\n_constructor_Function\n."
+        with self.assertRaisesRegex(AttributeError, "_constructor_Function"):
+            pickle.loads(former)
 
 
 class TestSigmoidsCollected(unittest.TestCase):
