@@ -154,3 +154,7 @@ class _Check:
             abs_tol,
             rel_tol,
         )
+
+
+# Under this name programs catch what it raises.
+verify_grad.__dict__["E_grad"] = GradientError

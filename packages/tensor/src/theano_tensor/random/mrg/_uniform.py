@@ -211,7 +211,9 @@ class MRGUniform(DiscreteOp):
                     where=[describe(vector)],
                 )
             )
-        return Apply(self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.output_type)])
+        return Apply(
+            self, [states, cast(vector, "int64")], [states.type.make_variable(), RandomVariable(self.output_type)]
+        )
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -223,7 +225,8 @@ class MRGUniform(DiscreteOp):
         total, n = math.prod(shape), len(states)
         if len(shape) != self.output_type.ndim or states.shape[1] != 6:
             raise ValueError(
-                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; not {self.output_type.ndim} and 6"
+                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; "
+                f"not {self.output_type.ndim} and 6"
             )
         if n == 0 and total:
             raise ValueError("MRGUniform: there is no stream to draw from")
