@@ -53,7 +53,8 @@ def extensions() -> list[Extension]:
     if not SOURCES:
         return []
     include = [path for path in ("src/theano_linker_c/c", numpy_include()) if path]
-    flags = ["-O2", "-pthread", "-fvisibility=hidden"]
+    # Arithmetic of lengths wraps around and arrays are read as other types, in kernels as in the runtime.
+    flags = ["-O2", "-pthread", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing"]
     return [
         Extension(
             NAME,

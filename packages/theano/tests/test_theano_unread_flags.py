@@ -57,7 +57,7 @@ class TestUnread(unittest.TestCase):
 
 class TestWarningsOfOld(unittest.TestCase):
     def test_versions(self) -> None:
-        self.assertEqual([warn_default(v) for v in ("0.3", "0.7", "0.8", "0.10", "1.0.1")], [False] * 2 + [True] * 3)
+        self.assertEqual([warn_default(v) for v in ("0.3", "0.7", "0.8", "0.10", "1.0.1")], [False] * 3 + [True] * 2)
 
     def test_all_and_none(self) -> None:
         code = "from theano.configdefaults import warn_default as w; print(w('0.3'), w('1.0.1'))"

@@ -108,9 +108,11 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
+from ._pprint_process import PrinterState as PrinterState
 from ._printable import (
     PrintableGraph as PrintableGraph,
     inner_graph as inner_graph,
+    letters as letters,
     printable_graph as printable_graph,
 )
 from ._rules import (
@@ -213,6 +215,7 @@ __all__ = [
     "PrettyPrinter",
     "PrintListener",
     "PrintableGraph",
+    "PrinterState",
     "Printer",
     "PullbackRule",
     "PureOp",
@@ -276,6 +279,7 @@ __all__ = [
     "parse_settings",
     "pp",
     "pprint",
+    "letters",
     "printable_graph",
     "pullback",
     "pushforward",

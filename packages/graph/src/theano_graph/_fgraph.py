@@ -67,6 +67,9 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     reversal, with an :class:`Undo` as the reason.
     """
 
+    #: Name of the function that the graph is of.
+    name: str | None = None
+
     def __init__(
         self,
         inputs: Sequence[Variable],

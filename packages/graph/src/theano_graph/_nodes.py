@@ -121,7 +121,8 @@ class Variable(Node):
             raise GraphError(
                 compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
             )
-        if not hasattr(type, "filter") or isinstance(type, _CLASS):
+        # Programs make types of their own without our base class: only what cannot be meant is refused.
+        if isinstance(type, _CLASS) or _CLASS(type).__module__ == "builtins":
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",

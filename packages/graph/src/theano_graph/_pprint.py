@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ._errors import compose
 from ._nodes import Variable
 from ._op import Op
+from ._pprint_process import ProcessedText, on_variables, template_of
 from ._printable import printable_graph
 from ._walk import toposort
 
@@ -135,8 +136,9 @@ class PatternPrinter:
 
     Parameters
     ----------
-    template : str
-        A format spec is the precedence that the input needs to go without parentheses: ``"{0:9}.T"``.
+    template : str or tuple
+        The historical form is understood too: ``"%(0)s.T"``, or a tuple of that and the precedences of the inputs. A
+        format spec is the precedence that the input needs to go without parentheses: ``"{0:9}.T"``.
     precedence : float
         How tightly the text binds; without limit by default, so that it never gets parentheses itself.
 
@@ -146,8 +148,8 @@ class PatternPrinter:
         If the template has a field that is no number.
     """
 
-    def __init__(self, template: str, precedence: float = TIGHTEST) -> None:
-        self.template = template
+    def __init__(self, template: Any, precedence: float = TIGHTEST) -> None:
+        self.template = template = template_of(template)
         self.precedence = precedence
         self._parts: list[str | tuple[int, float]] = []
         for text, name, spec, _ in string.Formatter().parse(template):
@@ -237,14 +239,18 @@ class PrettyPrinter:
         Parameters
         ----------
         condition : Op, subclass of Op, or callable
-            A callable is given a variable that has an owner and tells whether `printer` writes it.
+            A callable is given a variable that has an owner and tells whether `printer` writes it; one with two
+            parameters is given a state, whose attribute `pprinter` is this table, and the variable.
         printer : Printer
+            An object with a method ``process(variable, state)`` that returns the whole text will do too.
 
         Raises
         ------
         TypeError
             If `condition` or `printer` cannot be one.
         """
+        if not callable(getattr(printer, "fragments", None)) and callable(getattr(printer, "process", None)):
+            printer = ProcessedText(printer)
         if not callable(getattr(printer, "fragments", None)):
             raise TypeError(compose(f"{printer!r} is no printer", mend="give it a method `fragments(variable, place)`"))
         if isinstance(condition, Op):
@@ -254,7 +260,7 @@ class PrettyPrinter:
                 raise TypeError(compose(f"{condition.__name__} is no class of ops", mend="pass a subclass of Op"))
             self._classes[condition] = printer
         elif callable(condition):
-            self._predicates.insert(0, (condition, printer))
+            self._predicates.insert(0, (on_variables(condition, self), printer))
         else:
             raise TypeError(
                 compose(f"{condition!r} is no condition", mend="pass an op, a class of ops or a predicate on variables")
@@ -267,6 +273,28 @@ class PrettyPrinter:
         new._ops = dict(self._ops)
         new._classes = dict(self._classes)
         return new
+
+    clone = copy
+
+    def clone_assign(self, condition: Condition, printer: Printer) -> PrettyPrinter:
+        """Return a copy in which one thing is written otherwise."""
+        new = self.copy()
+        new.assign(condition, printer)
+        return new
+
+    def process(self, r: Variable, pstate: Any = None) -> str:
+        """Return the formula of a variable, as printers that return whole texts ask for those of operands."""
+        return self._formula(r, None, {}, False, False, None)
+
+    def process_graph(
+        self, inputs: Sequence[Variable], outputs: Any, updates: Any = None, display_inputs: bool = False
+    ) -> str:
+        """Return the formulas of outputs and updates, one on a line, after a line with the inputs where wanted."""
+        lines = [f"inputs: {', '.join(str(v) for v in inputs)}"] if display_inputs else []
+        listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        lines += [self.process(v) for v in listed]
+        lines += [f"{target} <- {self.process(value)}" for target, value in (updates or {}).items()]
+        return "\n".join(lines)
 
     def of_op(self, op: Op) -> Printer | None:
         """Return the printer that is assigned to an op or one of its classes, or None."""

@@ -125,10 +125,8 @@ def outer_inputs(node: Apply, graph: PrintableGraph) -> dict[Variable, Variable]
 
 
 def letters(number: int) -> str:
-    """Return A for 0, Z for 25, AA for 26, and so on."""
-    text = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, 26)
-        text = chr(ord("A") + digit) + text
+    """Return A for 0, Z for 25, BA for 26, and so on: digits to the base 26, of which A is the zero."""
+    text = chr(ord("A") + number % 26)
+    while number := number // 26:
+        text = chr(ord("A") + number % 26) + text
     return text

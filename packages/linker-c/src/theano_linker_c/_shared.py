@@ -141,6 +141,10 @@ class SharedVariable(Variable):
             expression = self.type.narrow_variable(expression)
         self._default_update = expression
 
+    @default_update.deleter
+    def default_update(self) -> None:
+        self._default_update = None
+
     def clone(self, name: str | None = None) -> Any:
         """Return another variable on the same container; it has no default update."""
         twin = self.__class__.__new__(self.__class__)
@@ -223,7 +227,9 @@ def shared(
         try:
             return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
         except TypeError as error:
-            refusals.append(f"{getattr(constructor, '__name__', constructor)}: {str(error).splitlines()[0]}")
+            refusals.append(
+                f"{getattr(constructor, '__name__', constructor)}: {str(error).partition(chr(10))[0] or type(error).__name__}"
+            )
     keywords = f" and keywords {', '.join(sorted(kwargs))}" if kwargs else ""
     raise TypeError(
         compose(

@@ -44,6 +44,13 @@ class Thunk:
         """The op's Python code."""
         return self.node.op.perform
 
+    @property
+    def cthunk(self) -> Runner:
+        """The native code; only thunks that run some have the attribute."""
+        if not self.native:
+            raise AttributeError(f"the thunk of {self.node} runs no native code")
+        return self._run
+
     def __call__(self) -> None:
         """Compute the outputs."""
         results = self._run([cell[0] for cell in self.inputs])

@@ -180,6 +180,8 @@ class Mode:
     False
     """
 
+    linker: Linker
+
     def __init__(self, linker: str | Linker | None = None, optimizer: Any = "default") -> None:
         self.provided_linker = linker
         self.provided_optimizer = optimizer

@@ -300,7 +300,7 @@ class TestWrapping(unittest.TestCase):
     def test_dual_linker_finds_differences(self) -> None:
         compared: list[Any] = []
         x = vector("x")
-        compiled([x], add(x, x), DualLinker(lambda a, b: compared.append((a.tolist(), b.tolist()))))(V)
+        compiled([x], add(x, x), DualLinker(lambda a, b: compared.append((a[0].tolist(), b[0].tolist()))))(V)
         self.assertEqual(compared, [([2, 4], [2, 4])])
         flips = iter([1.0, 2.0])
         f = compiled([x], Python(lambda v: v * next(flips))(x), DualLinker())

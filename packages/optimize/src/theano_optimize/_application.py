@@ -132,8 +132,11 @@ class RuleApplication:
         try:
             self._replace_all(pairs, rule.name)
         except InconsistencyError as error:
+            refused = _raised(rule, node, error, "its replacement was refused:")
             if not self.validates:
-                self._fail(_raised(rule, node, error, "its replacement was refused:"))
+                self._fail(refused)
+            elif self.options.on_failure is not None:
+                self.options.on_failure(refused)  # forms are tried here, but somebody wants to know
             return False
         except Exception as error:  # noqa: BLE001  # features are written by anybody; raised again below
             self._fail(_raised(rule, node, error, "its replacement was refused:"))

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
-from theano_graph import Apply, Variable, config, pullback, pushforward
+from theano_graph import Apply, Variable, pullback, pushforward
 from theano_tensor import as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType
 
 from ._buffers import expanded, parts_of_cotangent, start_of, with_first_rows
+from ._checks import without_test_values
 from ._derivatives import pull_back, push_forward
 from ._lowering import loop_of, places_in_loop
-from ._op import FINAL, Scan
+from ._op import Scan
+from ._plan import FINAL
 
 
 @pullback.register(Scan)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    with _without_test_values():
+    with without_test_values():
         return _cotangents(node, cotangents)
-
-
-def _without_test_values() -> contextlib.AbstractContextManager[Any]:
-    """Build graphs of steps, whose variables stand for no value, without test values; what uses them makes them."""
-    if config.compute_test_value == "off":
-        return contextlib.nullcontext()
-    switched: contextlib.AbstractContextManager[Any] = config.change_flags(compute_test_value="off")
-    return switched
 
 
 def _cotangents(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
@@ -52,7 +45,7 @@ def _cotangents(node: Apply, cotangents: list[Variable]) -> list[Variable | None
     if all(isinstance(g.type, DisconnectedType) for g in inner):
         found: list[Any] = [None] * len(made[0].owner.inputs)
     else:
-        found = pull_back(made[0].owner, inner)
+        found = list(pull_back(made[0].owner, inner))
     return _by_buffers(node, found, firsts)
 
 
@@ -79,7 +72,7 @@ def _by_buffers(node: Apply, found: list[Any], firsts: list[Any]) -> list[Variab
 def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
     known = [g for g in starts if g is not None and not isinstance(g.type, DisconnectedType)]
     if not known:
-        return None if first is None else set_subtensor(zeros_like(buffer)[: len(starts)], first)
+        return None if first is None else set_subtensor(zeros_like(buffer, dtype=first.dtype)[: len(starts)], first)
     dtype = known[0].type.dtype
     rows = [g if g in known else zeros_like(as_tensor_variable(buffer)[0], dtype=dtype) for g in starts]
     if first is not None:
@@ -89,7 +82,7 @@ def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
 
 @pushforward.register(Scan)
 def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    with _without_test_values():
+    with without_test_values():
         return _tangents(node, tangents)
 
 

@@ -10,7 +10,8 @@ from theano_linker_c.modes import optdb
 from theano_optimize import GraphRewriter
 
 from ._buffers import reads_last_row, reads_rows_after, start_of
-from ._op import FINAL, Loop, Scan
+from ._op import Loop, Scan
+from ._plan import FINAL
 
 
 def loop_of(node: Apply, op: Loop | None = None) -> list[Any]:

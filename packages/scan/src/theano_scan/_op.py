@@ -18,9 +18,7 @@ import numpy as np
 
 from theano_graph import (
     Apply,
-    Constant,
     FunctionGraph,
-    MissingInputError,
     Variable,
     compose,
     config,
@@ -29,13 +27,13 @@ from theano_graph import (
     graph_inputs,
     io_connection_pattern,
     shape_rule,
-    toposort,
 )
 from theano_linker_c import Function
 from theano_tensor import TensorType, as_tensor_variable
 from theano_tensor.builders import ComparedGraphOp
 from theano_tensor.shape import shape_i
 
+from ._checks import check_inner_graph, draws, number_of_steps, stack_of, without_test_values
 from ._kinds import Kinds
 from ._plan import FINAL, STACK, SUM, Memory, Plan
 from ._run import Run
@@ -101,7 +99,7 @@ class Scan(Kinds, ComparedGraphOp):
         self.typeConstructor = typeConstructor
         self.preallocate = bool(config.scan.allow_output_prealloc)
         self._forget()
-        _check_inner_graph(self)
+        check_inner_graph(self)
 
     def _forget(self) -> None:
         """Start without a lock and a compiled form."""
@@ -134,7 +132,7 @@ class Scan(Kinds, ComparedGraphOp):
         new_states += [*self.inner_sitsot_outs(self.outputs), *self.inner_shared_outs(self.outputs)]
         kinds += [FINAL] * len(shared)
         results = [*new_states, *self.inner_nitsot_outs(self.outputs)]
-        results += _draws(results, {*rows, *states})
+        results += draws(results, {*rows, *states})
         kinds += [STACK] * (len(results) - len(states))
         plan = Plan(
             len(rows),
@@ -196,13 +194,13 @@ class Scan(Kinds, ComparedGraphOp):
         wanted += len(self.inner_non_seqs(self.inputs))
         if len(inputs) != wanted:
             raise TypeError(compose(f"{self} takes {wanted} inputs, got {len(inputs)}", mend="pass one for each"))
-        given = [_number_of_steps(inputs[0])]
+        given = [number_of_steps(inputs[0])]
         given += [
-            _stack_of(row, x) for row, x in zip(self.inner_seqs(self.inputs), self.outer_seqs(inputs), strict=True)
+            stack_of(row, x) for row, x in zip(self.inner_seqs(self.inputs), self.outer_seqs(inputs), strict=True)
         ]
         states = [*self.inner_mitsot_outs(self.outputs), *self.inner_sitsot_outs(self.outputs)]
         buffers = [*self.outer_mitsot(inputs), *self.outer_sitsot(inputs)]
-        given += [_stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
+        given += [stack_of(state, x) for state, x in zip(states, buffers, strict=True)]
         fixed = [(self.inner_shared, self.outer_shared), (self.inner_non_seqs, self.outer_non_seqs)]
         shared, constants = (
             [v.type.narrow_variable(x) for v, x in zip(inner(self.inputs), outer(inputs), strict=True)]
@@ -228,8 +226,10 @@ class Scan(Kinds, ComparedGraphOp):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Run all steps, and put what comes of them behind the first rows of the buffers."""
-        results: list[list[Any]] = [[None] for _ in range(len(self.loop.plan.kinds) + self.as_while)]
-        self.whole_loop.perform(node, self.loop_inputs(inputs, _row), results)
+        with without_test_values():
+            loop = self.whole_loop
+        results: list[list[Any]] = [[None] for _ in range(len(loop.plan.kinds) + self.as_while)]
+        loop.perform(node, self.loop_inputs(inputs, _row), results)
         for storage, value in zip(output_storage, self._arranged(inputs, [r[0] for r in results]), strict=True):
             storage[0] = value
 
@@ -341,52 +341,6 @@ def _row(buffer: Any, place: int, depth: int) -> Any:
     return buffer[place, ...]
 
 
-def _number_of_steps(n: Any) -> Any:
-    steps = as_tensor_variable(n)
-    if steps.type.ndim or not steps.type.dtype.startswith(("int", "uint")):
-        raise TypeError(
-            compose(
-                "the number of steps is no integer", where=[describe(steps)], mend="pass a length, such as x.shape[0]"
-            )
-        )
-    return steps
-
-
-def _stack_of(row: Any, x: Any) -> Any:
-    """Return `x` as an array whose rows have the type of a variable."""
-    stack: Any = as_tensor_variable(x)
-    kind = row.type
-    fits = stack.type.ndim == kind.ndim + 1 and kind.is_super(TensorType(stack.type.dtype, stack.type.shape[1:]))
-    return stack if fits else TensorType(kind.dtype, (None, *kind.shape)).narrow_variable(stack)
-
-
-def _check_inner_graph(op: Scan) -> None:
-    if op.n_mit_mot:
-        raise ValueError(
-            compose(
-                f"{op}: an output that is written at several steps (mitmot) has no form that runs",
-                mend="write it at one step: gradients of loops are loops with a sum or a state here",
-            )
-        )
-    known = set(op.inputs)
-    for root in graph_inputs(op.outputs):
-        if root not in known and not isinstance(root, Constant):
-            raise MissingInputError(
-                compose(f"{op} is missing an input: {root}", where=[describe(root)], mend="add it to the inner inputs")
-            )
-
-
-def _draws(results: Sequence[Any], changing: set[Any]) -> list[Any]:
-    """Return the arrays that come of states which are no arrays: gradients need those of each step."""
-    if all(isinstance(v.type, TensorType) for v in changing):
-        return []
-    found = []
-    for node in toposort(list(changing), list(results)):
-        if any(not isinstance(v.type, TensorType) for v in node.inputs if not isinstance(v, Constant)):
-            found += [v for v in node.outputs if isinstance(v.type, TensorType)]
-    return [v for v in dict.fromkeys(found) if v not in results]
-
-
 class Loop(Scan):
     """Run a graph once for each step; see :func:`theano_scan.scan`, which makes it.
 
@@ -416,6 +370,8 @@ class Loop(Scan):
 
     #: Where the graph inside is printed.
     inner_graphs_title = "Inner graphs of the scan ops:"
+
+    counts_nit_sots = False
 
     def __init__(
         self,
@@ -460,9 +416,9 @@ class Loop(Scan):
             raise TypeError(
                 compose(f"{self} takes {len(inner) + 1} inputs, got {len(inputs)}", mend="pass one for each")
             )
-        given: list[Any] = [_number_of_steps(inputs[0])]
+        given: list[Any] = [number_of_steps(inputs[0])]
         for k, (x, wanted) in enumerate(zip(inputs[1:], inner, strict=True)):
-            given.append(_stack_of(wanted, x) if k < plan.sequences else wanted.type.narrow_variable(x))
+            given.append(stack_of(wanted, x) if k < plan.sequences else wanted.type.narrow_variable(x))
         return Apply(
             self, given, [self._output(kind, v) for kind, v in zip(plan.kinds, self.values, strict=True)] + self._done()
         )
@@ -554,7 +510,7 @@ class Loop(Scan):
     __getstate__ = ComparedGraphOp.__getstate__
 
     @property
-    def loop(self) -> Loop:  # type: ignore[override]  # it is what runs
+    def loop(self) -> Loop:
         """The op itself."""
         return self
 

@@ -215,13 +215,18 @@ def _trace(
         if state is None:
             registers.append([])
             continue
-        starts = [(tap, state.start(tap)) for tap in state.taps]
-        mine = [start.type.make_variable(_label(state.initial, tap)) for tap, start in starts]
-        registers.append([_with_test_value(v, lambda s=s: s) for v, (_, s) in zip(mine, starts, strict=True)])
+        mine = [_register(state, tap) for tap in state.taps]
+        registers.append(mine)
         given += mine
     step = Step(rows, registers)
     _read_result(fn(*given, *fixed), step)
     return step
+
+
+def _register(state: StateArgument, tap: int) -> Any:
+    """Return the variable that stands for what an output was at a tap."""
+    start = state.start(tap)
+    return _with_test_value(start.type.make_variable(_label(state.initial, tap)), lambda: start)
 
 
 def _label(variable: Any, tap: int) -> str | None:

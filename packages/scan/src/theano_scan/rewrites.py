@@ -26,7 +26,7 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     plan: Plan = node.op.plan
     unused = [not fgraph.has_clients(v) for v in node.outputs[: len(plan.kinds)]]
     idle = [k for k, gone in enumerate(unused) if gone and (k >= plan.states or plan.kinds[k] in (STACK, LAST))]
-    if not idle:
+    if not idle and not _has_unused_inputs(node.op):
         return None
     parts = Parts(node)
     for k in idle:
@@ -36,6 +36,15 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     parts.results = [r for k, r in enumerate(parts.results) if k < plan.states or k not in idle]
     new, _ = parts.together()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
+
+
+def _has_unused_inputs(op: Loop) -> bool:
+    """Tell whether a sequence or a constant is not used in the steps, and says no shape either."""
+    first, last = op.plan.sequences, op.plan.sequences + op.plan.states
+    return any(
+        not first <= k < last and k not in op.plan.likes and not op.fgraph.has_clients(v)
+        for k, v in enumerate(op.fgraph.inputs)
+    )
 
 
 @rule(Loop, name="scan_remove_plain")

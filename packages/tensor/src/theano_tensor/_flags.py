@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag
+from theano_graph import BoolFlag, EnumFlag, IntFlag, add_flag, config
+
+
+class Float64Watch:
+    """What is done about new variables of float64: the flag `warn_float64`, kept where each variable can ask.
+
+    Attributes
+    ----------
+    action : str
+    """
+
+    def __init__(self) -> None:
+        self.action = "ignore"
+
+    def follow(self, action: str) -> None:
+        """Take the value of the flag over."""
+        self.action = action
+
+
+float64_watch = Float64Watch()
 
 add_flag(
     "cast_policy",
@@ -18,9 +37,11 @@ add_flag(
 )
 add_flag(
     "warn_float64",
-    "What to do when a float64 tensor variable is made by a constructor: 'ignore', 'warn', 'raise' or 'pdb'.",
+    "What to do when a float64 tensor variable is made: 'ignore', 'warn', 'raise' or 'pdb'.",
     EnumFlag("ignore", "warn", "raise", "pdb"),
+    on_change=float64_watch.follow,
 )
+float64_watch.follow(config.warn_float64)
 add_flag(
     "tensor.cmp_sloppy",
     "How far apart nearly equal values may be: 0 allows little, 1 ten times and 2 a hundred times as much.",

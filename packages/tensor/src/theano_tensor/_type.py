@@ -15,6 +15,7 @@ from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 
 if TYPE_CHECKING:
@@ -227,7 +228,9 @@ class TensorType(ArrayInterface, Type):
         self._check_shape(array)
         if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
             raise ValueError(
-                compose(f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite")
+                compose(
+                    f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite"
+                )
             )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
             array = np.array(array, dtype=self.dtype)
@@ -346,6 +349,8 @@ class TensorType(ArrayInterface, Type):
         TypeError
             If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
         """
+        if float64_watch.action != "ignore" and self.dtype == "float64":
+            _report_float64(float64_watch.action)
         variable: Tensor = super().make_variable(name)
         return variable
 
@@ -360,8 +365,6 @@ class TensorType(ArrayInterface, Type):
         Lengths that an op found out are no part of what the caller asks for, so that ``x.type()`` makes a vector for
         any vector x; those that the program declared are.
         """
-        if self.dtype == "float64" and config.warn_float64 != "ignore":
-            _report_float64(config.warn_float64)
         return self.pattern_type().make_variable(name) if self.found else self.make_variable(name)
 
     def with_lengths(self, shape: Iterable[int | None]) -> TensorType:

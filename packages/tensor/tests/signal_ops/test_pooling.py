@@ -259,13 +259,48 @@ class TestPooling(unittest.TestCase):
         for pattern, arguments in (
             ("must be at least 1", ((0, 2), True)),
             ("must be at least 1", ((2, 2), True, (1, 0))),
-            ("padding must be smaller", ((2, 2), True, None, (2, 0))),
-            ("needs ignore_border", ((3, 3), False, None, (1, 1))),
+            ("padding must be smaller", ((2, 2), True, None, tt.constant([2, 0]))),
+            ("needs ignore_border", ((3, 3), False, None, tt.constant([1, 1]))),
         ):
             for mode in MODES:
                 f = function([x], pool.pool_2d(x, *arguments), mode=mode)
                 with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern):
                     f(np.ones((5, 5)))
+
+    def test_padding_given_as_numbers_is_refused_at_once(self) -> None:
+        x = tt.dmatrix("x")
+        for pattern, arguments in (
+            ("padding must be smaller", ((2, 2), True, None, (2, 0))),
+            ("needs ignore_border", ((3, 3), False, None, (1, 1))),
+        ):
+            for error in (ValueError, NotImplementedError):
+                with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern):
+                    pool.pool_2d(x, *arguments)
+
+    def test_windows_of_sums_may_see_padding_alone(self) -> None:
+        x = np.ones((2, 3))
+        for mode in ("sum", "average_inc_pad"):
+            found = pool.pool_2d(x, (1, 1), True, None, (1, 1), mode=mode)
+            np.testing.assert_array_equal(found.eval(), np.pad(x, 1))
+
+    def test_shape_of_the_result(self) -> None:
+        self.assertEqual(pool.Pool.out_shape((9, 8, 6), (2, 2)), [9, 4, 3])
+        self.assertEqual(pool.Pool.out_shape((9, 8, 7), (2, 2), True, (1, 2), (1, 0)), [9, 9, 3])
+        n = tt.lscalar("n")
+        found = pool.Pool.out_shape((3, n, 7), (2, 2))
+        self.assertEqual((found[0], int(found[1].eval({n: 5})), found[2]), (3, 3, 4))
+        with self.assertRaisesRegex(TypeError, "over 2 axes"):
+            pool.Pool.out_shape((9,), (2, 2))
+        with self.assertRaisesRegex(ValueError, "no size"):
+            pool.Pool.out_shape((9, 9))
+
+    def test_op_with_default_arguments(self) -> None:
+        x = RNG.randn(4, 6)
+        node = pool.Pool(ignore_border=True, openmp=False).make_node(x, (2, 3))
+        assert_allclose(node.outputs[0].eval(), pooled(x, (2, 3), True, None, None))
+        g = RNG.randn(2, 2)
+        gradient = pool.AveragePoolGrad(True, "sum")(x, g, (2, 3))
+        assert_allclose(gradient.eval(), np.kron(g, np.ones((2, 3))))
 
     def test_gradients_refuse_other_shapes(self) -> None:
         x, g = tt.dmatrix("x"), tt.dmatrix("g")

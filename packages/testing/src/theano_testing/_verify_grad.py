@@ -156,5 +156,5 @@ class _Check:
         )
 
 
-# Under this name programs catch what it raises.
-verify_grad.__dict__["E_grad"] = GradientError
+#: The error, where programs that catch it look for it.
+verify_grad.E_grad = GradientError  # type: ignore[attr-defined]

@@ -91,6 +91,7 @@ with collector_paused(lasting=True):
     )
     from ._announced import announce
     from ._graph_copies import clone as clone
+    from ._homes import settle
     from ._keywords import also_called
     from ._lazy import lazy_names
     from ._logging import disable_log_handler as disable_log_handler, has_handlers as has_handlers
@@ -111,6 +112,7 @@ dot = also_called(__name__, "dot", _dot, x="a", y="b")
 register_library(__file__)
 configdefaults.start()
 announce()
+settle()
 
 PY3 = True
 #: Where the package is, and the folder that it is in.
@@ -119,11 +121,10 @@ p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
     from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
-    from .gof import opt as opt, toolbox as toolbox, utils as utils
-    from .gof.utils import object2 as object2
+    from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp", ".gof.utils": "object2"},
+        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp object2"},
     )

@@ -58,7 +58,7 @@ def warn_default(version: str) -> bool:
     before = str(config.warn.ignore_bug_before)
     if before in ("None", "all"):
         return before == "None"
-    return _numbers(version) >= _numbers(before)
+    return _numbers(version) > _numbers(before)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

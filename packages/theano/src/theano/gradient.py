@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from theano_graph import Variable as Variable
+from theano_linker_c import FAST_RUN as FAST_RUN, DebugMode as DebugMode, ViewOp as ViewOp, get_mode as get_mode
 from theano_tensor.gradient import (
     DisconnectedGrad as DisconnectedGrad,
     DisconnectedInputError as DisconnectedInputError,
@@ -35,7 +37,12 @@ from theano_tensor.gradient import (
 from ._lazy import from_testing
 
 ConsiderConstant = ZeroGrad
+consider_constant_ = ConsiderConstant()
+disconnected_grad_ = DisconnectedGrad()
+undefined_grad_ = UndefinedGrad()
+zero_grad_ = ZeroGrad()
 disconnected_type = DisconnectedType()
+null_type = NullType()
 
 if TYPE_CHECKING:
     from theano_testing.tensor import (

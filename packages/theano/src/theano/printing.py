@@ -1,12 +1,16 @@
 """Text and pictures of graphs and functions."""
 
 from theano_graph import (
+    Apply as Apply,
     DefaultPrinter as DefaultPrinter,
     FunctionPrinter as FunctionPrinter,
+    Op as Op,
     OperatorPrinter as OperatorPrinter,
     PatternPrinter as PatternPrinter,
     PrettyPrinter as PrettyPrinter,
+    PrinterState as PrinterState,
     TransparentPrinter as TransparentPrinter,
+    config as config,
     debugprint as debugprint,
     min_informative_str as min_informative_str,
     pp as pp,
@@ -16,16 +20,32 @@ from theano_graph import (
     to_mermaid as to_mermaid,
     var_descriptor as var_descriptor,
 )
-from theano_linker_c import Print as Print
+from theano_linker_c import Function as Function, Print as Print, SharedVariable as SharedVariable
 
 from ._lazy import pydot_library
 from ._pictures import PictureError as PictureError, pydotprint as pydotprint
+from ._printers import (
+    VALID_ASSOC as VALID_ASSOC,
+    IgnorePrinter as IgnorePrinter,
+    LeafPrinter as LeafPrinter,
+    _TagGenerator as _TagGenerator,
+    default_colorCodes as default_colorCodes,
+    greek as greek,
+    hex_digest as hex_digest,
+    leaf_printer as leaf_printer,
+    position_independent_str as position_independent_str,
+    special as special,
+    use_ascii as use_ascii,
+)
 
 PPrinter = PrettyPrinter
+default_printer = DefaultPrinter()
 
 
 def __getattr__(name: str) -> object:
-    """Tell under the name `pydot_imported` whether pictures can be drawn through pydot."""
+    """Tell under the name `pydot_imported` whether pictures can be drawn through pydot, and what is missing if not."""
     if name == "pydot_imported":
         return pydot_library() is not None
+    if name == "pydot_imported_msg":
+        return "" if pydot_library() is not None else "Install the library pydot, and Graphviz."
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

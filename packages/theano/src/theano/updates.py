@@ -1,3 +1,3 @@
 """Updates of shared variables, checked when they are added."""
 
-from theano_linker_c import OrderedUpdates as OrderedUpdates
+from theano_linker_c import OrderedUpdates as OrderedUpdates, SharedVariable as SharedVariable

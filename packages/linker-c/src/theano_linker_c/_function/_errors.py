@@ -17,6 +17,10 @@ class UnusedInputError(TheanoError, ValueError):
     """An input is not used by any output or update."""
 
 
+class DuplicateInputError(FunctionInputError, UnusedInputError):
+    """A variable is given twice among the inputs."""
+
+
 class GivensError(TheanoError, TypeError, RuntimeError):
     """A substitution asked for with `givens` is not possible."""
 

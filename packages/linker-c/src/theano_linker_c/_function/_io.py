@@ -9,7 +9,7 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._container import Container
 from .._shared import SharedVariable
-from ._errors import FunctionInputError, OutputKeyError
+from ._errors import DuplicateInputError, FunctionInputError, OutputKeyError
 
 
 class In:
@@ -52,6 +52,10 @@ class In:
     >>> In(x, value=3)
     In(x, value=3)
     """
+
+    name: str | None
+    value: Any
+    borrow: bool
 
     def __init__(
         self,
@@ -149,6 +153,9 @@ class Out:
     Out(x, borrow=True)
     """
 
+    borrow: bool
+    return_internal_type: bool
+
     def __init__(self, variable: Variable, borrow: bool = False, return_internal_type: bool = False) -> None:
         if not isinstance(variable, Variable):
             raise FunctionInputError(
@@ -231,7 +238,8 @@ def _check_input(item: In, index: int, where: str) -> None:
         name = f"`{variable.name}`" if variable.name else "this shared variable"
         raise FunctionInputError(
             compose(
-                f"{where}: the input at position {index} is a shared variable; shared variables are implicit inputs",
+                f"{where}: Cannot use a shared variable ({variable}) as explicit input (at position {index}); "
+                "shared variables are implicit inputs",
                 where=[describe(variable)],
                 mend=f"leave it out of the inputs. To compute with another value than that of {name}, make a plain "
                 "variable of its type for the input and substitute it: `givens={shared: variable}`.",
@@ -252,7 +260,7 @@ def _check_distinct(inputs: Sequence[In], where: str) -> None:
     for index, item in enumerate(inputs):
         first = positions.setdefault(item.variable, index)
         if first != index:
-            raise FunctionInputError(
+            raise DuplicateInputError(
                 compose(
                     f"{where}: the same variable is the input at positions {first} and {index}",
                     where=[describe(item.variable)],

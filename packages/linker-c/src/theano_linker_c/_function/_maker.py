@@ -56,6 +56,7 @@ class FunctionMaker:
     ) -> None:
         self.signature = signature
         self.fgraph = fgraph
+        fgraph.name = signature.name or signature.line
         self.mode = mode
         self.function_builder = function_builder
         self.accept_inplace = accept_inplace

@@ -62,7 +62,8 @@ def method_of(owner: Any, name: str) -> Callable[..., Any] | None:
     found = getattr(owner, name, None)
     if found is None and isinstance(owner, Type):
         found = getattr(c_interface.get(owner), name, None)
-    return found if callable(found) else None
+    # A base class may have methods that stand for those that are not defined.
+    return found if callable(found) and not getattr(found, "is_default", False) else None
 
 
 def ask(owner: Any, name: str, *args: Any, default: Any) -> Any:

@@ -19,6 +19,10 @@ _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+class EnumNameError(ValueError, AttributeError):
+    """A name cannot be that of an enumeration's constant, or would have two meanings."""
+
+
 class EnumType(CLinkerType, Type):
     """Constants with values that are given.
 
@@ -64,7 +68,7 @@ class EnumType(CLinkerType, Type):
     def _set(self, ctype: str, cname: str | None, values: dict[str, Number], aliases: dict[str, str]) -> None:
         for name in values:
             if not isinstance(name, str) or not _CONSTANT.fullmatch(name):
-                raise ValueError(
+                raise EnumNameError(
                     compose(
                         f"{name!r} is no name of an enumeration's constant",
                         mend="start with a capital letter, and use capital letters, digits and underscores",

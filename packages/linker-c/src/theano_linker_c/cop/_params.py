@@ -14,7 +14,7 @@ from theano_graph import Type, compose
 from .._c_interface import CLinkerType, Sub
 from ..compiler import digest
 from ._ask import NoCCode, ask, ask_list, require, require_checked, texts, version_of
-from ._enums import EnumType, Number
+from ._enums import EnumNameError, EnumType, Number
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Words of C and C++.
@@ -165,7 +165,7 @@ class ParamsType(CLinkerType, Type):
             for table, names, kind in ((constants, enum.constants, "constant"), (aliases, enum.aliases, "alias")):
                 for name in names:
                     if name in table:
-                        raise ValueError(
+                        raise EnumNameError(
                             compose(
                                 f"two enumerations in one ParamsType have the same {kind} {name}",
                                 where=[str(table[name]), str(enum)],

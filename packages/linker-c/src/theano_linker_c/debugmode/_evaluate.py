@@ -180,7 +180,11 @@ class NodeCheck:
             others = [
                 j
                 for j, other in enumerate(results)
-                if j != k and self._used[j] and self._used[k] and shares(result, other) and not declared & self._declared(j)
+                if j != k
+                and self._used[j]
+                and self._used[k]
+                and shares(result, other)
+                and not declared & self._declared(j)
             ]
             if others:
                 raise BadViewMap(self.node, k, result, out_alias_idx=others, perform=name)

@@ -148,7 +148,8 @@ class DualLinker(WrapLinker):
     Parameters
     ----------
     checker : callable, optional
-        ``checker(a, b)`` raises if two results differ; by default they have to be equal up to rounding.
+        ``checker(a, b)`` raises if two results differ, which stand in the lists `a` and `b` of one element; by default
+        they have to be equal up to rounding.
     allow_gc : bool, optional
         Whether intermediate results are freed; by default the flag `allow_gc`.
     """
@@ -162,13 +163,13 @@ class DualLinker(WrapLinker):
             native()
             python()
             for a, b in zip(native.outputs, python.outputs, strict=True):
-                compare(a[0], b[0])
+                compare(a, b)
 
         WrapLinker.__init__(self, [OpWiseCLinker(allow_gc=allow_gc), PerformLinker(allow_gc)], wrapper, "dual")
 
 
 def _equal_or_raise(a: Any, b: Any) -> None:
-    first, second = np.asarray(a), np.asarray(b)
+    first, second = np.asarray(a[0]), np.asarray(b[0])
     same = first.shape == second.shape and first.dtype == second.dtype
     if not same or not np.allclose(first, second, equal_nan=True):
         raise ValueError(

@@ -19,7 +19,6 @@ from ._memory import MemoryRecord
 from ._records import Group, NodeRecord, grouped
 from ._report import write_report
 
-
 #: Profiles that are printed when the program ends.
 printed_at_exit: list[ProfileStats] = []
 
@@ -76,7 +75,9 @@ class ProfileStats:
         **figures: Any,
     ) -> None:
         if isinstance(atexit_print, str):
-            raise TypeError(compose("ProfileStats: the message is a keyword", mend="write ProfileStats(message='...')."))
+            raise TypeError(
+                compose("ProfileStats: the message is a keyword", mend="write ProfileStats(message='...').")
+            )
         self.message = message
         self.flag_time_thunks, self.gpu_checks = flag_time_thunks, gpu_checks
         self.memory = bool(config.profile_memory) if memory is None else memory

@@ -11,8 +11,8 @@ from ._arithmetic import abs_, sgn
 from ._comparison import ge, lt
 from ._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
 from ._derivative import differentiable
-from ._op import Arithmetic, FloatFunction, dtype_name, quiet
-from ._record import NUMBERS, REALS, ScalarRecord
+from ._op import FloatFunction, dtype_name, quiet
+from ._record import REALS, ScalarRecord
 from ._selection import switch
 
 #: Where the pieces of the fast sigmoid meet, as halves of arguments; its line (height, slope), and its largest value.
@@ -21,25 +21,18 @@ _LINE = (0.935409070603099, 0.0458812946797165)
 _TOP = 0.99505475368673
 
 
-class Relu(Arithmetic):
+class Relu(FloatFunction):
     """The larger of a number and zero, with the derivative 1/2 at zero; NaN for NaN."""
 
     name = "relu"
-    nin = 1
+    complex_ok = False
     cost = 2
-    exact = True
-    bool_ok = False
 
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take NumPy's maximum."""
-        (x,) = values
-        return np.maximum(x, np.zeros((), dtype=self.result_dtypes(dtype_name(x))[0]))
-
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """Give the dtype of the input."""
-        self.refuse_complex(dtypes)
-        return super().result_dtypes(*dtypes)
+        dtype = self.result_dtypes(dtype_name(values[0]))[0]
+        return np.maximum(np.asarray(values[0], dtype=dtype), np.zeros((), dtype=dtype))
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the helper of the maximum."""
@@ -118,7 +111,9 @@ def _pieces(x: Any) -> Any:
 
 
 RECORDS = (
-    ScalarRecord(relu, lambda x: np.maximum(x, 0).astype(x.dtype), NUMBERS),
+    ScalarRecord(
+        relu, lambda x: np.maximum(np.asarray(x, dtype=np.result_type(x, np.float32)), 0), REALS, smooth=False
+    ),
     ScalarRecord(softsign, lambda x: x / (1 + np.abs(np.asarray(x, dtype=np.result_type(x, np.float32)))), REALS),
     ScalarRecord(ultra_fast_sigmoid, _pieces, REALS, ulp=6.0, smooth=False),
 )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._cvalue import CValue, c_cast
+from ._cvalue import CValue, c_cast, converted
 from ._derivative import differentiable
 from ._dtypes import check_dtype, is_complex
 from ._op import UnaryScalarOp, arraywise, quiet
@@ -58,10 +58,10 @@ class Cast(UnaryScalarOp):
     @quiet
     def impl(self, *values: Any) -> Any:
         """Convert with NumPy."""
-        return np.asarray(values[0]).astype(self.dtype)[()]
+        return converted(np.asarray(values[0]), self.dtype)[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Convert in C; the value must fit where a float becomes an integer, as in NumPy."""
+        """Convert in C, to the numbers that `impl` gives."""
         return c_cast(args[0], result)
 
 

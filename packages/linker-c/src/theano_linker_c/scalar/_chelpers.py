@@ -162,6 +162,13 @@ def _from_half(dtype: str) -> str:
     return f"static inline float theano_from_half_uint16(uint16_t x) {{ {body} }}"
 
 
+def _unsigned(dtype: str) -> str:
+    """Give the conversion of a float to uint64: modulo 2**64 where it fits, 0 above, and 2**63 for NaN."""
+    half = "0x1p63" + ("f" if dtype == "float32" else "")
+    body = f"return x >= {half} ? (uint64_t)(int64_t)(x - {half}) ^ 0x8000000000000000ULL : (uint64_t)(int64_t)x;"
+    return f"static inline uint64_t theano_unsigned_{dtype}({c_type(dtype)} x) {{ {body} }}"
+
+
 _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "maximum": _maximum,
@@ -177,6 +184,7 @@ _FAMILIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "half": _half,
         "to_half": _to_half,
         "from_half": _from_half,
+        "unsigned": _unsigned,
     }
 )
 

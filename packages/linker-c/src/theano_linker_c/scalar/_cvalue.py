@@ -65,13 +65,38 @@ def c_cast(value: CValue, dtype: str) -> str:
         return f"({value.text} != 0)"
     if value.constant is not None:
         with np.errstate(all="ignore"):
-            return c_literal(np.asarray(value.constant).astype(dtype)[()], dtype)
+            return c_literal(converted(np.asarray(value.constant), dtype)[()], dtype)
     if dtype == "float16":
         return c_rounded(value.text, value.dtype)
     if value.truncated and dtype in ("float32", "float64"):
         # gcc before 14 makes one truncation of a conversion to integers and back, which keeps the sign of zero.
         return f"({value.text} ? ({c_type(dtype)}){value.text} : 0)"
+    if value.dtype in ("float16", "float32", "float64"):
+        # Negative numbers keep their low bits, as NumPy's usual loops have it; instructions for vectors may saturate.
+        if dtype == "uint32":
+            return f"((uint32_t)(int64_t){value.text})"
+        if dtype == "uint64":
+            return c_helper("unsigned", "float64" if value.dtype == "float64" else "float32", value.text)
     return f"(({c_type(dtype)}){value.text})"
+
+
+def converted(array: Any, dtype: str) -> Any:
+    """Return an array in another dtype; floats beyond the range of an unsigned one become what `c_cast` makes of them.
+
+    NumPy leaves those to the processor, and different loops of it give different numbers.
+
+    Parameters
+    ----------
+    array : ndarray
+    dtype : str
+    """
+    if array.dtype.kind != "f" or dtype not in ("uint32", "uint64"):
+        return array.astype(dtype)
+    if dtype == "uint32":
+        return array.astype("int64").astype("uint32")
+    wide = array.astype("float64")
+    above = (wide - 2.0**63).astype("int64").astype("uint64") ^ np.uint64(2**63)
+    return np.where(wide >= 2.0**63, above, wide.astype("int64").astype("uint64"))
 
 
 def c_rounded(text: str, dtype: str) -> str:

@@ -68,6 +68,9 @@ class OpFromGraph(GraphOp):
     array(12.)
     """
 
+    inputs: list[Variable]
+    outputs: list[Variable]
+
     def __init__(
         self,
         inputs: Sequence[Variable],

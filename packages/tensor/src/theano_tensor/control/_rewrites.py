@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from theano_graph import Apply, Op
+from theano_graph import Apply, Variable
 from theano_linker_c.modes import optdb
 from theano_optimize import InplaceRewriter, Phase
 
 from ._ifelse import IfElse
 
 
-def _forms(node: Apply) -> Sequence[Op]:
-    op = node.op
-    return [] if op.as_view else [IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)]
+def _forms(node: Apply) -> Sequence[Sequence[Variable]]:
+    op: Any = node.op
+    if op.as_view:
+        return []
+    # What rewriting gained is nothing to the handler of in-place work, so the outputs are made here.
+    found: list[Variable] = IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)(*node.inputs, return_list=True)
+    return [found]
 
 
 #: What is chosen is handed on without a copy, and the text of the op says so.

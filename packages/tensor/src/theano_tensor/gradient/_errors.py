@@ -21,5 +21,5 @@ class GradNotImplementedError(NullTypeGradError, NotImplementedError):
     """A gradient that was asked for exists, but an op on the way has no rule for it."""
 
 
-class PullbackError(TheanoError, TypeError):
+class PullbackError(TheanoError, TypeError, ValueError):
     """The gradient rule of an op returned something that does not fit the inputs of the op."""

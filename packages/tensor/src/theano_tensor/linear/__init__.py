@@ -17,6 +17,7 @@ from ._gemm import (
     gemv_no_inplace as gemv_no_inplace,
     ger as ger,
     ger_destructive as ger_destructive,
+    view_roots as view_roots,
 )
 from ._matmul import inner as inner, matmul as matmul, vdot as vdot
 from ._tensordot import batched_tensordot as batched_tensordot, dot as dot, tensordot as tensordot
@@ -37,6 +38,7 @@ __all__ = [
     "einsum",
     "gemm_inplace",
     "gemm_no_inplace",
+    "view_roots",
     "gemv_inplace",
     "gemv_no_inplace",
     "ger",

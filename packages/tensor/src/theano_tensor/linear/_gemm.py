@@ -345,9 +345,18 @@ class Ger(_Accumulation):
 
     Parameters
     ----------
-    inplace : bool
+    destructive : bool
         Whether the result is put into the memory of A.
     """
+
+    __props__ = ("destructive",)
+
+    def __init__(self, destructive: bool = False) -> None:
+        super().__init__(destructive)
+        self.destructive = destructive
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
 
     def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
         """Apply to A of shape (m, n), a 0-d tensor, and vectors of lengths m and n; errors as for Gemm."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import TheanoError, compose, describe
 
-from .._assert import Assert
+from .._assert import CheckAndRaise
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
 from .._variable import Tensor
@@ -18,6 +18,10 @@ from ..shape import as_lengths, lengths_of, reshape, shape_i, static_int
 __all__ = ["images2neibs", "neibs2images"]
 
 _MODES = ("valid", "full", "half", "ignore_borders", "wrap_centered")
+
+
+class WindowError(TheanoError, TypeError, AssertionError):
+    """Windows that do not fit the images."""
 
 
 def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Tensor:
@@ -48,8 +52,8 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
         If `mode` is unknown.
     ShapeError
         If `ten4` has not four dimensions, or shape or step are no pairs.
-    AssertionError
-        At run time, if windows do not fit.
+    WindowError
+        At run time, if windows do not fit: a TypeError that is an AssertionError as well.
 
     Examples
     --------
@@ -143,7 +147,7 @@ def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) ->
 
 def _checked(value: Tensor, condition: Tensor, message: str) -> Tensor:
     """Return a value that is used only if a condition holds."""
-    result: Tensor = Assert(message)(value, condition)
+    result: Tensor = CheckAndRaise(WindowError, message)(value, condition)
     return result
 
 

@@ -208,8 +208,11 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     wanted = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
     if wanted is None and discrete:
         wanted = "float64" if config.cast_policy == "custom" else config.floatX
-    total = sum(variable, axis=axis, dtype=wanted, keepdims=keepdims, acc_dtype=acc_dtype)
-    return true_div(total, _count(variable, axis, part_dtype(total.dtype)))
+    # The sum and the number of elements of a narrow type may be beyond it where their quotient is not.
+    narrow = variable.type.dtype == "float16" and wanted in (None, "float16")
+    total = sum(variable, axis=axis, dtype="float32" if narrow else wanted, keepdims=keepdims, acc_dtype=acc_dtype)
+    result = true_div(total, _count(variable, axis, part_dtype(total.dtype)))
+    return cast(result, "float16") if narrow else result
 
 
 @operation("var")
@@ -236,6 +239,9 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, correct
     if not isinstance(ddof, int):
         raise TypeError(compose(f"var: ddof must be a Python int, not {ddof!r}"))
     variable = as_tensor_variable(x)
+    if variable.type.dtype == "float16":
+        wide = var(cast(variable, "float32"), axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
+        return cast(wide, "float16")
     deviation = variable - mean(variable, axis=axis, keepdims=True)
     squares = sum(_size_squared(deviation), axis=axis, keepdims=keepdims)
     count = _count(variable, axis, squares.dtype)
@@ -252,7 +258,11 @@ def _size_squared(x: Tensor) -> Tensor:
 @operation("std")
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`."""
-    return sqrt(var(x, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+    variable = as_tensor_variable(x)
+    narrow = variable.type.dtype == "float16"
+    wide = cast(variable, "float32") if narrow else variable
+    result = sqrt(var(wide, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected))
+    return cast(result, "float16") if narrow else result
 
 
 @operation("ptp")
@@ -268,6 +278,8 @@ def norm(x: Any, L: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     The number of nonzero elements for 0, the largest size for inf.
     """
     variable = as_tensor_variable(x)
+    if variable.type.dtype == "float16":
+        return cast(norm(cast(variable, "float32"), L, axis=axis, keepdims=keepdims), "float16")
     if isinstance(L, (int, float)):
         if L == 0:
             return sum(not_equal(variable, 0), axis=axis, keepdims=keepdims)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
@@ -150,7 +152,7 @@ def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
     scalar.reciprocal,
     reach=4,
     key="local_mul_canonizer",
-    names=("local_neg_to_mul",),
+    names=("local_neg_to_mul", "local_inv_canon"),
     tags=ONLY_RUN,
 )
 def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
@@ -222,12 +224,21 @@ def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
     base = cast_to(x, dtype)
     if value == 0.5:
         return fitted(node, call(scalar.sqrt, base))
-    below = {-1: base, -2: None, -0.5: None}.get(value, base)
-    if value not in (-1, -2, -0.5):
+    if value == -0.5:
+        return fitted(node, _reciprocal_root(base, dtype, ndim))
+    if value not in (-1, -2):
         return None
-    if below is None:
-        below = call(scalar.sqr if value == -2 else scalar.sqrt, base)
+    below = call(scalar.sqr, base) if value == -2 else base
     return fitted(node, call(scalar.true_div, scalar_constant(1, dtype, ndim), below))
+
+
+def _reciprocal_root(x: Tensor, dtype: str, ndim: int) -> Tensor:
+    """Return ``x ** -0.5`` by a root, which alone would be -inf for -0.0 and NaN for -inf instead of inf and 0."""
+    zero, infinity = (scalar_constant(value, dtype, ndim) for value in (0, np.inf))
+    usual = call(scalar.true_div, scalar_constant(1, dtype, ndim), call(scalar.sqrt, x))
+    ends = call(scalar.switch, call(scalar.eq, x, zero), infinity, zero)
+    is_end = call(scalar.or_, call(scalar.eq, x, zero), call(scalar.eq, x, call(scalar.neg, infinity)))
+    return call(scalar.switch, is_end, ends, usual)
 
 
 @rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)

@@ -161,9 +161,13 @@ def blas_database() -> SequenceDatabase:
     return database
 
 
+#: The steps, which programs add their own to.
+blas_optdb = blas_database()
+
+
 def register_blas(database: SequenceDatabase) -> None:
     """Register what this module holds with the database of all rewrites."""
-    database.register("BlasOpt", blas_database(), *_TAGS, position=Phase.BLAS)
+    database.register("BlasOpt", blas_optdb, *_TAGS, position=Phase.BLAS)
     inplace = InplaceRewriter(_inplace_forms, [Gemm, Gemv, Ger], name="InplaceBlasOpt")
     aliases = ("local_inplace_gemm", "local_inplace_gemv", "local_inplace_ger")
     database.register("InplaceBlasOpt", inplace, "fast_run", "inplace", position=70.0, aliases=aliases)

@@ -27,7 +27,18 @@ _ERFC = type(scalar.erfc)
     scalar.sub,
     scalar.add,
     key="local_one_minus_erf",
-    names=("local_one_minus_erf2", "local_one_plus_erf", "local_erf_minus_one", "local_one_minus_erfc"),
+    names=(
+        "local_one_minus_erf2",
+        "local_one_plus_erf",
+        "local_one_plus_neg_erf",
+        "local_erf_minus_one",
+        "local_erf_neg_minus_one",
+        "local_erf_neg_minus_one2",
+        "local_one_minus_erfc",
+        "local_one_minus_erfc2",
+        "local_one_minus_erfc3",
+        "local_one_add_neg_erfc",
+    ),
 )
 def complement_of_error_function(fgraph: FunctionGraph, node: Apply) -> Found:
     """``1 - erf(x) -> erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``1 - erfc(x) -> erf(x)`` and the negatives of these."""

@@ -187,7 +187,7 @@ def truth_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     )
 
 
-@rule(Sum, Max, Min, key="local_sum_all_to_none")
+@rule(Sum, Max, Min, key="local_sum_all_to_none", names=("local_sum_prod_all_to_none",))
 def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
     """Reducing all dimensions needs no transposition or inserted dimensions before."""
     (x,) = node.inputs
@@ -200,7 +200,7 @@ def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
     return _as_type(node, _with_axes(node.op, list(range(source.type.ndim)))(source))
 
 
-@rule(Reduce, reach=0, key="local_cut_useless_reduce")
+@rule(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",))
 def reduction_over_nothing(fgraph: FunctionGraph, node: Apply) -> Found:
     """A reduction without axes gives what it is given."""
     (x,) = node.inputs

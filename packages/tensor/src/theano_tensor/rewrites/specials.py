@@ -43,7 +43,13 @@ def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
 
 
-@rule(scalar.pow, phases=(Phase.SPECIALIZE,), reach=0, key="local_pow_to_products", names=("local_pow_specialize",))
+@rule(
+    scalar.pow,
+    phases=(Phase.SPECIALIZE,),
+    reach=0,
+    key="local_pow_to_products",
+    names=("local_pow_specialize", "local_pow_specialize_device"),
+)
 def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
     """``x ** n`` for whole n from 3 to 16 by squares and products."""
     x, exponent = cast("list[Tensor]", node.inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -20,6 +21,8 @@ from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, 
 from ._shapes import shape_of_pooled
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
+#: Modes in which windows may see nothing but the padding.
+_WITHOUT_ELEMENTS = ("sum", "average_inc_pad")
 #: Numbers of the inputs that say how windows lie: their lengths, steps and padding, after the arrays.
 _LAYOUT = 3
 
@@ -85,9 +88,9 @@ class PoolingOp(Op):
         if not isinstance(pad, (tuple, list)) or not all(isinstance(p, (int, np.integer)) for p in pad) or not any(pad):
             return
         problem = None if self.ignore_border else "padding needs ignore_border=True"
-        if isinstance(ws, (tuple, list)) and len(ws) == len(pad) and all(isinstance(w, (int, np.integer)) for w in ws):
-            if any(p >= w for p, w in zip(pad, ws, strict=True)):
-                problem = "the padding must be smaller than the windows"
+        known = isinstance(ws, (tuple, list)) and len(ws) == len(pad) and self.mode not in _WITHOUT_ELEMENTS
+        if known and all(isinstance(w, (int, np.integer)) for w in ws) and any(map(operator.ge, pad, ws)):
+            problem = "the padding must be smaller than the windows"
         if problem is not None:
             raise PaddingError(compose(f"pooling: {problem}", where=[f"ws={ws}, pad={pad}"], mend="change them"))
 
@@ -105,7 +108,7 @@ class PoolingOp(Op):
         problem = None
         if min(windows) < 1 or min(steps) < 1 or min(pads) < 0:
             problem = "windows and steps must be at least 1, padding at least 0"
-        elif any(p >= w for p, w in zip(pads, windows, strict=True)):
+        elif self.mode not in _WITHOUT_ELEMENTS and any(p >= w for p, w in zip(pads, windows, strict=True)):
             problem = "the padding must be smaller than the windows, or some of them would see nothing else"
         elif any(pads) and not self.ignore_border:
             problem = "padding needs ignore_border=True"

@@ -37,10 +37,8 @@ def _pooled(
             stacklevel=3,
         )
         ignore_border = False
-    windows = as_lengths(ws, ndim)
-    result: Tensor = Pool(ignore_border, mode, ndim)(
-        input, windows, windows if stride is None else stride, (0,) * ndim if pad is None else pad
-    )
+    windows = ws if isinstance(ws, (tuple, list)) else as_lengths(ws, ndim)
+    result: Tensor = Pool(ignore_border, mode, ndim)(input, windows, stride, pad)
     return result
 
 
@@ -85,7 +83,8 @@ def pool_2d(
     Raises
     ------
     ValueError
-        If `mode` is unknown, `ws` missing, or an argument given twice; at run time if the windows cannot be.
+        If `mode` is unknown, `ws` missing, or an argument given twice; at run time if the windows cannot be. Padding
+        that cannot be raises one that is a NotImplementedError as well, right away where it is given as numbers.
     ShapeError
         If numbers of dimensions or entries do not fit.
     DTypeError

@@ -1,13 +1,14 @@
 """Names by which programs for Python 2 and 3 alike found what is built in now."""
 
 import operator
+import os
 from collections import (
     Counter as Counter,
     OrderedDict as OrderedDict,
     defaultdict as defaultdict,
     deque as deque,
 )
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial as partial
 from itertools import product as product
 
@@ -46,6 +47,31 @@ def decode_iter(items: Iterable[bytes | str]) -> Iterable[str]:
     return map(decode, items)
 
 
+def decode_with(x: bytes | str, encoding: str) -> str:
+    """Return bytes as text in an encoding, and text as it is."""
+    return x.decode(encoding) if isinstance(x, bytes) else x
+
+
+def get_unbound_function(unbound: Callable[..., object]) -> Callable[..., object]:
+    """Return the function of a method, and a function as it is.
+
+    Examples
+    --------
+    >>> get_unbound_function(len) is len
+    True
+    """
+    function: Callable[..., object] = getattr(unbound, "__func__", unbound)
+    return function
+
+
+def maybe_add_to_os_environ_pathlist(var: str, newpath: str) -> None:
+    """Add a folder to an environment variable that lists folders, unless it is there or no absolute path."""
+    if os.path.isabs(newpath):
+        listed = os.environ.get(var, "").split(os.pathsep)
+        if newpath not in listed:
+            os.environ[var] = os.pathsep.join([newpath, *filter(None, listed)])
+
+
 __all__ = [
     "PY3",
     "Counter",
@@ -54,12 +80,15 @@ __all__ = [
     "cmp",
     "decode",
     "decode_iter",
+    "decode_with",
     "defaultdict",
     "deque",
     "exc_message",
+    "get_unbound_function",
     "ifilter",
     "imap",
     "izip",
+    "maybe_add_to_os_environ_pathlist",
     "operator_div",
     "partial",
     "product",

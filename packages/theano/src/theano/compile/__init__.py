@@ -1,5 +1,8 @@
 """Compiling graphs into functions."""
 
+from theano_graph import Variable as Variable, config as config
+from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
+
 from . import (
     builders as builders,
     debugmode as debugmode,
@@ -12,18 +15,33 @@ from . import (
     profiling as profiling,
     sharedvalue as sharedvalue,
 )
-from .builders import OpFromGraph as OpFromGraph
+from .builders import (
+    OpFromGraph as OpFromGraph,
+    inline_ofg_expansion as inline_ofg_expansion,
+    io_connection_pattern as io_connection_pattern,
+)
 from .debugmode import DebugMode as DebugMode
 
 # The module `function` stays importable, yet the name `function` in this package is the function: what is imported
 # last wins.
 from .function import function as function, function_dump as function_dump
 from .function_module import (
+    DUPLICATE as DUPLICATE,
+    AliasedMemoryError as AliasedMemoryError,
     Function as Function,
     FunctionMaker as FunctionMaker,
     Supervisor as Supervisor,
     UnusedInputError as UnusedInputError,
+    alias_root as alias_root,
+    check_equal as check_equal,
+    convert_function_input as convert_function_input,
+    fgraph_updated_vars as fgraph_updated_vars,
+    infer_reuse_pattern as infer_reuse_pattern,
+    is_same_graph as is_same_graph,
+    ops_with_inner_function as ops_with_inner_function,
     orig_function as orig_function,
+    register_checker as register_checker,
+    std_fgraph as std_fgraph,
 )
 from .io import In as In, Out as Out, SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
 from .mode import (
@@ -34,14 +52,18 @@ from .mode import (
     OPT_FAST_RUN_STABLE as OPT_FAST_RUN_STABLE,
     OPT_MERGE as OPT_MERGE,
     OPT_NONE as OPT_NONE,
+    OPT_O2 as OPT_O2,
+    OPT_O3 as OPT_O3,
     OPT_STABILIZE as OPT_STABILIZE,
     OPT_UNSAFE as OPT_UNSAFE,
     AddDestroyHandler as AddDestroyHandler,
     AddFeatureOptimizer as AddFeatureOptimizer,
     Mode as Mode,
     PrintCurrentFunctionGraph as PrintCurrentFunctionGraph,
+    exclude as exclude,
     get_default_mode as get_default_mode,
     get_mode as get_mode,
+    instantiated_default_mode as instantiated_default_mode,
     optdb as optdb,
     predefined_linkers as predefined_linkers,
     predefined_modes as predefined_modes,
@@ -78,7 +100,7 @@ from .pfunc import (
     pfunc as pfunc,
     rebuild_collect_shared as rebuild_collect_shared,
 )
-from .profiling import ProfileStats as ProfileStats
+from .profiling import ProfileStats as ProfileStats, ScanProfileStats as ScanProfileStats
 from .sharedvalue import (
     SharedVariable as SharedVariable,
     shared as shared,

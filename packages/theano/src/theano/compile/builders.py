@@ -1,5 +1,8 @@
 """Ops made of graphs."""
 
+from theano_graph import Variable as Variable, io_connection_pattern as io_connection_pattern
+from theano_linker_c import SharedVariable as SharedVariable, orig_function as orig_function
+from theano_linker_c.modes import optdb as optdb
 from theano_tensor.builders import (
     Checkpoint as Checkpoint,
     ComparedGraphOp as ComparedGraphOp,
@@ -7,5 +10,26 @@ from theano_tensor.builders import (
     OpFromGraph as OpFromGraph,
     checkpoint as checkpoint,
 )
+from theano_tensor.builders._inline import inline_ofg_expansion as inline_ofg_expansion
+from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 
-__all__ = ["Checkpoint", "ComparedGraphOp", "GraphOp", "OpFromGraph", "checkpoint"]
+from ._historical import ops_with_inner_function as ops_with_inner_function
+from ._pfunc import rebuild_collect_shared as rebuild_collect_shared
+
+__all__ = [
+    "Checkpoint",
+    "ComparedGraphOp",
+    "DisconnectedType",
+    "GraphOp",
+    "NullType",
+    "OpFromGraph",
+    "SharedVariable",
+    "Variable",
+    "checkpoint",
+    "inline_ofg_expansion",
+    "io_connection_pattern",
+    "ops_with_inner_function",
+    "optdb",
+    "orig_function",
+    "rebuild_collect_shared",
+]

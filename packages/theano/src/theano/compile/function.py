@@ -5,4 +5,7 @@ from theano_linker_c import (
     Out as Out,
     function as function,
     function_dump as function_dump,
+    orig_function as orig_function,
 )
+
+from ._pfunc import pfunc as pfunc

@@ -3,6 +3,7 @@
 from theano_linker_c import (
     In as In,
     Out as Out,
+    SharedVariable as SharedVariable,
 )
 
 SymbolicInput = In

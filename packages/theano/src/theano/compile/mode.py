@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from theano_graph import Feature, FunctionGraph, debugprint
+from theano_graph import Feature, FunctionGraph, config as config, debugprint
 from theano_linker_c import (
     FAST_COMPILE as FAST_COMPILE,
     FAST_RUN as FAST_RUN,
@@ -16,7 +16,7 @@ from theano_linker_c import (
     register_mode as register_mode,
 )
 from theano_linker_c.modes import register_linker as register_linker, register_optimizer as register_optimizer
-from theano_optimize import AddDestroyHandler as AddDestroyHandler
+from theano_optimize import AddDestroyHandler as AddDestroyHandler, Supervisor as Supervisor
 
 from ..gof.opt import Optimizer
 
@@ -31,6 +31,10 @@ OPT_O2 = predefined_optimizers["o2"]
 OPT_O3 = predefined_optimizers["o3"]
 OPT_O4 = predefined_optimizers["o4"]
 OPT_UNSAFE = predefined_optimizers["unsafe"]
+#: Tags of in-place rewrites, which graphs with a destroy handler of their own leave out.
+exclude = ["inplace"]
+#: Kept for programs that set it: modes are looked up by the flags each time.
+instantiated_default_mode = None
 
 
 class AddFeatureOptimizer(Optimizer):

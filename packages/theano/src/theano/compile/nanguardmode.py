@@ -1,3 +1,6 @@
 """NanGuardMode: functions that stop at NaN, infinities and very big numbers."""
 
-from theano_linker_c import NanGuardMode as NanGuardMode
+from theano_graph import config as config
+from theano_linker_c import Mode as Mode, NanGuardMode as NanGuardMode, get_mode as get_mode
+
+from ._historical import contains_inf as contains_inf, contains_nan as contains_nan, flatten as flatten

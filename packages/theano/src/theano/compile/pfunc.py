@@ -1,10 +1,12 @@
 """Functions that know shared variables: the one constructor of functions, by its older name, and its inputs."""
 
+from theano_graph import Constant as Constant, Variable as Variable, config as config
 from theano_linker_c import (
     In as In,
     Out as Out,
     SharedVariable as SharedVariable,
     UnusedInputError as UnusedInputError,
+    orig_function as orig_function,
     shared as shared,
 )
 from theano_linker_c.profiling import ProfileStats as ProfileStats

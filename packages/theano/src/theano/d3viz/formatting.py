@@ -7,6 +7,7 @@ from typing import Any
 
 from theano_graph import Apply, Diagram, DiagramShape, compose, diagram
 
+from .. import printing
 from .._colours import APPLY_COLOURS, NODE_COLOURS
 from .._lazy import pydot_library
 from .._pictures import PictureError
@@ -118,6 +119,13 @@ class PyDotFormatter:
             if edge.label:
                 attributes["label"] = _quoted(edge.label)
             yield edge.source, edge.target, attributes
+
+
+def __getattr__(name: str) -> object:
+    """Tell whether the library pydot is there, and what is missing if not."""
+    if name in ("pydot_imported", "pydot_imported_msg"):
+        return getattr(printing, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _op(shape: DiagramShape) -> object:

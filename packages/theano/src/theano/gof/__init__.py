@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from theano_graph import Bookkeeper as Bookkeeper
 
     from . import callcache as callcache, sched as sched, unify as unify
+    from ._c_contract import HideC as HideC
     from ._historical_utils import object2 as object2
     from .fg import CachedConstantError as CachedConstantError
 else:
@@ -130,6 +131,7 @@ else:
             "._historical_utils": "object2",
             "theano": "theano",
             ".": "callcache=callcache sched unify",
+            "._c_contract": "HideC",
             ".fg": "CachedConstantError",
         },
     )

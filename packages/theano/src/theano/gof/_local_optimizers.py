@@ -17,10 +17,10 @@ from theano_optimize import (
     TransformResult,
 )
 
-from ._optimizers import attach_destroy_handler
+from ._optimizers import AlsoBelow, attach_destroy_handler
 
 
-class LocalOptimizer(NodeRewriter):
+class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
     """A rule that looks at one node.
 
     Subclasses define `transform(node)`, which returns False (or None) for no change, a list with a replacement for each
@@ -29,6 +29,7 @@ class LocalOptimizer(NodeRewriter):
     """
 
     __module__ = "theano.gof.opt"
+    below = NodeRewriter
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -202,6 +203,7 @@ class LocalOptGroup(Wrapped):
     """
 
     __module__ = "theano.gof.opt"
+    below = RewriterGroup
 
     def __init__(
         self, *optimizers: NodeRewriter, apply_all_opts: bool = False, profile: bool = False, name: str | None = None
@@ -233,6 +235,7 @@ class OpSub(Wrapped):
     """
 
     __module__ = "theano.gof.opt"
+    below = SubstituteOp
 
     def __init__(self, op1: Op, op2: Op, transfer_tags: bool = True) -> None:
         super().__init__(SubstituteOp(op1, op2, transfer_tags=transfer_tags))
@@ -256,6 +259,7 @@ class OpRemove(Wrapped):
     """
 
     __module__ = "theano.gof.opt"
+    below = RemoveOp
     reentrant = False
 
     def __init__(self, op: Op) -> None:
@@ -296,6 +300,7 @@ class PatternSub(Wrapped):
     """
 
     __module__ = "theano.gof.opt"
+    below = PatternRewriter
 
     def __init__(
         self,

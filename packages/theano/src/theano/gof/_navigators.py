@@ -98,7 +98,7 @@ class TopoOptimizer(NavigatorOptimizer):
     """Applies a local optimizer to each node, in topological order or against it.
 
     `optimize` returns the optimizer, the number of changes, the numbers of nodes before and after, and the times of
-    sorting, of the loop and of callbacks.
+    sorting, of the loop and of callbacks, and the local optimizer.
 
     Parameters
     ----------
@@ -109,6 +109,7 @@ class TopoOptimizer(NavigatorOptimizer):
     """
 
     __module__ = "theano.gof.opt"
+    below = WalkRewriter
 
     def __init__(
         self,
@@ -133,7 +134,8 @@ class TopoOptimizer(NavigatorOptimizer):
         details = profile.details or RewriteDetails()
         loop = profile.seconds - details.toposort_seconds
         sizes = (profile.nodes_before, profile.nodes_after)
-        return (self, profile.changes, *sizes, details.toposort_seconds, loop, details.callback_seconds)
+        times = (details.toposort_seconds, loop, details.callback_seconds)
+        return (self, profile.changes, *sizes, *times, self.local_opt)
 
 
 class OpKeyOptimizer(TopoOptimizer):
@@ -236,6 +238,7 @@ class EquilibriumOptimizer(NavigatorOptimizer):
     """
 
     __module__ = "theano.gof.opt"
+    below = EquilibriumRewriter
 
     def __init__(
         self,

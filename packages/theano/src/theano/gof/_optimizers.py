@@ -30,13 +30,25 @@ class OptimizerProfile(tuple[Any, ...]):
     profile: RewriteProfile
 
 
-class Optimizer(GraphRewriter):
+class AlsoBelow(type):
+    """Lets what the layers below have made count as instances of the class that stands for it here."""
+
+    #: The class of the layer below.
+    below: type | None = None
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        below = vars(cls).get("below")
+        return super().__instancecheck__(instance) or (below is not None and isinstance(instance, below))
+
+
+class Optimizer(GraphRewriter, metaclass=AlsoBelow):
     """A rewriter of graphs: subclasses define `apply(fgraph)`, and `add_requirements(fgraph)` for features it needs.
 
     `optimize(fgraph)` adds the requirements and applies it.
     """
 
     __module__ = "theano.gof.opt"
+    below = GraphRewriter
 
     def optimize(self, fgraph: FunctionGraph, *args: Any, **kwargs: Any) -> Any:
         """Add the requirements, apply, and return what `apply` returns."""
@@ -134,6 +146,7 @@ class SeqOptimizer(EngineOptimizer):
     """
 
     __module__ = "theano.gof.opt"
+    below = SequenceRewriter
 
     def __init__(
         self,
@@ -217,6 +230,7 @@ class MergeOptimizer(EngineOptimizer):
     """
 
     __module__ = "theano.gof.opt"
+    below = MergeRewriter
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach what the merge keeps between runs."""

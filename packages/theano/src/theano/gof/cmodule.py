@@ -6,7 +6,7 @@ import subprocess
 import sys
 import sysconfig
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from theano_linker_c.compiler import (
 )
 from theano_linker_c.cop import NoCompilerError as MissingGXX
 
+from .._lazy import lazy_names
 from .utils import hash_from_code as hash_from_code
 
 
@@ -110,3 +111,27 @@ __all__ = [
     "hash_from_code",
     "std_include_dirs",
 ]
+
+if TYPE_CHECKING:
+    from theano import theano as theano
+
+    from ..compat import PY3 as PY3, decode as decode, decode_iter as decode_iter
+    from ..configdefaults import gcc_version_str as gcc_version_str, local_bitwidth as local_bitwidth
+    from . import compilelock as compilelock
+    from ._compilers import Compiler as Compiler, GCC_compiler as GCC_compiler
+    from ._historical_utils import string_types as string_types
+    from .utils import flatten as flatten
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "._compilers": "Compiler GCC_compiler",
+            "..compat": "PY3 decode decode_iter",
+            "..configdefaults": "local_bitwidth gcc_version_str",
+            "._historical_utils": "string_types",
+            ".utils": "flatten",
+            ".": "compilelock",
+            "theano": "theano",
+        },
+    )

@@ -18,9 +18,7 @@ from theano_graph import (
 from theano_linker_c.cop import COp as COp, OpenMPOp as OpenMPOp
 
 from .._lazy import lazy_names
-
-#: Every op may have C code, and none has to.
-CLinkerOp = Op
+from ._c_contract import CLinkerObject as CLinkerObject, CLinkerOp as CLinkerOp
 
 
 def get_debug_values(*args: Any) -> Iterator[tuple[Any, ...]]:

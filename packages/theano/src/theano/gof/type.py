@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ..configparser import change_flags as change_flags
     from . import graph as graph, utils as utils
+    from ._c_contract import CLinkerObject as CLinkerObject
     from ._historical_utils import object2 as object2, string_types as string_types
 else:
     __getattr__, __dir__ = lazy_names(
@@ -47,6 +48,7 @@ else:
         {
             "theano_graph": "MethodNotDefined=MissingRuleError Op",
             "..configparser": "change_flags",
+            "._c_contract": "CLinkerObject",
             "._historical_utils": "object2 string_types",
             "theano": "theano",
             ".": "graph utils",

@@ -48,6 +48,7 @@ from theano_linker_c.scalar import (
     Ceil as Ceil,
     Chi2SF as Chi2SF,
     Clip as Clip,
+    Comparison as Comparison,
     ComplexError as ComplexError,
     ComplexFromPolar as ComplexFromPolar,
     Composite as Composite,
@@ -108,6 +109,7 @@ from theano_linker_c.scalar import (
     RoundHalfToEven as RoundHalfToEven,
     ScalarConstant as ScalarConstant,
     ScalarOp as ScalarOp,
+    ScalarOperators as ScalarOperators,
     ScalarType as ScalarType,
     ScalarTypeError as ScalarTypeError,
     ScalarVariable as ScalarVariable,
@@ -304,6 +306,12 @@ abs_ = abs
 Inv = Reciprocal
 pow_ = pow
 inv = reciprocal
+AND = And
+OR = Or
+XOR = Xor
+LogicalComparison = Comparison
+floor_div = int_div
+_scalar_py_operators = ScalarOperators
 
 get_scalar_type = Scalar
 

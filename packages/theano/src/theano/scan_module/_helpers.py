@@ -35,7 +35,8 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
         That of the new variable, if not the same. A constant is copied with its value.
     """
     if isinstance(x, Constant):
-        plain: Any = x if dtype is None or x.type.dtype == dtype else as_tensor_variable(np.asarray(x.data, dtype))
+        kept: Any = x
+        plain: Any = x if dtype is None or kept.type.dtype == dtype else as_tensor_variable(np.asarray(x.data, dtype))
         return plain.clone()
     label = getattr(x, "name", None)
     value: Any = x

@@ -108,7 +108,7 @@ class _InnerGraph:
 
     def __init__(self, replacer: Replacer, node: Apply) -> None:
         self.replacer, self.op = replacer, node.op
-        self.inputs: Sequence[Any] = self.op.inputs  # type: ignore[attr-defined]  # both kinds of ops have them
+        self.inputs: Sequence[Any] = self.op.inputs
         self.added: dict[Any, Any] = {}
 
     def replaced(self, v: Any) -> Any:

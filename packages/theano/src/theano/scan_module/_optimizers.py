@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano_graph import Apply, FunctionGraph, is_in_ancestors
-from theano_optimize import NodeRewriter, WalkRewriter
+from theano_optimize import MergeRewriter, NodeRewriter, WalkRewriter
 from theano_scan import LowerScans, rewrites
 from theano_tensor import NotScalarConstantError, get_scalar_constant_value
 
@@ -18,18 +18,27 @@ _logger = logging.getLogger("theano.scan_module.scan_opt")
 
 
 class _LoopOptimizer(Optimizer):
-    """Brings loops into the form that runs, and applies rules to them until nothing changes."""
+    """Brings loops into the form that runs, merges what is equal, and applies rules until nothing changes."""
 
     rules: tuple[NodeRewriter, ...] = ()
 
     def apply(self, fgraph: FunctionGraph) -> None:
         """Rewrite the graph."""
         LowerScans().apply(fgraph)
+        MergeRewriter().rewrite(fgraph)
         before = -1
         while before != fgraph.changes:
             before = fgraph.changes
             for rule in self.rules:
                 WalkRewriter(rule).apply(fgraph)
+
+    def process_node(self, fgraph: FunctionGraph, node: Apply) -> None:
+        """Apply the rules to one loop that runs."""
+        for rule in self.rules:
+            found = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
+            if found:
+                pairs = found.items() if isinstance(found, dict) else zip(node.outputs, found, strict=True)
+                fgraph.replace_all(list(pairs), reason=self)
 
 
 class PushOutNonSeqScan(_LoopOptimizer):

@@ -61,7 +61,7 @@ _shared = sharedvar.tensor_constructor
 #: Module -> the names that it has, and that are imported when they are asked for.
 _LAZY = {
     **basic._LAZY,
-    ".": "signal type_other",
+    ".": "blas_c blas_scipy fourier signal type_other",
     ".type_other": (
         "MakeSlice NoneConst NoneTypeT SliceConstant SliceType as_int_none_variable make_slice none_type_t slicetype"
     ),
@@ -76,7 +76,13 @@ if TYPE_CHECKING:
     from ..gof.params_type import ParamsType as ParamsType
     from ..gof.utils import MethodNotDefined as MethodNotDefined
     from ..printing import min_informative_str as min_informative_str, pprint as pprint
-    from . import signal as signal, type_other as type_other
+    from . import (
+        blas_c as blas_c,
+        blas_scipy as blas_scipy,
+        fourier as fourier,
+        signal as signal,
+        type_other as type_other,
+    )
     from ._old_ops import (
         Default as Default,
         Mean as Mean,

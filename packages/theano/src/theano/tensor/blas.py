@@ -1,5 +1,7 @@
 """Products of matrices as BLAS computes them, and the rewrites that find them."""
 
+from typing import TYPE_CHECKING
+
 from theano_linker_c.cop import blas_arguments as ldflags
 from theano_tensor.linear import (
     BatchedDot as BatchedDot,
@@ -26,12 +28,12 @@ from theano_tensor.rewrites.blas import (
     gemm_to_ger as local_gemm_to_ger,
 )
 
+from .._lazy import lazy_names
 from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
 
-#: The op that adds a product to a matrix in the memory of that matrix.
-gemm = gemm_inplace
-#: The same for vectors.
-gemv = gemv_inplace
+#: The op that adds a product to a matrix, and the one for vectors.
+gemm = gemm_no_inplace
+gemv = gemv_no_inplace
 
 __all__ = [
     "BatchedDot",
@@ -60,3 +62,58 @@ __all__ = [
     "local_gemm_to_gemv",
     "local_gemm_to_ger",
 ]
+
+if TYPE_CHECKING:
+    from theano_graph import Apply as Apply, InconsistencyError as InconsistencyError, Op as Op, config as config
+    from theano_linker_c import optdb as optdb
+    from theano_tensor.linear import view_roots as view_roots
+
+    from ..gof import ReplacementDidntRemovedError as ReplacementDidntRemovedError
+    from ..gof.opt import (
+        EquilibriumOptimizer as EquilibriumOptimizer,
+        Optimizer as Optimizer,
+        in2out as in2out,
+        local_optimizer as local_optimizer,
+    )
+    from ..gof.optdb import SequenceDB as SequenceDB
+    from ..gof.params_type import ParamsType as ParamsType
+    from ..printing import debugprint as debugprint, pprint as pprint
+    from ._blas_tools import (
+        GemmRelated as GemmRelated,
+        _as_scalar as _as_scalar,
+        _beta_L_plus_alpha_M as _beta_L_plus_alpha_M,
+        _factor_canonicalized as _factor_canonicalized,
+        _gemm_canonicalize as _gemm_canonicalize,
+        _is_real_matrix as _is_real_matrix,
+        _is_real_vector as _is_real_vector,
+        blas_opt_inplace as blas_opt_inplace,
+        check_init_y as check_init_y,
+        have_fblas as have_fblas,
+        local_inplace_gemm as local_inplace_gemm,
+        local_inplace_gemv as local_inplace_gemv,
+        local_inplace_ger as local_inplace_ger,
+        local_print_as_we_go_along as local_print_as_we_go_along,
+        res_is_a as res_is_a,
+    )
+else:
+    LAZY = {
+        "theano_graph": "Apply InconsistencyError Op config",
+        "theano_linker_c": "optdb",
+        "theano_tensor.linear": "view_roots",
+        "theano_tensor.rewrites.blas": "local_dot22_to_ger_or_gemv=dot22_with_vectors blas_optdb",
+        "..gof": "ReplacementDidntRemovedError toolbox utils",
+        "..gof.opt": "EquilibriumOptimizer Optimizer in2out local_optimizer inherit_stack_trace",
+        "..gof.optdb": "SequenceDB",
+        "..gof.params_type": "ParamsType",
+        "..printing": "FunctionPrinter debugprint pprint",
+        "..scalar": "bool_t=bool",
+        ".opt": "local_dimshuffle_lift",
+        ".type": "values_eq_approx_remove_inf_nan",
+        "theano": "T=tensor",
+        "._blas_tools": (
+            "GemmRelated _as_scalar _beta_L_plus_alpha_M _factor_canonicalized _gemm_canonicalize _is_real_matrix "
+            "_is_real_vector blas_opt_inplace check_init_y have_fblas local_inplace_gemm local_inplace_gemv "
+            "local_inplace_ger local_print_as_we_go_along res_is_a"
+        ),
+    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

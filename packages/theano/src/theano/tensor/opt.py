@@ -1,20 +1,30 @@
 """Rewrites of tensor expressions, and putting rewrites of one's own in the phases that all functions go through."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
-from theano_graph import Apply
+from theano_graph import Apply, Constant as Constant, Variable as Variable, config as config
 from theano_linker_c import optdb
-from theano_optimize import NodeRewriter, constant_folding as constant_folding
+from theano_optimize import constant_folding as constant_folding
 from theano_tensor import (
+    AdvancedIncSubtensor as AdvancedIncSubtensor,
+    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
+    Alloc as Alloc,
     Assert as Assert,
+    DimShuffle as DimShuffle,
+    DisconnectedType as DisconnectedType,
+    Elemwise as Elemwise,
+    IncSubtensor as IncSubtensor,
     NotScalarConstantError as NotScalarConstantError,
+    Reshape as Reshape,
     ShapeError as ShapeError,
+    Subtensor as Subtensor,
     assert_op as assert_op,
     get_scalar_constant_value as _get_scalar_constant_value,
 )
 from theano_tensor.rewrites import (
-    RULES,
     AlgebraicCanonizer as AlgebraicCanonizer,
     InplaceElemwiseOptimizer as InplaceElemwiseOptimizer,
     ShapeFeature as ShapeFeature,
@@ -26,14 +36,35 @@ from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_
 from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
 from theano_tensor.rewrites.useless import is_inverse_pair as _is_inverse_pair
 from theano_tensor.rewrites.views import rebroadcast_simplified
-from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, make_vector as make_vector
+from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
 
 from .._keywords import also_called
 from ..gof.opt import (
     MergeOptimizer as MergeOptimizer,
+    Optimizer as Optimizer,
+    TopoOptimizer as TopoOptimizer,
     copy_stack_trace as copy_stack_trace,
     in2out as in2out,
     out2in as out2in,
+)
+from ..gof.utils import MethodNotDefined as MethodNotDefined
+from ._old_rewrites import named
+from ._opt_functions import (
+    add_calculate as add_calculate,
+    add_canonizer as add_canonizer,
+    apply_local_dimshuffle_lift as apply_local_dimshuffle_lift,
+    attempt_distribution as attempt_distribution,
+    distribute_greedy as distribute_greedy,
+    elemwise_max_input_fct as elemwise_max_input_fct,
+    is_dimshuffle_useless as is_dimshuffle_useless,
+    local_elemwise_alloc_op as local_elemwise_alloc_op,
+    make_constant as make_constant,
+    merge_broadcastables as merge_broadcastables,
+    mul_calculate as mul_calculate,
+    mul_canonizer as mul_canonizer,
+    pre_constant_merge as pre_constant_merge,
+    pre_greedy_local_optimizer as pre_greedy_local_optimizer,
+    topo_constant_folding as topo_constant_folding,
 )
 from ._opt_tools import (
     FusionOptimizer as FusionOptimizer,
@@ -97,6 +128,7 @@ is_inverse_pair = also_called(
 #: The name that the manual has.
 Canonizer = AlgebraicCanonizer
 Shape_i = ShapeI
+Shape = ShapeOf
 assert_ = assert_op
 
 
@@ -105,12 +137,27 @@ def local_add_mul_fusion(node: Apply) -> Any:
     return sums_and_products_joined.transform(node.fgraph, node) or False
 
 
-def __getattr__(name: str) -> NodeRewriter:
-    """Return the rewrite that is registered under a documented name, the first if several make it up."""
-    for entry in RULES:
-        if name == entry.key or name in entry.names:
-            return entry.rewriter
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_MODULES = {
+    "T": "theano.tensor",
+    "basic": "theano.tensor.basic",
+    "compile": "theano.compile",
+    "gof": "theano.gof",
+    "graph": "theano.gof.graph",
+    "opt": "theano.gof.opt",
+    "scalar": "theano.scalar",
+    "theano": "theano",
+    "toolbox": "theano.gof.toolbox",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return the rewrites that are registered under a documented name, as one local optimizer."""
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    try:
+        return named(name)
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
 
 
 def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -151,6 +198,10 @@ def _registration(phase: str, doc: str) -> Callable[..., Any]:
 register_canonicalize = _registration("canonicalize", "Put a local optimizer in the phase that simplifies the graph.")
 register_stabilize = _registration("stabilize", "Put a local optimizer in the phase that makes the graph stable.")
 register_specialize = _registration("specialize", "Put a local optimizer in the phase that uses special operations.")
+register_useless = _registration("canonicalize", "Put a local optimizer in the phase that drops what is useless.")
+register_specialize_device = _registration("specialize", "Put a local optimizer in the phase for the processor.")
+register_useless.__name__ = register_useless.__qualname__ = "register_useless"
+register_specialize_device.__name__ = register_specialize_device.__qualname__ = "register_specialize_device"
 register_uncanonicalize = _registration(
     "uncanonicalize", "Put a local optimizer in the phase that undoes simplifications that cost time."
 )

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano_graph import Variable, compose, describe
 
+from ..._assert import CheckAndRaise
 from ..._convert import as_tensor_variable
 from ..._errors import ShapeError
 from ..._variable import Tensor
-from ...elemwise import dimshuffle
+from ...elemwise import dimshuffle, eq
+from ...shape import as_lengths, shape_i
 from ._dimensions import AbstractConv2d
 from ._functions import conv3d
+from ._lengths import as_static, get_conv_output_shape
 
 Shape = Sequence[Any] | None
 _HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
@@ -32,8 +35,17 @@ class ConvOp(AbstractConv2d):
     dx, dy : int
         Steps along rows and columns.
     output_mode : {'valid', 'full'}
-    unroll_batch, unroll_kern, unroll_patch, openmp : optional
+    unroll_batch, unroll_kern, unroll_patch, verbose, version, direction_hint, openmp : optional
         Hints for the loops of a former implementation; nothing depends on them.
+    imshp_logical, kshp_logical : tuple of int, optional
+        Shapes with zeros put in between: only those without any are there, `imshp` and `kshp`.
+    kshp_logical_top_aligned : bool
+        Where the zeros would be.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be.
 
     Examples
     --------
@@ -53,8 +65,22 @@ class ConvOp(AbstractConv2d):
         unroll_batch: Any = None,
         unroll_kern: Any = None,
         unroll_patch: Any = None,
+        imshp_logical: Shape = None,
+        kshp_logical: Shape = None,
+        kshp_logical_top_aligned: bool = True,
+        verbose: int = 0,
+        version: int = -1,
+        direction_hint: str = "forward",
         openmp: Any = None,
     ) -> None:
+        for logical, shape in ((imshp_logical, imshp), (kshp_logical, kshp)):
+            if logical is not None and (shape is None or tuple(logical) != tuple(shape)):
+                raise ValueError(
+                    compose(
+                        f"ConvOp: the logical shape {logical!r} is not {shape!r}",
+                        mend="use conv2d with filter_dilation, or conv2d_grad_wrt_inputs with subsample",
+                    )
+                )
         if output_mode not in ("valid", "full"):
             raise ValueError(compose(f"ConvOp: unknown output_mode {output_mode!r}", mend="use 'valid' or 'full'"))
         channels = None if imshp is None else imshp[0]
@@ -64,6 +90,26 @@ class ConvOp(AbstractConv2d):
             output_mode,
             (dx, dy),
         )
+
+    @staticmethod
+    def getOutputShape(
+        inshp: Sequence[int], kshp: Sequence[int], stride: Sequence[int] = (1, 1), mode: str = "valid"
+    ) -> tuple[int, ...]:
+        """Return rows and columns of the result, from those of images and filters.
+
+        Examples
+        --------
+        >>> ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
+        (7, 7)
+        """
+        found = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
+        return tuple(int(n) for n in found[2:])
+
+    @staticmethod
+    def has_all_shape(imshp: Shape, kshp: Shape, nkern: Any = 1, bsize: Any = 1) -> bool:
+        """Tell whether all lengths are known."""
+        shapes = [None if shape is None else list(shape) for shape in (imshp, kshp)]
+        return all(shape is not None and None not in shape for shape in shapes) and None not in (nkern, bsize)
 
 
 def former_conv2d(
@@ -100,8 +146,10 @@ def former_conv2d(
     ------
     ShapeError
         If a number of dimensions is wrong.
+    ChannelError
+        If the shapes that are given have different numbers of channels.
     ValueError
-        If `border_mode` is unknown; at run time if shapes do not fit.
+        If `border_mode` is unknown; at run time if shapes do not fit, or are not those that were given.
     TypeError
         For other keywords.
 
@@ -115,11 +163,35 @@ def former_conv2d(
         raise TypeError(
             compose(f"conv2d: unknown arguments {', '.join(unknown)}", mend=f"known are {', '.join(_HINTS)}")
         )
-    (dx, dy), images = subsample, image_shape or (None,) * 4
-    kernel = filter_shape or (None,) * 4
+    (dx, dy), images, kernel = subsample, _known(image_shape, "image_shape"), _known(filter_shape, "filter_shape")
+    if None not in (images[1], kernel[1]) and images[1] != kernel[1]:
+        raise ChannelError(
+            compose(f"conv2d: {images[1]} channels of images, {kernel[1]} of filters", mend="make the shapes fit")
+        )
     op = ConvOp(images[1:], kernel[2:], kernel[0], images[0], dx, dy, border_mode, **kwargs)
-    result: Tensor = op(input, filters)
+    result: Tensor = op(_of_shape(input, images, "image_shape"), _of_shape(filters, kernel, "filter_shape"))
     return result
+
+
+class ChannelError(ShapeError, AssertionError):
+    """Images and filters with different numbers of channels."""
+
+
+def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
+    found = as_static(as_lengths(shape, 4) if isinstance(shape, Variable) else shape, [4], name)
+    return (None,) * 4 if found is None else found
+
+
+def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:
+    """Return an operand that is compared with the shape given for it: ValueError at run time where it has another."""
+    variable = as_tensor_variable(x)
+    if variable.type.ndim != len(shape):
+        return variable
+    conditions = [eq(shape_i(variable, i), n) for i, n in enumerate(shape) if n not in (None, variable.type.shape[i])]
+    checked: Tensor = CheckAndRaise(ValueError, f"conv2d: the operand has not the {name} that was given")(
+        variable, *conditions
+    )
+    return checked if conditions else variable
 
 
 def conv3d2d(

@@ -37,6 +37,7 @@ from theano_tensor.nnet.convolution import (
 )
 
 from . import _conv_rewrites as _conv_rewrites
+from ._scipy_signal import imported_scipy_signal as imported_scipy_signal
 
 __all__ = [
     "AbstractConv",

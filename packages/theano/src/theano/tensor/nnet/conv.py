@@ -2,4 +2,6 @@
 
 from theano_tensor.nnet.convolution import ConvOp as ConvOp, former_conv2d as conv2d
 
+from ._scipy_signal import imported_scipy_signal as imported_scipy_signal
+
 __all__ = ["ConvOp", "conv2d"]

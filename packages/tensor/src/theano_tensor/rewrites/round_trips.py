@@ -1,0 +1,189 @@
+"""What goes one way and back again, is written where it stands already, or is made and not used."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+from theano_linker_c.scalar import Composite, ScalarProgram
+from theano_optimize import Phase
+
+from .._assert import assert_op
+from .._scalar_bridge import ScalarFromTensor, TensorFromScalar
+from .._variable import Tensor
+from ..creation import Alloc, alloc
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..indexing import AdvancedIncSubtensor, IncSubtensor, Subtensor
+from ..indexing.entries import known_number
+from ..linear import dot
+from ..reduce import Sum
+from ..shape import MakeVector, Reshape
+from ._language import call, can_replace, number, operands, scalar_constant, sole_client
+from ._registry import rule
+from .allocs import is_filled_with_zeros
+from .indexing import FULL, index_of
+
+Found = list[Variable] | None
+ONLY_RUN = ("fast_run",)
+BOTH = (Phase.CANONICALIZE, Phase.SPECIALIZE)
+
+
+@rule(
+    ScalarFromTensor,
+    TensorFromScalar,
+    phases=BOTH,
+    tags=ONLY_RUN,
+    key="local_scalar_tensor_scalar",
+    names=("local_tensor_scalar_tensor",),
+)
+def number_there_and_back(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A scalar that is made a tensor and a scalar again is that scalar; so is a tensor the other way round."""
+    inner = node.inputs[0].owner
+    opposite = TensorFromScalar if isinstance(node.op, ScalarFromTensor) else ScalarFromTensor
+    if inner is None or not isinstance(inner.op, opposite) or inner.inputs[0].type != node.outputs[0].type:
+        return None
+    return [inner.inputs[0]]
+
+
+@rule(Subtensor, tags=ONLY_RUN, phases=BOTH, key="local_subtensor_remove_broadcastable_index")
+def only_element_of_dimension(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``x[:, 0] -> dimshuffle(x, 0)`` where the second dimension has length 1."""
+    x = cast(Tensor, node.inputs[0])
+    dropped = []
+    for axis, item in enumerate(index_of(node)):
+        if isinstance(item, slice):
+            if item != FULL:
+                return None
+        elif known_number(item) in (0, -1) and x.type.shape[axis] == 1:
+            dropped.append(axis)
+        else:
+            return None
+    new = dimshuffle(x, [axis for axis in range(x.type.ndim) if axis not in dropped])
+    return [new] if dropped and can_replace(node.outputs[0], new) else None
+
+
+@rule(Alloc, tags=ONLY_RUN, phases=BOTH, key="local_merge_alloc")
+def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``alloc(alloc(x, 1, m), n, m) -> alloc(x, n, m)``; lengths that may differ are compared when the graph runs."""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Alloc):
+        return None
+    lengths = list(node.inputs[1:])
+    first = len(lengths) - len(inner.inputs[1:])
+    for axis, own in enumerate(inner.inputs[1:], first):
+        wanted = lengths[axis]
+        if own is not wanted and number(own) != 1:
+            if number(own) is not None and number(own) == number(wanted):
+                continue
+            same = call(scalar.eq, cast(Tensor, own), cast(Tensor, wanted))
+            lengths[axis] = assert_op(wanted, same)
+    new = alloc(inner.inputs[0], *lengths)
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Reshape, tags=ONLY_RUN, key="local_useless_dimshuffle_in_reshape")
+def reshape_of_view(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(dimshuffle(x), shape) -> reshape(x, shape)`` where the order of the elements is the same."""
+    view = node.inputs[0].owner
+    if view is None or not isinstance(view.op, DimShuffle):
+        return None
+    x = cast(Tensor, view.inputs[0])
+    kept = [e for e in view.op.order if not isinstance(e, str) and x.type.shape[e] != 1]
+    if kept != sorted(kept):
+        return None
+    new = node.op(x, node.inputs[1])
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+@rule(Reshape, tags=("local_reshape_to_dimshuffle",), key="local_reshape_to_dimshuffle")
+def reshape_around_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(x, (1, n)) -> dimshuffle(reshape(x, (n,)), 'x', 0)``: where it is asked for, as it gains nothing."""
+    x, vector = node.inputs
+    ndim = node.outputs[0].type.ndim
+    lengths = _entries(vector, ndim)
+    if lengths is None:
+        return None
+    kept = [axis for axis in range(ndim) if number(lengths[axis]) != 1]
+    if len(kept) == ndim:
+        return None
+    inner = Reshape(len(kept))(x, [lengths[axis] for axis in kept])
+    order = iter(range(len(kept)))
+    new = dimshuffle(inner, [next(order) if axis in kept else "x" for axis in range(ndim)])
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _entries(vector: Any, ndim: int) -> list[Any] | None:
+    data = getattr(vector, "data", None)
+    if data is not None:
+        return [scalar_constant(data[i], "int64", 0) for i in range(ndim)]
+    owner = vector.owner
+    return list(owner.inputs) if owner is not None and isinstance(owner.op, MakeVector) else None
+
+
+@rule(
+    IncSubtensor,
+    AdvancedIncSubtensor,
+    tags=("local_incsubtensor_of_zeros",),
+    key="local_incsubtensor_of_zeros",
+    names=("local_incsubtensor_of_allocs",),
+)
+def increment_by_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``inc_subtensor(x[i], zeros) -> x``: where it is asked for, since an index out of range is no longer noticed."""
+    x, value = node.inputs[:2]
+    if node.op.set_instead_of_inc or not is_filled_with_zeros(value) or not can_replace(node.outputs[0], x):
+        return None
+    return [x]
+
+
+@rule(
+    IncSubtensor,
+    tags=("local_setsubtensor_of_constants",),
+    key="local_setsubtensor_of_constants",
+    names=("local_setsubtensor_of_allocs",),
+)
+def part_set_to_what_it_is(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(zeros[i], zeros) -> zeros``: where it is asked for, as above."""
+    x, value = node.inputs[:2]
+    zeros = is_filled_with_zeros(x) and is_filled_with_zeros(value)
+    if not node.op.set_instead_of_inc or not zeros or not can_replace(node.outputs[0], x):
+        return None
+    return [x]
+
+
+@rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")
+def results_nobody_uses(fgraph: FunctionGraph, node: Apply) -> Found:
+    """A composite of several results computes those that are used."""
+    if len(node.outputs) < 2 or not isinstance(node.op.scalar_op, Composite) or node.op.inplace_pattern:
+        return None
+    used = [i for i, output in enumerate(node.outputs) if fgraph.clients(output)]
+    if len(used) == len(node.outputs) or not used:
+        return None
+    program: ScalarProgram = node.op.scalar_op.program
+    kept = ScalarProgram(
+        program.input_dtypes, program.constants, program.steps, tuple(program.outputs[i] for i in used)
+    )
+    new = iter(Elemwise(Composite.from_program(kept)).make_node(*node.inputs).outputs)
+    return [next(new) if i in used else None for i in range(len(node.outputs))]  # type: ignore[misc]  # None: unused
+
+
+@rule(Sum, tags=ONLY_RUN, phases=BOTH, reach=3, key="local_sumsqr2dot")
+def sum_of_squared_outer_product(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``sum(sqr(w[None] * g[:, None]), axes 1 and 2) -> dot(sqr(g), sum(sqr(w), axis 0))`` for matrices."""
+    squares = operands(node.inputs[0], scalar.sqr)
+    if squares is None or sole_client(fgraph, node.inputs[0]) is None or tuple(node.op.axes(3)) != (1, 2):
+        return None
+    factors = operands(squares[0], scalar.mul)
+    if factors is None or len(factors) != 2 or sole_client(fgraph, squares[0]) is None:
+        return None
+    found: dict[tuple[Any, ...], Tensor] = {}
+    for factor in factors:
+        if factor.owner is None or not isinstance(factor.owner.op, DimShuffle):
+            return None
+        found[tuple(factor.owner.op.order)] = cast(Tensor, factor.owner.inputs[0])
+    w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
+    dtype = node.outputs[0].type.dtype
+    if w is None or g is None or w.type.dtype != dtype or g.type.dtype != dtype or "float" not in dtype:
+        return None
+    new = dot(call(scalar.sqr, g), Sum(0, node.op.dtype, node.op.acc_dtype)(call(scalar.sqr, w)))
+    return [new] if can_replace(node.outputs[0], new) else None

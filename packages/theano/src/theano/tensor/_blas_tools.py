@@ -1,0 +1,214 @@
+"""How `theano.tensor.blas` looked for products that are added to something: its helpers, and its base of ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import theano.tensor as T
+from theano.gof.opt import in2out, local_optimizer
+from theano.printing import debugprint
+from theano_graph import Apply, Variable, config
+from theano_linker_c.cop import blas_arguments, blas_declarations
+from theano_linker_c.scalar import upcast
+from theano_tensor import dimshuffle
+from theano_tensor.elemwise import DimShuffle
+from theano_tensor.linear import (
+    Dot22,
+    gemm_inplace,
+    gemm_no_inplace,
+    gemv_inplace,
+    gemv_no_inplace,
+    ger,
+    ger_destructive,
+)
+
+_REAL = ("float16", "float32", "float64")
+_NUMBERS = (*_REAL, "complex64", "complex128")
+_INTEGERS = frozenset([f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)])
+
+#: Whether SciPy's BLAS can be called: always, it is a requirement.
+have_fblas = True
+
+
+class GemmRelated:
+    """The base of ops that multiply matrices: what their C code was compiled with."""
+
+    def c_libraries(self) -> list[str]:
+        """Return the libraries to link with."""
+        found: list[str] = blas_arguments()
+        return found
+
+    def c_compile_args(self) -> list[str]:
+        """Return further arguments for the compiler."""
+        found: list[str] = blas_arguments(libs=False, flags=True)
+        return found
+
+    def c_lib_dirs(self) -> list[str]:
+        """Return where the libraries are."""
+        found: list[str] = blas_arguments(libs=False, libs_dir=True)
+        return found
+
+    def c_header_dirs(self) -> list[str]:
+        """Return where their headers are."""
+        found: list[str] = blas_arguments(libs=False, include_dir=True)
+        return found
+
+    def c_support_code(self) -> str:
+        """Return the declarations of BLAS."""
+        text: str = blas_declarations()
+        return text
+
+
+def check_init_y() -> bool:
+    """Tell whether BLAS reads the result of a product that is added to 0 times it: it need not be initialized here."""
+    return False
+
+
+def res_is_a(node: Any, op: Any, maxclients: int | None = None) -> Any:
+    """Tell whether a variable is the result of `op`, and read by no more than `maxclients`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> bool(res_is_a(T.sqrt(T.dvector()), T.sqrt))
+    True
+    """
+    few = maxclients is None or len(node.clients) <= maxclients
+    return node.owner and node.owner.op == op and few
+
+
+def _as_scalar(res: Any, dtype: str | None = None) -> Any:
+    """Return what holds one number as a 0-d tensor, or None if it is more, or an integer that `dtype` cannot hold."""
+    wanted = config.floatX if dtype is None else dtype
+    if not all(res.type.broadcastable):
+        return None
+    while res.owner and isinstance(res.owner.op, DimShuffle):
+        res = res.owner.inputs[0]
+    if not all(res.type.broadcastable):
+        return None
+    plain = dimshuffle(res, ()) if res.type.ndim else res
+    if plain.type.dtype not in _INTEGERS:
+        return plain
+    return T.cast(plain, wanted) if upcast(res.type.dtype, wanted) == wanted else None
+
+
+def _is_real_matrix(res: Any) -> bool:
+    """Tell whether a variable is a matrix of real numbers that stretches nowhere."""
+    return bool(res.type.dtype in _REAL and res.type.ndim == 2 and not any(res.type.broadcastable))
+
+
+def _is_real_vector(res: Any) -> bool:
+    """Tell whether a variable is a vector of real numbers that does not stretch."""
+    return bool(res.type.dtype in _REAL and res.type.ndim == 1 and not any(res.type.broadcastable))
+
+
+def _scaled(thing: Any, scale: Any) -> Any:
+    if isinstance(scale, int | float) and scale == 1:
+        return thing
+    if isinstance(scale, int | float) and scale == -1 and thing.type.dtype != "bool":
+        return -thing
+    return scale * thing
+
+
+def _gemm_canonicalize(r: Any, scale: Any, rval: list[Any], maxclients: int) -> list[Any] | None:
+    """Append to `rval` the terms (factor, matrix or vector) of which `scale` times `r` is the sum."""
+    if getattr(getattr(r, "type", None), "broadcastable", None) is None:
+        return None
+    if r.type.ndim not in (1, 2) or r.type.dtype not in _NUMBERS:
+        rval.append(_scaled(r, scale))
+        return rval
+    node = r.owner
+    if node is None or (maxclients and len(getattr(r, "clients", ())) > maxclients):
+        rval.append((scale, r))
+        return rval
+    if node.op == T.sub:
+        _gemm_canonicalize(node.inputs[0], scale, rval, 1)
+        _gemm_canonicalize(node.inputs[1], -scale, rval, 1)
+    elif node.op == T.add:
+        for term in node.inputs:
+            _gemm_canonicalize(term, scale, rval, 1)
+    elif node.op == T.neg:
+        _gemm_canonicalize(node.inputs[0], -scale, rval, 1)
+    elif node.op == T.mul:
+        _canonicalize_product(r, scale, rval)
+    else:
+        rval.append((scale, r))
+    return rval
+
+
+def _canonicalize_product(r: Any, scale: Any, rval: list[Any]) -> None:
+    factors, arrays = [], []
+    for factor in r.owner.inputs:
+        if all(factor.type.broadcastable):
+            while factor.owner and isinstance(factor.owner.op, DimShuffle):
+                factor = factor.owner.inputs[0]
+            factors.append(dimshuffle(factor, ()) if factor.type.broadcastable else factor)
+        elif _is_real_vector(factor) or _is_real_matrix(factor):
+            arrays.append(factor)
+        else:
+            arrays = []
+            break
+    if len(arrays) != 1:
+        rval.append((scale, r))
+        return
+    if factors:
+        first = _scaled(factors[0], scale)
+        scale = T.mul(first, *factors[1:]) if len(factors) > 1 else first
+    _gemm_canonicalize(arrays[0], scale, rval, 1)
+
+
+def _factor_canonicalized(lst: Iterable[Any]) -> list[Any]:
+    """Return terms (factor, array) with the factors of equal arrays added up."""
+    found: list[Any] = []
+    for term in lst:
+        pair = isinstance(term, list | tuple) and len(term) == 2
+        at = next((i for i, old in enumerate(found) if pair and isinstance(old, tuple) and old[1] is term[1]), None)
+        if at is None:
+            found.append(tuple(term) if pair else term)
+        else:
+            found[at] = (found[at][0] + term[0], term[1])
+    return found
+
+
+def _beta_L_plus_alpha_M(beta: Any, L: Any, alpha: Any, M: Any, recurse_flip: bool = True) -> tuple[Any, Any]:
+    """Return ``beta L + alpha M`` as one product that is added, and the product, or (False, False)."""
+    for b, z, a, product in ((beta, L, alpha, M), (alpha, M, beta, L))[: 1 + recurse_flip]:
+        if res_is_a(product, Dot22(), 1) and not all(z.type.broadcastable):
+            dtype = product.type.dtype
+            numbers = [f if isinstance(f, Variable) else T.constant(f, dtype=dtype) for f in (a, b)]
+            factors = [_as_scalar(f, dtype) for f in numbers]
+            if None not in factors and all(f.type.dtype == product.type.dtype for f in factors):
+                left, right = product.owner.inputs
+                if z.type == product.type:
+                    return [gemm_no_inplace(z, factors[0], left, right, factors[1])], product
+    return False, False
+
+
+@local_optimizer([gemm_no_inplace], inplace=True)
+def local_inplace_gemm(node: Apply) -> Any:
+    """Add a product in the memory of what it is added to."""
+    return [gemm_inplace(*node.inputs)] if node.op == gemm_no_inplace else None
+
+
+@local_optimizer([gemv_no_inplace], inplace=True)
+def local_inplace_gemv(node: Apply) -> Any:
+    """Add a product with a vector in the memory of what it is added to."""
+    return [gemv_inplace(*node.inputs)] if node.op == gemv_no_inplace else None
+
+
+@local_optimizer([ger], inplace=True)
+def local_inplace_ger(node: Apply) -> Any:
+    """Add a product of two vectors in the memory of what it is added to."""
+    return [ger_destructive(*node.inputs)] if node.op == ger else None
+
+
+blas_opt_inplace = in2out(local_inplace_gemm, local_inplace_gemv, local_inplace_ger, name="blas_opt_inplace")
+
+
+@local_optimizer(None)
+def local_print_as_we_go_along(node: Apply) -> Any:
+    """Print sums and differences as rewriting meets them, and change nothing."""
+    if node.op in (T.sub, T.add):
+        debugprint(node)
+    return False

@@ -1,0 +1,91 @@
+"""Products of matrices and vectors in C: ops of Theano 1.0, which are those of `theano.tensor.blas` here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import Apply
+from theano_linker_c.cop import blas_arguments as ldflags
+from theano_tensor.linear import (
+    Gemv as Gemv,
+    Ger as Ger,
+    gemv_inplace as gemv_inplace,
+    gemv_no_inplace as gemv_no_inplace,
+    ger as ger,
+    ger_destructive as ger_destructive,
+)
+
+from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
+from ._blas_tools import GemmRelated
+from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
+
+__all__ = [
+    "BaseBLAS",
+    "CGemv",
+    "CGer",
+    "Gemv",
+    "Ger",
+    "blas_header_text",
+    "blas_header_version",
+    "cgemv_inplace",
+    "cgemv_no_inplace",
+    "cger_inplace",
+    "cger_no_inplace",
+    "check_force_gemv_init",
+    "gemv_inplace",
+    "gemv_no_inplace",
+    "ger",
+    "ger_destructive",
+    "in2out",
+    "ldflags",
+    "local_optimizer",
+    "make_c_gemv_destructive",
+    "make_c_ger_destructive",
+    "use_c_gemv",
+    "use_c_ger",
+]
+
+
+class BaseBLAS(GemmRelated):
+    """What ops with C code that calls BLAS have in common."""
+
+
+class CGer(BaseBLAS, Ger):
+    """Rank-1 update ``A + alpha x y'``; see :class:`theano.tensor.blas.Ger`."""
+
+
+class CGemv(BaseBLAS, Gemv):
+    """General product of a matrix and a vector ``beta y + alpha A x``; see :class:`theano.tensor.blas.Gemv`."""
+
+
+cger_inplace, cger_no_inplace = CGer(True), CGer(False)
+cgemv_inplace, cgemv_no_inplace = CGemv(inplace=True), CGemv(inplace=False)
+
+
+def check_force_gemv_init() -> bool:
+    """Tell whether BLAS reads the result of a product that is added to 0 times it: it need not be initialized here."""
+    return False
+
+
+@local_optimizer([ger, ger_destructive])
+def use_c_ger(node: Apply) -> Any:
+    """Put `CGer` in the place of `Ger`."""
+    return [CGer(node.op.destructive)(*node.inputs)] if type(node.op) is Ger else None
+
+
+@local_optimizer([CGer], inplace=True)
+def make_c_ger_destructive(node: Apply) -> Any:
+    """Overwrite what the product is added to."""
+    return [cger_inplace(*node.inputs)] if node.op == cger_no_inplace else None
+
+
+@local_optimizer([gemv_inplace, gemv_no_inplace])
+def use_c_gemv(node: Apply) -> Any:
+    """Put `CGemv` in the place of `Gemv`."""
+    return [CGemv(node.op.inplace)(*node.inputs)] if type(node.op) is Gemv else None
+
+
+@local_optimizer([CGemv], inplace=True)
+def make_c_gemv_destructive(node: Apply) -> Any:
+    """Overwrite what the product is added to."""
+    return [cgemv_inplace(*node.inputs)] if node.op == cgemv_no_inplace else None

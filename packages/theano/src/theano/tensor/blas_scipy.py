@@ -1,0 +1,50 @@
+"""Products of vectors by SciPy's BLAS: ops of Theano 1.0, which are those of `theano.tensor.blas` here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import Apply
+from theano_tensor.linear import Ger as Ger, ger as ger, ger_destructive as ger_destructive
+
+from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
+from ._blas_tools import have_fblas as have_fblas
+
+__all__ = [
+    "Ger",
+    "ScipyGer",
+    "ger",
+    "ger_destructive",
+    "have_fblas",
+    "in2out",
+    "local_optimizer",
+    "make_ger_destructive",
+    "make_scipy_blas_destructive",
+    "scipy_ger_inplace",
+    "scipy_ger_no_inplace",
+    "use_scipy_blas",
+    "use_scipy_ger",
+]
+
+
+class ScipyGer(Ger):
+    """Rank-1 update ``A + alpha x y'``; see :class:`theano.tensor.blas.Ger`."""
+
+
+scipy_ger_no_inplace, scipy_ger_inplace = ScipyGer(False), ScipyGer(True)
+
+
+@local_optimizer([ger, ger_destructive])
+def use_scipy_ger(node: Apply) -> Any:
+    """Put `ScipyGer` in the place of `Ger`."""
+    return [scipy_ger_no_inplace(*node.inputs)] if node.op == ger else None
+
+
+@local_optimizer([scipy_ger_no_inplace], inplace=True)
+def make_ger_destructive(node: Apply) -> Any:
+    """Overwrite what the product is added to."""
+    return [scipy_ger_inplace(*node.inputs)] if node.op == scipy_ger_no_inplace else None
+
+
+use_scipy_blas = in2out(use_scipy_ger)
+make_scipy_blas_destructive = in2out(make_ger_destructive)

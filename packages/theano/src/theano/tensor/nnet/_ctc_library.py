@@ -1,0 +1,28 @@
+"""What programs ask before they use connectionist temporal classification, for which Theano 1.0 needed a library."""
+
+
+def ctc_present() -> bool:
+    """Tell whether the loss can be computed: it can, no library is needed.
+
+    Examples
+    --------
+    >>> ctc_present()
+    True
+    """
+    return True
+
+
+def ctc_available() -> bool:
+    """Tell whether the loss can be computed; see :func:`ctc_present`.
+
+    Examples
+    --------
+    >>> ctc_available()
+    True
+    """
+    return ctc_present()
+
+
+# Programs read these where the answer is no.
+for _question in (ctc_present, ctc_available):
+    vars(_question).update(avail=True, msg=None, path=None)
