@@ -121,24 +121,27 @@ class TestTrees(unittest.TestCase):
         middle = Inside(FunctionGraph([a, b], [deepest(other(a)), b]))
         self.assertEqual(
             debugprint(other(middle(x, y)), file="str"),
-            """\
-other [id A] ''   
- |inside [id B] ''   
-   |x [id C]
-   |y [id D]
-
-Inner graphs:
-
-inside [id B] ''   
- >inside [id E] ''   
- > |other [id F] ''   
- >   |a [id G] -> [id C]
- >b [id H] -> [id D]
-
-inside [id E] ''   
- >join [id I] ''   
- > |b [id J] -> [id F]
-""",
+            "".join(
+                f"{line}\n"
+                for line in (
+                    "other [id A] ''   ",
+                    " |inside [id B] ''   ",
+                    "   |x [id C]",
+                    "   |y [id D]",
+                    "",
+                    "Inner graphs:",
+                    "",
+                    "inside [id B] ''   ",
+                    " >inside [id E] ''   ",
+                    " > |other [id F] ''   ",
+                    " >   |a [id G] -> [id C]",
+                    " >b [id H] -> [id D]",
+                    "",
+                    "inside [id E] ''   ",
+                    " >join [id I] ''   ",
+                    " > |b [id J] -> [id F]",
+                )
+            ),
         )
 
     def test_times(self) -> None:

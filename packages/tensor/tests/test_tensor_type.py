@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
-from theano_graph import config
+from theano_graph import TheanoError, config
 from theano_tensor import TensorType
 
 LENGTHS = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=4).map(tuple)
@@ -205,7 +205,7 @@ class TestPrinting(unittest.TestCase):
 
 class TestWarnFloat64(unittest.TestCase):
     def test_raise_and_warn(self) -> None:
-        with config.change_flags(warn_float64="raise"), self.assertRaisesRegex(TypeError, "float64"):
+        with config.change_flags(warn_float64="raise"), self.assertRaisesRegex(TheanoError, "float64"):
             T.dmatrix("x")
         with config.change_flags(warn_float64="warn"), self.assertWarnsRegex(UserWarning, "float64"):
             T.dmatrix("x")

@@ -121,7 +121,11 @@ def outer_inputs(node: Apply, graph: PrintableGraph) -> dict[Variable, Variable]
         same = len(graph.inputs) == len(node.inputs)
         return dict(zip(graph.inputs, node.inputs, strict=True)) if same else {}
     found: dict[int, int] = mappings["outer_inp_from_inner_inp"]
-    return {graph.inputs[inner]: node.inputs[outer] for inner, outer in found.items() if outer >= 0}
+    return {
+        graph.inputs[inner]: node.inputs[outer]
+        for inner, outer in found.items()
+        if outer >= 0 and inner < len(graph.inputs)
+    }
 
 
 def letters(number: int) -> str:

@@ -227,9 +227,8 @@ def shared(
         try:
             return constructor(value, name=name, strict=strict, allow_downcast=allow_downcast, **kwargs)
         except TypeError as error:
-            refusals.append(
-                f"{getattr(constructor, '__name__', constructor)}: {str(error).partition(chr(10))[0] or type(error).__name__}"
-            )
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            refusals.append(f"{getattr(constructor, '__name__', constructor)}: {reason}")
     keywords = f" and keywords {', '.join(sorted(kwargs))}" if kwargs else ""
     raise TypeError(
         compose(

@@ -303,7 +303,13 @@ class TestBadViewMap(unittest.TestCase):
     def test_outputs_that_are_one(self) -> None:
         x = vector("x")
         with self.assertRaisesRegex(BadViewMap, r"shares memory with outputs \[1\]"):
-            debugged([x], TwoOutputs()(x))(V)
+            debugged([x], add(*TwoOutputs()(x)))(V)
+
+    def test_outputs_that_are_one_and_nobody_reads(self) -> None:
+        x = vector("x")
+        one, other = debugged([x], TwoOutputs()(x))(V)
+        np.testing.assert_array_equal(one, V + 1)
+        np.testing.assert_array_equal(other, V[::-1] + 1)
 
     def test_declared_and_not_done(self) -> None:
         x = vector("x")

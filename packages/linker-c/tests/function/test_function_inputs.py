@@ -258,7 +258,8 @@ class TestBadDeclarations(unittest.TestCase):
 
     def test_shared_variable_as_input_advises_givens(self) -> None:
         s = shared(1.0, name="s")
-        with self.assertRaisesRegex(TypeError, "(?s)position 0 is a shared variable.*`s`: float64.*givens"):
+        expected = r"(?s)Cannot use a shared variable \(s\) as explicit input.*`s`: float64.*givens"
+        with self.assertRaisesRegex(TypeError, expected):
             function([s], s)
 
     def test_missing_input_says_where_it_was_made_and_used(self) -> None:

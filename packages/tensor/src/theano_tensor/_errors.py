@@ -9,6 +9,10 @@ class ShapeError(TheanoError, ValueError):
     """Shapes that do not fit each other, known when the expression is built."""
 
 
+class PartError(ShapeError, TypeError):
+    """A part that does not fit where a tensor is indexed, known when the expression is built."""
+
+
 class DTypeError(TheanoError, TypeError):
     """A dtype that an operation does not accept."""
 
@@ -23,3 +27,10 @@ class NotScalarConstantError(TheanoError, ValueError):
 
 class IndexingError(TheanoError, TypeError, IndexError):
     """An index that cannot be used in an expression."""
+
+
+class Float64Error(TheanoError):
+    """A variable of float64 was made, and the flag `warn_float64` forbids it.
+
+    It is no TypeError, with which an operator leaves the work to the other operand.
+    """

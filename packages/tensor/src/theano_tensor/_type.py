@@ -15,6 +15,7 @@ from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from ._errors import Float64Error
 from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 
@@ -346,7 +347,7 @@ class TensorType(ArrayInterface, Type):
 
         Raises
         ------
-        TypeError
+        Float64Error
             If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
         """
         if float64_watch.action != "ignore" and self.dtype == "float64":
@@ -445,7 +446,7 @@ def _report_float64(action: str) -> None:
         "a float64 variable was made (flag warn_float64)", mend="use dtype='float32', or set warn_float64='ignore'"
     )
     if action == "raise":
-        raise TypeError(text)
+        raise Float64Error(text)
     if action == "pdb":
         breakpoint()
     else:

@@ -35,6 +35,7 @@ from theano_tensor.gradient import (
 )
 
 from ._lazy import from_testing
+from .gof.op import get_debug_values as get_debug_values
 
 ConsiderConstant = ZeroGrad
 consider_constant_ = ConsiderConstant()

@@ -140,7 +140,7 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         If the types differ; the message tells where a different dtype entered the expression.
     """
     try:
-        return target.type.narrow_variable(expression, allow_convert=False)
+        return _of_same_pattern(target, target.type.narrow_variable(expression, allow_convert=False))
     except (TypeError, ValueError) as error:
         lines = [f"shared variable {describe(target)}", f"its update {describe_any(expression)}"]
         mend = f"give the update the type {target.type}."
@@ -157,6 +157,13 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         raise UpdateError(
             compose(f"{where}: the update of `{target}` has another type than the variable", where=lines, mend=mend)
         ) from error
+
+
+def _of_same_pattern(target: SharedVariable, value: Variable) -> Variable:
+    """Return `value`; refuse one that is known to broadcast where the variable is not: it would lose its shape."""
+    if hasattr(target.type, "broadcastable") and value.type != target.type:
+        raise TypeError(f"{value.type} differs from {target.type}")
+    return value
 
 
 def describe_any(value: Any) -> str:

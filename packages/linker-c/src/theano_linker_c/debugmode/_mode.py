@@ -89,20 +89,36 @@ class DebugMode(Mode):
         """How many times the graph is rewritten."""
         return int(self._chosen("stability_patience", config.DebugMode.patience))
 
+    @stability_patience.setter
+    def stability_patience(self, value: int) -> None:
+        self._given["stability_patience"] = value
+
     @property
     def check_c_code(self) -> bool:
         """Whether native code is run."""
         return bool(self._chosen("check_c_code", config.DebugMode.check_c))
+
+    @check_c_code.setter
+    def check_c_code(self, value: bool) -> None:
+        self._given["check_c_code"] = value
 
     @property
     def check_py_code(self) -> bool:
         """Whether the Python code of ops is run."""
         return bool(self._chosen("check_py_code", config.DebugMode.check_py))
 
+    @check_py_code.setter
+    def check_py_code(self, value: bool) -> None:
+        self._given["check_py_code"] = value
+
     @property
     def check_isfinite(self) -> bool:
         """Whether NaN and infinities are errors."""
         return bool(self._chosen("check_isfinite", config.DebugMode.check_finite))
+
+    @check_isfinite.setter
+    def check_isfinite(self, value: bool) -> None:
+        self._given["check_isfinite"] = value
 
     @property
     def check_preallocated_output(self) -> list[str]:
@@ -110,10 +126,18 @@ class DebugMode(Mode):
         flag = config.DebugMode.check_preallocated_output
         return list(self._chosen("check_preallocated_output", chosen_layouts(flag)))
 
+    @check_preallocated_output.setter
+    def check_preallocated_output(self, value: list[str]) -> None:
+        self._given["check_preallocated_output"] = value
+
     @property
     def require_matching_strides(self) -> int:
         """What is done about different strides: 0 nothing, 1 a warning, 2 an error."""
         return int(self._chosen("require_matching_strides", config.DebugMode.check_strides))
+
+    @require_matching_strides.setter
+    def require_matching_strides(self, value: int) -> None:
+        self._given["require_matching_strides"] = value
 
     def choices(self) -> Choices:
         """Return what calls of functions check."""

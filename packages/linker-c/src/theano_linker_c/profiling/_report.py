@@ -95,10 +95,14 @@ def _group_lines(
         done += group.seconds
         yield (
             f" {_percent(group.seconds, total)}  {_percent(done, total)}  {group.seconds:12.3f}s  "
-            f"{_per_call(group):15.2e}s  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   {group.key}"
+            f"{_per_call(group):15.2e}s  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   {_key_text(group.key)}"
         )
     yield _remaining(groups[most:], plural, total)
     yield ""
+
+
+def _key_text(key: Any) -> str:
+    return f"{key.__module__}.{key.__qualname__}" if isinstance(key, type) else str(key)
 
 
 def _apply_lines(records: Sequence[NodeRecord], total: float, most: int) -> Iterable[str]:

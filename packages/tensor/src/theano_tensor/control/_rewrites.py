@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from theano_graph import Apply, Variable
+from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c.modes import optdb
-from theano_optimize import InplaceRewriter, Phase
+from theano_optimize import Phase, WalkRewriter, node_rewriter
 
 from ._ifelse import IfElse
 
 
-def _forms(node: Apply) -> Sequence[Sequence[Variable]]:
-    op: Any = node.op
+@node_rewriter([IfElse], name="cond_make_inplace")
+def cond_make_inplace(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """What is chosen is handed on without a copy, and the text of the op says so."""
+    op = node.op
     if op.as_view:
-        return []
-    # What rewriting gained is nothing to the handler of in-place work, so the outputs are made here.
+        return None
     found: list[Variable] = IfElse(op.n_outs, as_view=True, gpu=op.gpu, name=op.name)(*node.inputs, return_list=True)
-    return [found]
+    return found
 
 
-#: What is chosen is handed on without a copy, and the text of the op says so.
-cond_make_inplace = InplaceRewriter(_forms, [IfElse], "cond_make_inplace")
-optdb.register("cond_make_inplace", cond_make_inplace, "fast_run", "inplace", position=Phase.INPLACE)
+#: Before the handler of in-place work is there: it takes no new nodes of which a result may be one of several inputs.
+optdb.register(
+    "cond_make_inplace",
+    WalkRewriter(cond_make_inplace, order="in_to_out", visit_new=False),
+    *("fast_run", "inplace"),
+    position=Phase.ADD_DESTROY.value - 0.01,
+)

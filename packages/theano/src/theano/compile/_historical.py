@@ -224,9 +224,9 @@ def _any_number(arr: Any, var: Variable | None, test: Callable[[Any], Any]) -> b
 
 
 def register_profiler_printer(fct: Callable[..., Any]) -> Callable[..., Any]:
-    """Call a function ``(message, compile_time, fct_call_time, apply_time, apply_cimpl, output_size, file)`` at the end.
+    """Let :func:`print_global_stats` call a function for each profile that is printed when the program ends.
 
-    It is called by :func:`print_global_stats` for each profile that is printed when the program ends.
+    It is given ``(message, compile_time, fct_call_time, apply_time, apply_cimpl, output_size, file)``.
     """
     _printers.append(fct)
     return fct
@@ -275,10 +275,8 @@ class ScanProfileStats(ProfileStats):
         if self.callcount:
             print(f"Scan Op profiling ({self.name or ''})", file=file)
             print(f"  Message: {self.message}", file=file)
-            print(
-                f"  Time in {self.callcount} calls of the op (for a total of {self.nbsteps} steps) ", file=file, end=""
-            )
-            print(f"{self.call_time:3e}s", file=file)
+            calls = f"{self.callcount} calls of the op (for a total of {self.nbsteps} steps)"
+            print(f"  Time in {calls} {self.call_time:3e}s", file=file)
 
 
 def _pickle_Function(f: Function | None = None) -> Any:

@@ -27,6 +27,9 @@ from theano_tensor import (
 )
 from theano_tensor.rewrites import known_shape_i as shape_i
 
+#: `shape_i_op(i)` is the op for the length along axis i.
+shape_i_op = Shape_i
+
 __all__ = [
     "DeepCopyOp",
     "FromFunctionOp",
@@ -46,6 +49,7 @@ __all__ = [
     "register_view_op_c_code",
     "shape",
     "shape_i",
+    "shape_i_op",
     "specify_shape",
     "view_op",
 ]

@@ -1,5 +1,6 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
+import importlib
 from unittest import SkipTest as SkipTest
 
 from theano_testing.linker_c import FunctionContents as FunctionContents
@@ -26,3 +27,10 @@ from ._historical import (
 )
 
 OptimizationTestMixin = TestOptimizationMixin
+
+
+def __getattr__(name: str) -> object:
+    """Find the class `parameterized`, whose library is imported only when it is asked for."""
+    if name == "parameterized":
+        return importlib.import_module(name).parameterized
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
