@@ -100,12 +100,12 @@ class TestProducts(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "sparse"):
                 product(m, m)
             with self.assertRaisesRegex(TypeError, "matrices"):
-                product(x, T.dvector())
+                product(x, T.dtensor3() if product is S.dot else T.dvector())
             for mode in MODES:
                 with self.assertRaisesRegex(ValueError, "columns"):
                     run([x, m], product(x, m), sparse_value("csr", (3, 4)), np.ones((3, 2)), mode=mode)
         with self.assertRaisesRegex(TypeError, "first operand must be sparse"):
-            S.structured_dot(m, x)
+            S.StructuredDot()(m, x)
 
 
 class TestNativeProduct(unittest.TestCase):

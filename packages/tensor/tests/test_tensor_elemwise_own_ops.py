@@ -170,7 +170,7 @@ class TestInplace(unittest.TestCase):
 
     def test_printed(self) -> None:
         self.assertEqual(str(Elemwise(scalar.add, {0: 0})), "Elemwise{add}[(0, 0)]")
-        self.assertEqual(str(inplace.add_inplace), "Elemwise{add,inplace}")
+        self.assertEqual(str(inplace.add_inplace), "add_inplace")
 
 
 class TestDocumentedMethods(unittest.TestCase):

@@ -92,8 +92,10 @@ class TestTensorProducts(unittest.TestCase):
         check_gradient(T.batched_dot, a, b[:, :, 0])
         v, w = T.dvectors("v", "w")
         np.testing.assert_allclose(run([v, w], T.outer(v, w), a[0, 0], b[0, 0]), np.outer(a[0, 0], b[0, 0]))
-        with self.assertRaisesRegex(ValueError, "1 to 3 dimensions"):
-            T.batched_dot(T.dtensor4(), x)
+        u, c = T.dtensor4("u"), RNG.normal(size=(2, 6, 3, 4))
+        np.testing.assert_allclose(run([u, y], T.batched_dot(u, y), c, b), np.einsum("bijk,bkl->bijl", c, b))
+        with self.assertRaisesRegex(ValueError, "tensors with dimensions"):
+            T.batched_dot(T.dscalar(), x)
         with self.assertRaisesRegex(ValueError, "use \\* with scalars"):
             _ = v @ 2
 

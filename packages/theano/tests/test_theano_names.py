@@ -24,8 +24,10 @@ import theano_testing.tensor
 OWN = {
     "NEWAXIS", "register_sparse_gradient", "slice_length",
     "AccumulatingReduce", "LogicalReduce", "PluralConstructor", "SYMBOL", "Slice", "as_length",
-    "as_lengths", "broadcast_static", "check_broadcast", "constant_value", "dimshuffle", "lengths_of", "make_vector",
-    "matrix_product", "max_and_argmax", "round_half_away_from_zero", "round_half_to_even", "scalar_constructor", "static_int",
+    "as_lengths", "broadcast_static", "check_broadcast",
+    "complex_from_polar", "conj", "constant_value", "dimshuffle", "lengths_of", "make_vector",
+    "matrix_product", "max_and_argmax",
+    "round_half_away_from_zero", "round_half_to_even", "scalar_constructor", "static_int",
     "static_lengths", "tensor_constructor",
 }  # fmt: skip
 

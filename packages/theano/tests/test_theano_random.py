@@ -91,7 +91,7 @@ class TestTutorial(unittest.TestCase):
             if kind is RandomStreams:
                 found = np.concatenate([*values, later])
                 np.testing.assert_allclose(found, [0.72803009, 0.55056769, 0.59044123], atol=5e-9)
-            state, new_state = first.rng.state_updates[0]
+            state, new_state, *_ = first.rng.state_updates[0]
             self.assertEqual(state.type, new_state.type)
 
     def test_the_state_after_a_draw_is_the_first_output(self) -> None:
@@ -105,10 +105,10 @@ class TestTutorial(unittest.TestCase):
 
 class TestOtherNames(unittest.TestCase):
     @in_each_mode
-    def test_raw_functions_give_the_draw_and_the_new_state(self, mode: str | Mode) -> None:
+    def test_raw_functions_give_the_new_state_and_the_draw(self, mode: str | Mode) -> None:
         r = raw_random.random_state_type("r")
-        first, middle = raw_random.normal(r, (3,))
-        second, last = raw_random.multinomial(middle, (2,), [0.25, 0.75])
+        middle, first = raw_random.normal(r, (3,))
+        last, second = raw_random.multinomial(middle, (2,), p_vals=[0.25, 0.75])
         f = function([r], [first, second, last], mode=mode)
         state, given = np.random.RandomState(4), np.random.RandomState(4)
         found = f(given)

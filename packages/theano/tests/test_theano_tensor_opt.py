@@ -87,7 +87,7 @@ class TestTools(unittest.TestCase):
             opt.merge_two_slices(3, 20, slice(2), 1)  # type: ignore[arg-type]  # what is to be refused
 
     def test_rewrites_are_attributes(self) -> None:
-        self.assertEqual(opt.local_neg_neg.name, "sign_of_sign")
+        self.assertEqual(opt.local_neg_neg.name, "local_neg_neg")
         self.assertIs(opt.local_dimshuffle_lift, opt.local_dimshuffle_lift)
         with self.assertRaisesRegex(AttributeError, "local_nothing"):
             opt.local_nothing  # noqa: B018  # the access is what is tested

@@ -267,6 +267,10 @@ class Constant(AtomicVariable):
             return (self.type, id(self.data))
         return (self.type, type(self.data), self.data)
 
+    def equals(self, other: object) -> bool:
+        """Tell whether `other` is a constant with an equal signature."""
+        return isinstance(other, Constant) and self.signature() == other.signature()
+
     def clone(self) -> Any:
         """Return a constant that shares the data of this one."""
         new = with_same_slots(self)

@@ -40,6 +40,7 @@ class RuleTable(Generic[RuleT]):
         self._rules: dict[type, RuleT] = {}
         self._absent: dict[type, str] = {}
         self._found: dict[tuple[type | str, ...], RuleT | None] = {}
+        self._listeners: list[Callable[[type, RuleT], None]] = []
 
     def register(self, *op_classes: type) -> Callable[[RuleT], RuleT]:
         """Return a decorator (or plain function) that registers its argument for all of `op_classes`.
@@ -54,10 +55,18 @@ class RuleTable(Generic[RuleT]):
             for op_class in op_classes:
                 self._refuse_second(op_class)
                 self._rules[op_class] = rule
+                for listener in self._listeners:
+                    listener(op_class, rule)
             self._found.clear()
             return rule
 
         return accept
+
+    def tell(self, listener: Callable[[type, RuleT], None]) -> None:
+        """Call ``listener(op_class, rule)`` for each rule that is registered, now and later."""
+        for op_class, rule in self._rules.items():
+            listener(op_class, rule)
+        self._listeners.append(listener)
 
     def declare_absent(self, op_class: type, reason: str) -> None:
         """Declare that `op_class` has no rule in this table, and why; the reason appears in errors."""

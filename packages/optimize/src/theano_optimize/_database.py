@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import sys
@@ -265,7 +266,8 @@ class RewriteDatabase(Generic[BuiltT]):
         built = self.build(query)
         if len(self._answers) >= KEPT_ANSWERS:
             self._answers.pop(next(iter(self._answers)))
-        self._answers[query] = (version, built)
+        # A copy, since the cut-off of a query may be set later.
+        self._answers[copy.copy(query)] = (version, built)
         return built
 
     def selected(self, query: RewriteQuery) -> list[tuple[DatabaseEntry, Rewriter]]:

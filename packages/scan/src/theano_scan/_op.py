@@ -226,10 +226,10 @@ class Scan(Kinds, ComparedGraphOp):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Run all steps, and put what comes of them behind the first rows of the buffers."""
-        with without_test_values():
+        with without_test_values():  # where this computes a test value, the inner graph is compiled here
             loop = self.whole_loop
-        results: list[list[Any]] = [[None] for _ in range(len(loop.plan.kinds) + self.as_while)]
-        loop.perform(node, self.loop_inputs(inputs, _row), results)
+            results: list[list[Any]] = [[None] for _ in range(len(loop.plan.kinds) + self.as_while)]
+            loop.perform(node, self.loop_inputs(inputs, _row), results)
         for storage, value in zip(output_storage, self._arranged(inputs, [r[0] for r in results]), strict=True):
             storage[0] = value
 
@@ -397,7 +397,8 @@ class Loop(Scan):
         if self._function is not None:
             return self._function
         # What a step does not need any more is memory for its later results, and for those of the next step.
-        with config.change_flags(allow_gc=True):
+        # Its variables stand for no value: test values of what is outside cannot be computed inside.
+        with config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off"):
             made = super().compiled()
         if self.memory.allow_gc and hasattr(made.fn, "buffer_limit"):
             made.fn.buffer_limit = 0

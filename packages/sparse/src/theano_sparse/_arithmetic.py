@@ -23,6 +23,8 @@ from ._type import SparseType, _Operators
 class Neg(SparseOp):
     """The matrix with the opposite sign. Regular gradient."""
 
+    like: ClassVar[int | None] = 0
+
     def make_node(self, x: Any) -> Apply:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
@@ -50,6 +52,8 @@ def _pushforward_neg(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 class _TwoSparse(SparseOp):
     """Base of the ops on two sparse matrices of one format."""
+
+    like: ClassVar[int | None] = 0
 
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to two sparse matrices; the result has the format of the first."""
@@ -118,6 +122,8 @@ class AddSD(SparseOp):
 
 class MulSD(SparseOp):
     """The product, element by element, of a sparse and a dense matrix, sparse. Regular gradient."""
+
+    like: ClassVar[int | None] = 0
 
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to a sparse and a dense matrix."""

@@ -132,7 +132,7 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
             compose(f"a sparse matrix is wanted here, not {type(x).__name__}", mend="pass a csc or csr matrix of SciPy")
         )
     kind = SparseType(x.format, x.dtype.name)
-    return SparseConstant(kind, kind.filter(x), name)
+    return SparseConstant(kind, kind.filter(x.copy()), name)
 
 
 #: The same under its shorter documented name.

@@ -19,14 +19,16 @@ class DenseFromSparse(SparseOp):
 
     Parameters
     ----------
-    sparse_grad : bool
+    structured : bool
         Whether the gradient is structured (the default): only stored elements have one.
+    sparse_grad : bool, optional
+        Another name of it.
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("sparse_grad",)
 
-    def __init__(self, sparse_grad: bool = True) -> None:
-        self.sparse_grad = bool(sparse_grad)
+    def __init__(self, structured: bool = True, sparse_grad: bool | None = None) -> None:
+        self.sparse_grad = bool(structured if sparse_grad is None else sparse_grad)
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a sparse matrix."""
@@ -39,7 +41,7 @@ class DenseFromSparse(SparseOp):
 
 
 class SparseFromDense(SparseOp):
-    """The sparse matrix with the same elements, of which zeros are not stored. Structured gradient.
+    """The sparse matrix with the same elements, of which zeros are not stored. Regular gradient.
 
     Parameters
     ----------
@@ -58,6 +60,10 @@ class SparseFromDense(SparseOp):
             values = values.dimshuffle(["x"] * (2 - values.type.ndim) + list(range(values.type.ndim)))
         refuse_rank(self, values, 2, "a sparse matrix has two dimensions")
         return Apply(self, [values], [SparseType(self.format, values.type.dtype).make_variable()])
+
+    def lengths(self, node: Apply) -> Any:
+        """Return the shape of the dense matrix."""
+        return as_tensor_variable(node.inputs[0]).shape
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Store what is not zero."""
@@ -94,8 +100,7 @@ def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
 @pullback.register(SparseFromDense)
 def _pullback_sparse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     g = cotangents[0]
-    found: Variable = with_data_of(node.outputs[0], g)
-    return [found]
+    return [dense_from_sparse(g) if is_sparse(g) else g]
 
 
 @pushforward.register(SparseFromDense)
@@ -104,11 +109,6 @@ def _pushforward_sparse(node: Apply, tangents: list[Variable | None]) -> list[Va
         return [None]
     result: Variable = with_data(node.outputs[0], elements_where_stored(tangents[0], node.outputs[0]))
     return [result]
-
-
-def with_data_of(x: Any, g: Any) -> Any:
-    """Return `g` as a dense matrix that is zero wherever `x` stores nothing."""
-    return dense_from_sparse(with_data(x, elements_where_stored(g, x)))
 
 
 class Cast(SparseOp):
@@ -120,6 +120,7 @@ class Cast(SparseOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("out_type",)
+    like: ClassVar[int | None] = 0
 
     def __init__(self, out_type: str) -> None:
         SparseType("csr", out_type)  # refuses what is no dtype of sparse matrices
@@ -211,6 +212,8 @@ def zcast(x: Any) -> Any:
 
 class _SameElements(SparseOp):
     """Base of the ops that change how a matrix is stored, not what it is. Regular gradient."""
+
+    like: ClassVar[int | None] = 0
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a sparse matrix."""

@@ -153,6 +153,8 @@ def local_neg_cast_data(fgraph: FunctionGraph, node: Apply) -> Found:
     (x,) = node.inputs
     kind: Any = node.outputs[0].type
     data = csm_data(x)
+    if data.type.dtype.startswith("complex") and not kind.dtype.startswith("complex"):
+        return None
     made = with_data(x, -data if isinstance(node.op, Neg) else data.astype(kind.dtype))
     return _fitting(node, made)
 

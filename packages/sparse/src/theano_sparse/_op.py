@@ -18,6 +18,12 @@ class SparseOp(Op):
     """Base of the ops on sparse matrices: `compute` takes the values and returns those of the outputs."""
 
     __props__: ClassVar[tuple[str, ...] | None] = ()
+    #: Which input has the shape of the only output, where one has.
+    like: ClassVar[int | None] = None
+
+    def lengths(self, node: Apply) -> Any:
+        """Return the shape of a sparse output as a vector, worked out from the inputs; None where that cannot be."""
+        return None
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Return the value of the only output, or a tuple of those of all."""

@@ -51,6 +51,10 @@ def _as_array(value: Any) -> Any:
 class _Product(SparseOp):
     """Base of the products of two matrices."""
 
+    def lengths(self, node: Apply) -> Any:
+        """Return the rows of the first operand and the columns of the second."""
+        return T.stack([_lengths(node.inputs[0])[0], _lengths(node.inputs[1])[1]])
+
     def operands(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return both as variables; TypeError where one is no matrix, or none is sparse."""
         first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
@@ -73,8 +77,10 @@ class Dot(_Product):
 
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to two matrices."""
-        inputs = self.operands(x, y)
-        return Apply(self, list(inputs), [dense(common_dtype(*inputs), 2)])
+        first, second = self.operands(x, y)
+        rows = None if is_sparse(first) else first.type.shape[0]
+        columns = None if is_sparse(second) else second.type.shape[1]
+        return Apply(self, [first, second], [T.TensorType(common_dtype(first, second), (rows, columns))()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply."""
@@ -333,6 +339,7 @@ def dot(x: Any, y: Any) -> Any:
     Parameters
     ----------
     x, y : sparse or dense matrix
+        One may be a vector.
 
     Returns
     -------
@@ -348,7 +355,12 @@ def dot(x: Any, y: Any) -> Any:
     -----
     The gradient by a sparse operand is dense: every element has one. See :func:`structured_dot`.
     """
-    found: Any = _DOT(x, y)
+    first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
+    if is_sparse(first) and second.type.ndim == 1:
+        return _DOT(first, second.dimshuffle(0, "x"))[:, 0]
+    if is_sparse(second) and first.type.ndim == 1:
+        return _DOT(first.dimshuffle("x", 0), second)[0]
+    found: Any = _DOT(first, second)
     return found
 
 
@@ -368,9 +380,16 @@ def structured_dot(x: Any, y: Any) -> Any:
     Raises
     ------
     TypeError
-        If `x` is not sparse, or `y` no matrix.
+        If neither is sparse, or one is no matrix.
+
+    Notes
+    -----
+    Where only `y` is sparse, this is the transpose of the product of the transposes.
     """
-    found: Any = _STRUCTURED(x, y)
+    first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
+    if not is_sparse(first) and is_sparse(second):
+        return _STRUCTURED(second.T, first.T).T
+    found: Any = _STRUCTURED(first, second)
     return found
 
 

@@ -9,7 +9,7 @@ from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
-from theano_tensor import Elemwise, constant, mul
+from theano_tensor import Elemwise, constant, mul, stack
 
 from ._build import is_sparse
 from ._conversion import DenseFromSparse, SparseFromDense
@@ -55,6 +55,9 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply) -> Found:
         return [data, indices, indptr, shape[::-1]]
     if inner is None or not isinstance(inner.op, CSM) or inner.op.kmap is not None:
         return None
+    if inner.inputs[3].type != node.outputs[3].type:
+        whole: Any = inner.inputs[3]
+        return [*inner.inputs[:3], stack([whole[0], whole[1]])]
     fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, inner.inputs, strict=True))
     return list(inner.inputs) if fits else None
 

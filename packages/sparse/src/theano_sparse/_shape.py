@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, switch
+from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, stack, switch
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._conversion import SparseFromDense
@@ -28,6 +28,10 @@ class Transpose(SparseOp):
         matrix = as_sparse_variable(x)
         other = "csr" if matrix.type.format == "csc" else "csc"
         return Apply(self, [matrix], [SparseType(other, matrix.type.dtype).make_variable()])
+
+    def lengths(self, node: Apply) -> Any:
+        """Return the lengths of the matrix in the other order."""
+        return csm_shape(node.inputs[0])[::-1]
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Return the same arrays, read in the other way."""
@@ -275,6 +279,11 @@ class SquareDiagonal(SparseOp):
         refuse_rank(self, values, 1, "the diagonal is a vector")
         return Apply(self, [values], [SparseType("csc", values.type.dtype).make_variable()])
 
+    def lengths(self, node: Apply) -> Any:
+        """Return the length of the vector twice."""
+        n = as_tensor_variable(node.inputs[0]).shape[0]
+        return stack([n, n])
+
     def compute(self, node: Apply, *values: Any) -> Any:
         """Put the vector on the diagonal."""
         (x,) = values
@@ -310,6 +319,10 @@ class ConstructSparseFromList(SparseOp):
         ):
             refuse_rank(self, variable, ndim, wanted)
         return Apply(self, inputs, [SparseType("csc", inputs[1].type.dtype).make_variable()])
+
+    def lengths(self, node: Apply) -> Any:
+        """Return the shape of the first input."""
+        return as_tensor_variable(node.inputs[0]).shape
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Put the rows in; those for one row add up."""
@@ -358,6 +371,13 @@ class Stack(SparseOp):
         """Apply to sparse matrices."""
         inputs = [as_sparse_variable(block) for block in blocks]
         return Apply(self, inputs, [SparseType(self.format, self.dtype).make_variable()])
+
+    def lengths(self, node: Apply) -> Any:
+        """Return the sum of the lengths along the axis, and the other length of the first block."""
+        shapes = [csm_shape(block) for block in node.inputs]
+        total = sum((shape[self.axis] for shape in shapes[1:]), shapes[0][self.axis])
+        other = shapes[0][1 - self.axis]
+        return stack([total, other] if self.axis == 0 else [other, total])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Stack; ValueError where the other lengths differ."""
@@ -432,6 +452,7 @@ class ToFormat(SparseOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    like: ClassVar[int | None] = 0
 
     def __init__(self, format: str) -> None:
         self.format = format

@@ -95,6 +95,10 @@ class CSM(SparseOp):
         ]
         return Apply(self, inputs, [SparseType(self.format, values.type.dtype).make_variable()])
 
+    def lengths(self, node: Apply) -> Any:
+        """Return the last input."""
+        return node.inputs[3]
+
     def compute(self, node: Apply, *values: Any) -> Any:
         """Put the matrix together; ValueError where the arrays do not fit each other."""
         data, indices, indptr, shape = values
@@ -297,8 +301,16 @@ def csm_indptr(x: Any) -> Any:
 
 
 def csm_shape(x: Any) -> Any:
-    """Return the number of rows and of columns, a vector of 2 integers."""
-    return csm_properties(x)[3]
+    """Return the number of rows and of columns, a vector of 2 integers; what makes the matrix tells it if it can."""
+    matrix = as_sparse_variable(x)
+    op: Any = matrix.owner.op if matrix.owner is not None else None
+    if isinstance(op, SparseOp):
+        if op.like is not None:
+            return csm_shape(matrix.owner.inputs[op.like])
+        known = op.lengths(matrix.owner)
+        if known is not None:
+            return known
+    return csm_properties(matrix)[3]
 
 
 def sp_ones_like(x: Any, dtype: str | None = None) -> Any:
@@ -316,7 +328,12 @@ def sp_zeros_like(x: Any, dtype: str | None = None) -> Any:
     return CSM(matrix.type.format)(data, indices[:0], indptr.zeros_like(), shape)
 
 
-_Operators.table |= {"shape": csm_shape, "zeros_like": sp_zeros_like, "ones_like": sp_ones_like}
+_Operators.table |= {
+    "shape": csm_shape,
+    "size": lambda x: csm_data(x).size,
+    "zeros_like": sp_zeros_like,
+    "ones_like": sp_ones_like,
+}
 
 
 def connected(cotangent: Variable) -> bool:

@@ -88,6 +88,6 @@ sqr = _named("sqr", T.sqr, "the square")
 sqrt = _named("sqrt", T.sqrt, "the square root")
 abs_ = _named("abs_", T.abs_, "the absolute value")
 real = _named("real", T.real, "the real part")
-conjugate = _named("conjugate", T.conj, "the conjugate")
+conjugate = _named("conj", T.conj, "the conjugate")
 
 _Operators.table |= {"abs": abs_, "real": real}

@@ -138,7 +138,8 @@ class SparseType(Type):
         bound = absolute + relative * (abs(b).max() if b.nnz else 0)
         return not gap.nnz or bool(gap.max() <= bound)
 
-    def may_share_memory(self, a: Any, b: Any) -> bool:
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
         """Tell whether two values, matrices or arrays, may be partly the same memory."""
         return any(np.may_share_memory(x, y) for x in _arrays(a) for y in _arrays(b))
 
@@ -224,6 +225,11 @@ class _Operators:
     def shape(self) -> Any:
         """The lengths of both dimensions: a vector of 2 integers."""
         return self.table["shape"](self)
+
+    @property
+    def size(self) -> Any:
+        """How many elements are stored."""
+        return self.table["size"](self)
 
     @property
     def T(self) -> Any:

@@ -9,6 +9,10 @@ class ShapeError(TheanoError, ValueError):
     """Shapes that do not fit each other, known when the expression is built."""
 
 
+class PartError(ShapeError, TypeError):
+    """A part that does not fit where a tensor is indexed, known when the expression is built."""
+
+
 class DTypeError(TheanoError, TypeError):
     """A dtype that an operation does not accept."""
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 import theano_tensor as T
+from theano_linker_c.scalar import Composite, ScalarType
 from theano_tensor.creation import AllocEmpty
+from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import disconnected_grad
 from theano_tensor.joining import Join, Split
 from theano_tensor.nnet.ctc import ctc
@@ -24,6 +26,12 @@ def _softmax(x: Any, use: Callable[[Any, Any, Any], Any]) -> list[Any]:
     s = e.sum().dimshuffle("x")
     p = e / s
     return [p, use(e, s, p)]
+
+
+def _two_results(x: Any) -> Any:
+    """Return what one elementwise node computes: x + 1 and x - 1."""
+    number = ScalarType(x.dtype)()
+    return Elemwise(Composite([number], [number + 1, number - 1]))(x)
 
 
 CASES: dict[str, Case] = {
@@ -253,6 +261,26 @@ CASES: dict[str, Case] = {
     ),
     "local_ultra_fast_sigmoid": case(
         lambda v: T.nnet.sigmoid(v.x * 1e-300), reason=APPROXIMATE, tags=("local_ultra_fast_sigmoid",)
+    ),
+}
+CASES |= {
+    # round trips
+    "number_there_and_back": case(lambda v: T.tensor_from_scalar(T.scalar_from_tensor(v.x[0])) + 1),
+    "only_element_of_dimension": case(lambda v: v.A.dimshuffle(0, "x", 1)[:, 0] + 1),
+    "elements_of_vector": case(lambda v: MakeVector(v.x.dtype)(v.x[0], v.x[1], v.x[2])[[0, 2]]),
+    "alloc_of_alloc": case(lambda v: T.alloc(T.alloc(v.x[0], 1, 6), 3, 6)),
+    "reshape_of_view": case(lambda v: v.A.dimshuffle("x", 0, 1).reshape((36,))),
+    "reshape_around_single_elements": case(lambda v: v.x.reshape((1, 6)), tags=("local_reshape_to_dimshuffle",)),
+    "increment_by_zeros": case(
+        lambda v: T.inc_subtensor(v.x[:3], T.zeros_like(v.x[:3])), tags=("local_incsubtensor_of_zeros",)
+    ),
+    "part_set_to_what_it_is": case(
+        lambda v: T.set_subtensor(T.zeros_like(v.x)[:3], T.zeros_like(v.x[:3])),
+        tags=("local_setsubtensor_of_constants",),
+    ),
+    "results_nobody_uses": case(lambda v: _two_results(v.x)[0]),
+    "sum_of_squared_outer_product": case(
+        lambda v: T.sqr(v.A.dimshuffle("x", 0, 1) * v.B.dimshuffle(0, "x", 1)).sum(axis=(1, 2)), reason=ROUNDED
     ),
 }
 

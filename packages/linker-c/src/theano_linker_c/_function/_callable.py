@@ -91,7 +91,7 @@ class Function(ShownAsHtml):
         self.input_storage = containers
         self.trust_input = False
         self._arguments = Arguments(maker.signature, containers)
-        self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter)
+        self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter, maker.given_up)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
         self.fn: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)

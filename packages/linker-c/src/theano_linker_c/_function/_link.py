@@ -57,15 +57,16 @@ def wire(
     containers: Sequence[Container],
     on_irregular: Callable[[tuple[Any, ...], dict[str, Any]], Any],
     on_input: Callable[[int, Any], Any],
+    given_up: Collection[int] = (),
 ) -> Wiring:
-    """Return how a machine is connected for this signature."""
+    """Return how a machine is connected for this signature; inputs `given_up` may be overwritten as mutable ones."""
     n_outputs = len(signature.outputs)
     keys = signature.keys
     finish = None if keys is None else lambda outputs: dict(zip(keys, outputs, strict=True))
     explicit = [(i, item) for i, item in enumerate(signature.inputs) if not item.implicit]
     return Wiring(
         arguments=[i for i, _ in explicit],
-        accepts=[_accepts(item) for _, item in explicit],
+        accepts=[_accepts(item, item.mutable or i in given_up) for i, item in explicit],
         cells={i: containers[i].storage for i, item in enumerate(signature.inputs) if item.implicit},
         updates=[(n_outputs + k, containers[target].storage) for k, target in enumerate(signature.update_targets)],
         n_outputs=n_outputs,
@@ -73,13 +74,13 @@ def wire(
     )
 
 
-def _accepts(item: In) -> Accepts:
+def _accepts(item: In, overwrite: bool) -> Accepts:
     """Find out what the type accepts for certain, so that the machine may convert it without asking."""
     spec = array_spec_of(item.variable)
     if item.strict or spec is None or spec.shape:
-        return Accepts(overwrite=item.mutable)
+        return Accepts(overwrite=overwrite)
     # No binary float of any width is 0.1, so that a type which accepts it accepts rounding.
-    return Accepts(_takes(item, 0.1), all(_takes(item, n) for n in _extremes(spec.dtype)), item.mutable)
+    return Accepts(_takes(item, 0.1), all(_takes(item, n) for n in _extremes(spec.dtype)), overwrite)
 
 
 def _extremes(dtype: str) -> tuple[int, ...]:

@@ -163,6 +163,11 @@ class FunctionMaker:
         protect_overwritten(part, self._mutable())
         return part
 
+    @property
+    def given_up(self) -> frozenset[int]:
+        """The inputs that the user's own graph overwrites, where that is accepted."""
+        return self._given_up
+
     def _mutable(self) -> set[int]:
         given = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
         return given | self._given_up

@@ -11,7 +11,7 @@ from ._arithmetic import abs_, sgn
 from ._comparison import ge, lt
 from ._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
 from ._derivative import differentiable
-from ._op import FloatFunction, dtype_name, quiet
+from ._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
 from ._record import REALS, ScalarRecord
 from ._selection import switch
 
@@ -21,13 +21,14 @@ _LINE = (0.935409070603099, 0.0458812946797165)
 _TOP = 0.99505475368673
 
 
-class Relu(FloatFunction):
+class Relu(FloatFunction, UnaryScalarOp):
     """The larger of a number and zero, with the derivative 1/2 at zero; NaN for NaN."""
 
     name = "relu"
     complex_ok = False
     cost = 2
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Take NumPy's maximum."""
@@ -39,13 +40,14 @@ class Relu(FloatFunction):
         return c_helper("maximum", result, c_cast(args[0], result), c_literal(0, result))
 
 
-class Softsign(FloatFunction):
+class Softsign(FloatFunction, UnaryScalarOp):
     """``x / (1 + |x|)``."""
 
     name = "softsign"
     complex_ok = False
     cost = 5
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Divide."""
@@ -58,13 +60,14 @@ class Softsign(FloatFunction):
         return f"{x} / (1 + {c_builtin('fabs', result, x)})"
 
 
-class UltraFastSigmoid(FloatFunction):
+class UltraFastSigmoid(FloatFunction, UnaryScalarOp):
     """An approximation of the logistic function by a fraction, a line, and a constant for large arguments."""
 
     name = "ultra_fast_sigmoid"
     complex_ok = False
     cost = 8
 
+    @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
         """Choose among the pieces."""

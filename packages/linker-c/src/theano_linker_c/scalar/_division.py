@@ -73,7 +73,7 @@ class _Division(UfuncOp):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the helper that follows the sign rule and never traps."""
-        return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
+        return c_helper(type(self).name, result, *(c_cast(arg, result) for arg in args))
 
 
 class IntDiv(_Division, BinaryScalarOp):

@@ -69,7 +69,7 @@ def upcast(*dtypes: str) -> str:
     if not dtypes:
         raise TypeError("upcast: no dtype given\n  To mend: pass at least one dtype name, such as 'float64'.")
     for dtype in dtypes:
-        check_dtype(dtype)
+        check_dtype(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     return np.result_type(*dtypes).name
 
 

@@ -102,6 +102,8 @@ class ScalarOp(Op):
     _usual: ScalarOp | None = None
     _is_arraywise: ClassVar[bool] = True
     _has_own_code: ClassVar[bool] = False
+    #: Whether `impl` is newer than all that is said in C, which then says something else.
+    _has_own_values: ClassVar[bool] = False
     _has_dtype_rule: ClassVar[bool] = False
 
     def __init__(self, output_types_preference: TypePreference | None = None, name: str | None = None) -> None:
@@ -126,6 +128,9 @@ class ScalarOp(Op):
         super().__init_subclass__(**kwargs)
         cls._is_arraywise = hasattr(cls.impl, "arraywise")
         cls._has_own_code = _comes_first(cls, ("c_code",), ("c_expression", "c_statements"))
+        cls._has_own_values = not cls._is_arraywise and _comes_first(
+            cls, ("impl",), ("c_code", "c_expression", "c_statements")
+        )
         cls._has_dtype_rule = not _comes_first(
             cls, ("output_types", "output_types_preference"), ("result_dtypes",)
         ) and (cls.result_dtypes is not ScalarOp.result_dtypes)
@@ -191,6 +196,8 @@ class ScalarOp(Op):
 
     def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
         """Give C statements that define a variable for each result: from `c_expression`, or the op's own `c_code`."""
+        if self._has_own_values:
+            raise NoNativeForm(f"{self} has an `impl` of its own and no C form for it")
         if self._has_own_code:
             return native_statements(self, args, names)
         if self.nout != 1:
@@ -324,7 +331,7 @@ class FloatFunction(UfuncOp):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the C library's function in the result's precision."""
-        return c_call(self.c_function or self.name, result, *(c_cast(arg, result) for arg in args))
+        return c_call(self.c_function or type(self).name, result, *(c_cast(arg, result) for arg in args))
 
 
 class Arithmetic(UfuncOp):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -66,19 +67,37 @@ def native_statements(op: Any, args: Sequence[CValue], names: Sequence[str]) -> 
             statements.append(f"const {c_type(arg.dtype)} {text} = {arg.text};")
         given.append(text)
     statements += [f"{c_type(v.type.dtype)} {name};" for v, name in zip(node.outputs, names, strict=True)]
-    return [*statements, f"{{ {_code(op, node, names[0], given, list(names))} }}"]
+    return [*statements, f"{{ {_code(op, node, _name(op, node), given, list(names))} }}"]
 
 
 def support_code(op: Any, dtypes: Sequence[str]) -> tuple[str, ...]:
     """Give headers and support code of a user's op."""
     node = _node(op, dtypes)
-    code = _code(op, node, "n", [f"i{i}" for i in range(len(dtypes))], [f"o{i}" for i in range(op.nout)])
-    support = [*_listed(_ask(op, "c_support_code")), *_listed(_ask(op, "c_support_code_apply", node, "n"))]
+    code = _sample(op, node)
+    own = _ask(op, "c_support_code_apply", node, _name(op, node))
+    support = [*_listed(_ask(op, "c_support_code")), *_listed(own)]
     headers = ["<math.h>", *_listed(_ask(op, "c_headers"))]
     includes = [f"#include {h if h[:1] in '<' + chr(34) else f'<{h}>'}" for h in headers]
     types = [_NUMPY_TYPES] if "npy_" in "\n".join([code, *support]) else []
     _check_plain(op, "\n".join([*includes, *support]))
     return (*types, *includes, *support)
+
+
+def _sample(op: Any, node: Apply) -> str:
+    inputs, outputs = (
+        [f"{letter}{i}" for i in range(len(side))]
+        for letter, side in zip("io", (node.inputs, node.outputs), strict=True)
+    )
+    return _code(op, node, "n", inputs, outputs)
+
+
+def _name(op: Any, node: Apply) -> str:
+    """Return the name under which a node's code and its support code know each other; other code has other names."""
+    support = _ask(op, "c_support_code_apply", node, "n")
+    if not support:
+        return "n"
+    text = "\n".join([_sample(op, node), *_listed(support)])
+    return f"n{hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]}"
 
 
 def _node(op: Any, dtypes: Sequence[str]) -> Apply:

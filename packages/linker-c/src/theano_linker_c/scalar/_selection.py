@@ -28,7 +28,7 @@ class _Extreme(Arithmetic):
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the helper, which lets NaN through."""
-        return c_helper(self.name, result, *(c_cast(arg, result) for arg in args))
+        return c_helper(type(self).name, result, *(c_cast(arg, result) for arg in args))
 
 
 class Maximum(_Extreme, BinaryScalarOp):

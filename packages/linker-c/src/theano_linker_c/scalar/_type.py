@@ -48,9 +48,10 @@ class ScalarType(ScalarInterface, Type):
         return hash((type(self), self.dtype))
 
     def __str__(self) -> str:
-        return f"Scalar({self.dtype})"
+        return self.dtype
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"Scalar({self.dtype})"
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return `value` as a NumPy scalar of this dtype.

@@ -76,8 +76,8 @@ class Eye(Op):
 
     __props__ = ("dtype",)
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = canonical_dtype(dtype, "float64")
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = canonical_dtype("floatX" if dtype is None else dtype, config.floatX)
 
     def make_node(self, n: Any, m: Any, k: Any) -> Apply:
         """Apply to three integer scalars."""

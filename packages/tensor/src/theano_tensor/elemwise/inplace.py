@@ -14,7 +14,7 @@ from ._elemwise import Elemwise
 
 
 def _inplace(op: ScalarOp, name: str, overwritten: int = 0) -> Elemwise:
-    function = Elemwise(op, {0: overwritten}, name=f"Elemwise{{{name},inplace}}")
+    function = Elemwise(op, {0: overwritten}, name=f"{name}_inplace")
     function.__doc__ = f"`{name}`, in the memory of argument {overwritten}."
     return function
 

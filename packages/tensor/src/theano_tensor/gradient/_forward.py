@@ -9,6 +9,7 @@ from theano_graph import Apply, Variable, compose, connection_pattern, origin_fr
 from ._arrays import is_continuous, total, zeros_for
 from ._backward import backward
 from ._errors import PullbackError
+from ._methods import written_method
 from ._rules import pull_back
 from ._types import is_disconnected, is_null
 
@@ -51,7 +52,7 @@ def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | No
     rule = pushforward.get(node.op, "R_op")
     if rule is not None:
         return rule(node, given)
-    own = getattr(node.op, "R_op", None)
+    own = written_method(node.op, "R_op")
     if own is not None:
         found: Sequence[Variable | None] = own(list(node.inputs), given)
         return found

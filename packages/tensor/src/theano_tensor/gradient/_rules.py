@@ -19,6 +19,7 @@ from ._arrays import (
     zeros_for,
 )
 from ._errors import GradNotImplementedError, GradUndefinedError, PullbackError
+from ._methods import written_method
 from ._types import DisconnectedType, NullType, is_disconnected, is_null
 
 GivenBack = Sequence[Variable | None]
@@ -75,7 +76,7 @@ def _own_method(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
     The class nearest to the op decides, so that a subclass with ``grad`` overrides a base with ``L_op``.
     """
     given = [DisconnectedType()() if c is None else c for c in cotangents]
-    l_op, grad = getattr(node.op, "L_op", None), getattr(node.op, "grad", None)
+    l_op, grad = written_method(node.op, "L_op"), written_method(node.op, "grad")
     if l_op is not None and (grad is None or _rank(node.op, "L_op") <= _rank(node.op, "grad")):
         return cast(GivenBack, l_op(list(node.inputs), list(node.outputs), given))
     if grad is not None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Constant, Variable, compose, describe
+from theano_linker_c.scalar import ScalarType
 
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
 from .._errors import IndexingError
+from .._scalar_bridge import tensor_from_scalar
 from .._variable import Tensor, TensorConstant
 from ..shape import as_length, static_int
 from .entries import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
@@ -128,6 +130,8 @@ def _normal(x: Tensor, item: Any) -> Any:
         return int(item)
     if isinstance(item, (bool, np.bool_)):
         return constant(np.asarray(bool(item)))
+    if isinstance(item, Variable) and isinstance(item.type, ScalarType):
+        return int(item.data) if isinstance(item, Constant) else tensor_from_scalar(item)
     if isinstance(item, (Variable, np.ndarray, list, tuple)):
         return _array(x, item)
     raise IndexingError(

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, compose, describe
 
 from .._convert import constant
-from .._errors import ShapeError
+from .._errors import PartError
 from .._type import StaticShape
 from .._variable import Tensor, TensorConstant
 from ..elemwise import cast
@@ -24,7 +24,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
     ------
     TypeError
         If its numbers are of a kind that `x` cannot have, as fractions in a tensor of integers.
-    ShapeError
+    PartError
         If its shape is known not to fit.
     """
     # As NumPy assigns: digits may be lost, the kind of number may not.
@@ -37,7 +37,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
             )
         )
     if part.type.ndim > len(shape):
-        raise ShapeError(
+        raise PartError(
             compose(
                 f"a part of {part.type.ndim} dimensions does not fit where {len(shape)} are indexed",
                 where=[describe(x), describe(part)],
@@ -46,7 +46,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
         )
     for length, wanted in zip(reversed(part.type.shape), reversed(shape), strict=False):
         if length not in (None, 1) and wanted is not None and length != wanted:
-            raise ShapeError(
+            raise PartError(
                 compose(
                     f"a part of shape {part.type.shape} does not fit into {shape}",
                     where=[describe(x), describe(part)],

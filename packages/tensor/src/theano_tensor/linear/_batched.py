@@ -13,6 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
 from .._errors import ShapeError
+from .._operators import call
 from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
@@ -100,7 +101,7 @@ def batched_dot(a: Any, b: Any) -> Tensor:
     Parameters
     ----------
     a, b : tensor_like
-        Of 1 to 3 dimensions; the first is the batch.
+        The first dimension is the batch.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def batched_dot(a: Any, b: Any) -> Tensor:
     Raises
     ------
     ShapeError
-        For other numbers of dimensions, or lengths that are known and differ.
+        For tensors without dimensions, or lengths that are known and differ.
 
     Examples
     --------
@@ -119,10 +120,12 @@ def batched_dot(a: Any, b: Any) -> Tensor:
     3
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
-    if not (1 <= x.type.ndim <= 3 and 1 <= y.type.ndim <= 3):
+    if not (x.type.ndim and y.type.ndim):
         raise ShapeError(
-            compose("batched_dot takes 1 to 3 dimensions", where=[describe(x), describe(y)], mend="use T.tensordot")
+            compose("batched_dot takes tensors with dimensions", where=[describe(x), describe(y)], mend="use a product")
         )
+    if max(x.type.ndim, y.type.ndim) > 3 and min(x.type.ndim, y.type.ndim) > 1:
+        return call("batched_tensordot", x, y, [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]])
     check_inner("batched_dot", x, y, 0, 0)
     if x.type.ndim == 1:
         return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y

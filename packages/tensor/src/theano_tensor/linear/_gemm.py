@@ -256,6 +256,10 @@ class _Accumulation(Op):
         if inplace:
             self.destroy_map = {0: [0]}
 
+    def in_place(self) -> _Accumulation:
+        """Return the op that overwrites its first input."""
+        return type(self)(True)
+
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'inplace' if self.inplace else 'no_inplace'}}}"
 
@@ -286,10 +290,11 @@ class Gemm(_Accumulation):
         InconsistencyError
             If the op overwrites z, and a factor is a view of it.
         """
+        operands = tuple(map(as_tensor_variable, operands))
+        if self.inplace and len(operands) == 5:
+            _check_alias(operands[0], *operands[2:4])
         inputs = _tensors("Gemm", operands, (2, 0, 2, 2, 0))
         check_inner("Gemm", inputs[2], inputs[3], 1, 0)
-        if self.inplace:
-            _check_alias(inputs[0], inputs[2], inputs[3])
         shape = (inputs[2].type.shape[0], inputs[3].type.shape[1])
         return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
 
@@ -452,8 +457,7 @@ def _native_ger(node: Apply) -> Kernel | None:
 
 @overwriting_form.register(_Accumulation)
 def _overwriting(op: Op, given: int) -> Op | None:
-    forms: dict[type[Op], Op] = {Gemm: gemm_inplace, Gemv: gemv_inplace, Ger: ger_destructive}
-    return forms.get(type(op)) if not given else None
+    return op.in_place() if isinstance(op, _Accumulation) and not given else None
 
 
 #: Instances for direct use.

@@ -143,6 +143,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     return reshape(matrix_product(matrix_x, matrix_y), [*rows, *columns])
 
 
+@operation("batched_tensordot")
 def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
     """:func:`tensordot` of each pair along the first dimension of `x` and `y`.
 

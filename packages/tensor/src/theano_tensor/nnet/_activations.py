@@ -30,12 +30,14 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
-    result = _rectified(variable)
+    result: Tensor = _rectified(variable)
     if isinstance(alpha, (int, float)) and alpha == 0:
         return result
     if variable.type.dtype in DISCRETE_DTYPES:
         return switch(variable > 0, variable, variable * alpha)
-    return result - _rectified(-variable) * alpha
+    below: Tensor = _rectified(-variable)
+    slanted: Tensor = result - below * alpha
+    return slanted
 
 
 def elu(x: Any, alpha: Any = 1) -> Tensor:
@@ -72,7 +74,7 @@ def hard_sigmoid(x: Any) -> Tensor:
 
 
 ultra_fast_sigmoid = Elemwise(scalar.ultra_fast_sigmoid)
-ultra_fast_sigmoid.__doc__ = """Approximate the sigmoid by three pieces: a fraction, a line, and a constant for large arguments.
+ultra_fast_sigmoid.__doc__ = """Approximate the sigmoid by three pieces: a fraction, a line, and a constant.
 
 Values lie between 0.00247262315663 and 0.997527376843, and differ from the sigmoid by less than 0.025; there are
 jumps of less than 0.005 where the pieces meet. Rewrites that keep logarithms of a sigmoid finite do not know this

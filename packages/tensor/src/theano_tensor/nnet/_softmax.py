@@ -28,14 +28,16 @@ class AlongAxis(Op):
 
     Parameters
     ----------
-    axis : int
-        From the last one backwards if it is negative.
+    axis : int, optional
+        From the last one backwards if it is negative. Without it lines are rows, and a vector counts as a matrix of
+        one row.
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("axis",)
 
-    def __init__(self, axis: int = -1) -> None:
-        self.axis = int(axis)
+    def __init__(self, axis: int | None = None) -> None:
+        self.axis = -1 if axis is None else int(axis)
+        self._takes_rows = axis is None
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor; integers become floats.
@@ -48,6 +50,8 @@ class AlongAxis(Op):
             For complex numbers, which have no order.
         """
         variable = as_tensor_variable(x)
+        if self._takes_rows and variable.type.ndim == 1:
+            variable = shape_padleft(variable)
         name = str(self)
         if not -variable.type.ndim <= self.axis < variable.type.ndim:
             raise ShapeError(

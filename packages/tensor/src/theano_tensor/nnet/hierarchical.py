@@ -13,7 +13,7 @@ from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import dimshuffle
 from ..linear import batched_dot, dot, tensordot
-from ..shape import flatten, reshape, shape_padright
+from ..shape import flatten, reshape
 from ._softmax import softmax
 
 __all__ = ["h_softmax"]
@@ -55,7 +55,7 @@ def h_softmax(
     Returns
     -------
     Tensor
-        Probabilities, of shape (batch_size, n_outputs), or (batch_size, 1) with `target`.
+        Probabilities, of shape (batch_size, n_outputs); a vector with `target`.
 
     Raises
     ------
@@ -124,4 +124,5 @@ def _of_targets(
         )
     group, rows = wanted // per_class, arange(batch_size)
     scores = batched_dot(dimshuffle(x, [0, "x", 1]), w2[group])[:, 0, :] + b2[group]
-    return shape_padright(classes[rows, group] * softmax(scores)[rows, wanted % per_class])
+    result: Tensor = classes[rows, group] * softmax(scores)[rows, wanted % per_class]
+    return result

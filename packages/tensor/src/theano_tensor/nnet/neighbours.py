@@ -20,7 +20,7 @@ __all__ = ["images2neibs", "neibs2images"]
 _MODES = ("valid", "full", "half", "ignore_borders", "wrap_centered")
 
 
-class WindowError(TheanoError, TypeError, AssertionError):
+class WindowError(TheanoError, TypeError, ValueError, AssertionError):
     """Windows that do not fit the images."""
 
 
@@ -53,7 +53,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     ShapeError
         If `ten4` has not four dimensions, or shape or step are no pairs.
     WindowError
-        At run time, if windows do not fit: a TypeError that is an AssertionError as well.
+        At run time, if windows do not fit: a TypeError that is a ValueError and an AssertionError as well.
 
     Examples
     --------
@@ -130,7 +130,9 @@ def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) ->
     offsets = arange(size)
     if mode == "wrap_centered":
         size = _checked(
-            size, eq(size % 2, 1), f"images2neibs: windows that are centred have an odd length along axis {axis}"
+            size,
+            eq(size % 2, 1) & (length >= size),
+            f"images2neibs: windows that are centred have an odd length along axis {axis}, within that of the images",
         )
         centers = arange(0, length, step)
         return (dimshuffle(centers, [0, "x"]) - size // 2 + arange(size)) % length

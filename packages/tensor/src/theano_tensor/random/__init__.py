@@ -23,6 +23,7 @@ from ._rewrites import (
     mrg_random_make_inplace as mrg_random_make_inplace,
     random_make_inplace as random_make_inplace,
 )
+from ._size import size_vector as size_vector
 from ._states import (
     GeneratorType as GeneratorType,
     RandomStateSharedVariable as RandomStateSharedVariable,
@@ -63,5 +64,6 @@ __all__ = [
     "random_make_inplace",
     "random_state_constructor",
     "random_state_type",
+    "size_vector",
     "uniform",
 ]

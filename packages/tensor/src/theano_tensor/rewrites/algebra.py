@@ -78,7 +78,7 @@ def one_as_divisor(fgraph: FunctionGraph, node: Apply) -> Found:
     return fitted(node, a)
 
 
-@rule(scalar.true_div, reach=0, key="local_zero_div")
+@rule(scalar.true_div, scalar.int_div, reach=0, key="local_zero_div")
 def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
     """``0 / x -> 0``, whatever x is."""
     if number(node.inputs[0]) != 0:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from theano_graph import Apply, FunctionGraph, Variable, config
+import numpy as np
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable, config
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
@@ -15,7 +17,7 @@ from .._variable import Tensor
 from ..creation import Alloc, AllocEmpty, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
-from ..reduce import Prod, Sum
+from ..reduce import Prod, Reduce, Sum
 from ..shape import ShapeI, shape_i
 from ._language import (
     call,
@@ -133,14 +135,22 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc")
 def fill_as_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``fill(f(x), value) -> alloc(value, shape of f(x))`` where nothing else uses ``f(x)``, which then goes."""
+    """``fill(x, value) -> alloc(value, shape of x)`` where x then goes, or no loop has the result for an operand."""
     like, value = cast("list[Tensor]", node.inputs)
-    if like.owner is None or sole_client(fgraph, like) is None or like.type.ndim == 0:
+    if like.type.ndim == 0:
+        return None
+    if (like.owner is None or sole_client(fgraph, like) is None) and _is_operand(fgraph, node.outputs[0]):
         return None
     if like.type.broadcastable != node.outputs[0].type.broadcastable:
         return None
     new = alloc(value, *(shape_i(like, axis) for axis in range(like.type.ndim)))
     return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Tell whether something that may become part of a loop, which needs no filled tensor, uses a variable."""
+    users = [client.op for client, _ in fgraph.clients(variable) if isinstance(client, Apply)]
+    return any(isinstance(op, (Elemwise, Reduce, DimShuffle)) for op in users)
 
 
 @rule(DimShuffle, tags=ONLY_RUN, key="local_alloc_dimshuffle", names=("local_dimshuffle_alloc",))
@@ -179,4 +189,6 @@ def is_filled_with_zeros(variable: Variable) -> bool:
     made = _alloc(variable)
     fill = operands(variable, scalar.second)
     value = made.inputs[0] if made is not None else fill[1] if fill is not None else variable
+    if isinstance(value, Constant) and isinstance(value.data, np.ndarray):
+        return not value.data.any()
     return bool(number(value) == 0)

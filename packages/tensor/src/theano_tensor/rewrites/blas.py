@@ -31,11 +31,8 @@ from ..linear import (
     Ger,
     dot22,
     dot22_scalar,
-    gemm_inplace,
-    gemv_inplace,
     gemv_no_inplace,
     ger,
-    ger_destructive,
     matrix_product,
 )
 from ._language import call, can_replace, cast_to, is_stretched, lift, number, sole_client
@@ -138,7 +135,7 @@ def dot22_with_vectors(fgraph: FunctionGraph, node: Apply) -> Found:
 def _inplace_forms(node: Apply) -> Iterator[Op]:
     """Yield the form of a node that uses the memory of what the product is added to."""
     if not node.op.inplace:
-        yield {Gemm: gemm_inplace, Gemv: gemv_inplace, Ger: ger_destructive}[type(node.op)]
+        yield node.op.in_place()
 
 
 def _walk(*rules: NodeRewriter) -> WalkRewriter:

@@ -45,7 +45,7 @@ def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[C
         if variable in seen:
             continue
         seen.add(variable)
-        if variable in made:
+        if variable in made and variable.owner is not None:
             waiting.extend(reversed(variable.owner.inputs))
         else:
             if isinstance(variable, Constant) and number(variable) is not None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
 
+from .._assert import assert_op
 from .._variable import Tensor
 from ..creation import alloc
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import Dot
 from ..shape import shape_i
-from ._language import can_replace, scalar_constant, sole_client
+from ._language import call, can_replace, scalar_constant, sole_client
 from ._registry import rule
 from .allocs import is_filled_with_zeros
 
@@ -22,7 +24,7 @@ ONLY_RUN = ("fast_run",)
 
 @rule(Dot, tags=ONLY_RUN, key="local_0_dot_x")
 def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``dot(zeros, x) -> zeros``, whatever x is."""
+    """``dot(zeros, x) -> zeros``, whatever x is; lengths that do not fit are still noticed."""
     if not any(is_filled_with_zeros(v) for v in node.inputs):
         return None
     a, b = cast("list[Tensor]", node.inputs)
@@ -30,6 +32,9 @@ def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
     if b.type.ndim > 1:
         lengths += [shape_i(b, axis) for axis in range(b.type.ndim) if axis != b.type.ndim - 2]
     zero = scalar_constant(0, node.outputs[0].type.dtype, 0)
+    last, first = a.type.ndim - 1, max(b.type.ndim - 2, 0)
+    if a.type.shape[last] is None or a.type.shape[last] != b.type.shape[first]:
+        zero = assert_op(zero, call(scalar.eq, shape_i(a, last), shape_i(b, first)))
     new = alloc(zero, *lengths) if lengths else zero
     return [new] if can_replace(node.outputs[0], new) else None
 

@@ -14,7 +14,7 @@ from .._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .._variable import Tensor
 from ..creation import Alloc, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
-from ..indexing import AdvancedIncSubtensor, IncSubtensor, Subtensor
+from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor1, IncSubtensor, Subtensor
 from ..indexing.entries import known_number
 from ..linear import dot
 from ..reduce import Sum
@@ -61,6 +61,20 @@ def only_element_of_dimension(fgraph: FunctionGraph, node: Apply) -> Found:
             return None
     new = dimshuffle(x, [axis for axis in range(x.type.ndim) if axis not in dropped])
     return [new] if dropped and can_replace(node.outputs[0], new) else None
+
+
+@rule(AdvancedSubtensor1, tags=ONLY_RUN, key="local_rows_of_make_vector", names=("local_subtensor_make_vector",))
+def elements_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``make_vector(a, b, c)[[0, 2]] -> make_vector(a, c)``."""
+    made = node.inputs[0].owner
+    places = getattr(node.inputs[1], "data", None)
+    if made is None or not isinstance(made.op, MakeVector) or places is None or places.ndim != 1:
+        return None
+    count = len(made.inputs)
+    if not all(-count <= place < count for place in places):
+        return None
+    new = made.op(*(made.inputs[place] for place in places))
+    return [new] if can_replace(node.outputs[0], new) else None
 
 
 @rule(Alloc, tags=ONLY_RUN, phases=BOTH, key="local_merge_alloc")

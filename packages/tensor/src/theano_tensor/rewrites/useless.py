@@ -39,7 +39,12 @@ def _is_discrete(variable: Variable) -> bool:
     return dtype == "bool" or "int" in dtype
 
 
-@rule(scalar.add, scalar.mul, reach=0, key="local_useless_elemwise")
+@rule(
+    scalar.add,
+    scalar.mul,
+    reach=0,
+    key="local_useless_elemwise",
+)
 def sum_of_one_term(fgraph: FunctionGraph, node: Apply) -> Found:
     """``add(x) -> x`` and ``mul(x) -> x``."""
     return fitted(node, cast(Tensor, node.inputs[0])) if len(node.inputs) == 1 else None
@@ -60,14 +65,24 @@ def comparison_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
     return _known(node, _EQUAL_TO_ITSELF[op])
 
 
-@rule(scalar.lt, scalar.le, scalar.gt, scalar.ge, reach=1, key="local_useless_comparison_of_length")
+@rule(
+    scalar.lt,
+    scalar.le,
+    scalar.gt,
+    scalar.ge,
+    scalar.eq,
+    reach=2,
+    key="local_useless_comparison_of_length",
+    names=("local_useless_elemwise_comparison",),
+)
 def comparison_of_length(fgraph: FunctionGraph, node: Apply) -> Found:
     """Lengths of dimensions are not negative: ``x.shape[0] < 0`` is false, ``x.shape[0] >= 0`` is true."""
     a, b = node.inputs
     op = node.op.scalar_op
     if _is_length(b):
         a, b = b, a
-        op = {scalar.lt: scalar.gt, scalar.le: scalar.ge, scalar.gt: scalar.lt, scalar.ge: scalar.le}[op]
+        opposite = {scalar.lt: scalar.gt, scalar.le: scalar.ge, scalar.gt: scalar.lt, scalar.ge: scalar.le}
+        op = opposite.get(op, op)
     value = number(b)
     if not _is_length(a) or not isinstance(value, (int, float)):
         return None
@@ -79,7 +94,10 @@ def comparison_of_length(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def _is_length(variable: Variable) -> bool:
-    return variable.owner is not None and isinstance(variable.owner.op, ShapeI)
+    if variable.owner is not None and isinstance(variable.owner.op, ShapeI):
+        return True
+    terms = operands(variable, scalar.add)
+    return terms is not None and all(t.owner is not None and isinstance(t.owner.op, ShapeI) for t in terms)
 
 
 @rule(

@@ -62,6 +62,14 @@ class Reshape(Op):
         x, shape = inputs
         if len(shape) != self.ndim:
             raise ValueError(compose(f"reshape: the shape has {len(shape)} lengths, expected {self.ndim}"))
+        if _is_no_shape([int(n) for n in shape]):
+            raise ValueError(
+                compose(
+                    f"reshape: {tuple(int(n) for n in shape)} is no shape: at most one length may be -1",
+                    where=[describe(node.inputs[0])],
+                    mend="write lengths from 0 up, and -1 for one that follows from the others",
+                )
+            )
         try:
             output_storage[0][0] = np.reshape(x, tuple(int(n) for n in shape))
         except ValueError as error:
@@ -95,8 +103,8 @@ def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
         raise ShapeError(
             compose(f"reshape: the shape has {len(entries)} lengths, ndim says {ndim}", where=[describe(x)])
         )
-    if entries.count(-1) > 1 or any(n is not None and n < -1 for n in entries):
-        raise ShapeError(compose(f"reshape: {entries} is no shape: at most one length may be -1", where=[describe(x)]))
+    if _is_no_shape(entries):
+        return tuple(n if n is not None and n >= 0 else None for n in entries)  # refused when it runs
     lengths = [n for n in x.type.shape if n is not None]
     known = prod(lengths) if len(lengths) == x.type.ndim else None
     fixed = [n for n in entries if n is not None and n >= 0]
@@ -113,6 +121,11 @@ def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
             )
         return tuple(known // size if n == -1 and size else (None if n == -1 else n) for n in entries)
     return tuple(None if n == -1 else n for n in entries)
+
+
+def _is_no_shape(entries: Sequence[int | None]) -> bool:
+    negative = [n for n in entries if n is not None and n < 0]
+    return len(negative) > 1 or any(n != -1 for n in negative)
 
 
 @pullback.register(Reshape)

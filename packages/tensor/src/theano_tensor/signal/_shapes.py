@@ -45,6 +45,8 @@ def shape_of_pooled(
     layout = (ws, ws if stride is None else stride, (0,) * ndim if pad is None else pad)
     counts = []
     for n, *how in zip(shape[-ndim:], *([v[i] for i in range(ndim)] for v in layout), strict=True):
+        window, step, border = how
         symbolic = any(isinstance(v, Variable) for v in (n, *how))
-        counts.append(count_of(n, *how, ignore_border, *([(minimum, maximum)] if symbolic else [])))
+        bounds: Any = (minimum, maximum) if symbolic else (min, max)
+        counts.append(count_of(n, window, step, border, ignore_border, bounds))
     return [*shape[:-ndim], *counts]

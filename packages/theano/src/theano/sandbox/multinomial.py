@@ -4,3 +4,5 @@ from theano_tensor.random.mrg import (
     ChoiceFromUniform as ChoiceFromUniform,
     MultinomialFromUniform as MultinomialFromUniform,
 )
+
+MultinomialWOReplacementFromUniform = ChoiceFromUniform

@@ -1,5 +1,6 @@
 """Random numbers by the generator MRG31k3p."""
 
+from theano_tensor.random import mrg_random_make_inplace as mrg_random_make_inplace
 from theano_tensor.random.mrg import (
     A1 as A1,
     A2 as A2,
@@ -36,6 +37,7 @@ __all__ = [
     "multMatVect",
 ]
 
+mrg_uniform_base = mrg_uniform
 multMatVect = also_called(__name__, "multMatVect", mult_mat_vect, A="first", B="second")
 
 #: The matrices that move the halves of a state by 2**72 and by 2**134 steps.

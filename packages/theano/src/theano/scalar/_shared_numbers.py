@@ -19,8 +19,8 @@ class ScalarSharedVariable(ScalarOperators, SharedVariable):
     @property
     def dtype(self) -> str:
         """The element type's name."""
-        found: str = self.type.dtype
-        return found
+        kind: Any = self.type
+        return str(kind.dtype)
 
 
 def shared(value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None) -> Any:

@@ -36,9 +36,8 @@ class _LoopOptimizer(Optimizer):
         """Apply the rules to one loop that runs."""
         for rule in self.rules:
             found = rule.transform(fgraph, node) if node in fgraph.apply_nodes else None
-            if found:
-                pairs = found.items() if isinstance(found, dict) else zip(node.outputs, found, strict=True)
-                fgraph.replace_all(list(pairs), reason=self)
+            if isinstance(found, dict):  # rules of loops say what becomes of which variable
+                fgraph.replace_all([(old, new) for old, new in found.items() if new is not None], reason=self)
 
 
 class PushOutNonSeqScan(_LoopOptimizer):

@@ -1,5 +1,9 @@
 """The function `scan`."""
 
+from theano_graph import config as config
+from theano_linker_c import OrderedUpdates as OrderedUpdates, SharedVariable as SharedVariable, function as function
 from theano_scan import scan as scan, until as until
 
-__all__ = ["scan", "until"]
+from ._helpers import safe_new as safe_new, traverse as traverse
+
+__all__ = ["OrderedUpdates", "SharedVariable", "config", "function", "safe_new", "scan", "traverse", "until"]

@@ -1,8 +1,10 @@
 """Helpers of loops."""
 
 from theano_scan import until as until
+from theano_tensor import get_scalar_constant_value as get_scalar_constant_value
 
 from .._graph_copies import clone as clone
+from ..compile.pfunc import rebuild_collect_shared as rebuild_collect_shared
 from ._helpers import (
     equal_computations as equal_computations,
     expand_empty as expand_empty,
@@ -29,11 +31,13 @@ __all__ = [
     "equal_computations",
     "expand_empty",
     "forced_replace",
+    "get_scalar_constant_value",
     "get_updates_and_outputs",
     "hash_listsDictsTuples",
     "infer_shape",
     "isNaN_or_Inf_or_None",
     "map_variables",
+    "rebuild_collect_shared",
     "reconstruct_graph",
     "safe_new",
     "scan_args",

@@ -1,4 +1,4 @@
-"""Ops on sparse matrices that Theano 1.0 had as classes of their own; here they are composed of those of `theano_sparse`.
+"""Ops on sparse matrices of Theano 1.0 that are here composed of those of `theano_sparse`.
 
 The functions of `theano.sparse` use other ops, which know more dtypes. These are for programs that apply, compare or
 subclass the old ones.
@@ -35,6 +35,8 @@ CLASSES = {"csc": scipy.sparse.csc_matrix, "csr": scipy.sparse.csr_matrix}
 
 class _Structured(SparseOp):
     """Base of the ops whose result stores what their first operand stores."""
+
+    like: ClassVar[int | None] = 0
 
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to a sparse matrix and a vector, of one dtype."""
@@ -129,6 +131,8 @@ class RowScaleCSC(ColScaleCSC):
 class AddSSData(SparseOp):
     """The sum of two sparse matrices that store the same places. Structured gradient."""
 
+    like: ClassVar[int | None] = 0
+
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to two matrices of one format and dtype."""
         first, second = as_sparse_variable(x), as_sparse_variable(y)
@@ -156,6 +160,8 @@ class AddSSData(SparseOp):
 
 class SamplingDot(SparseOp):
     """``p * dot(x, y.T)`` where `p` stores something. Structured gradient for `p`."""
+
+    like: ClassVar[int | None] = 2
 
     def make_node(self, x: Any, y: Any, p: Any) -> Apply:
         """Apply to two dense matrices and a sparse one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,8 +31,13 @@ class ExpressionOp(Op):
     """Base of ops that are written as expressions of others.
 
     Subclasses say in :meth:`operands` what they take, and in :meth:`expression` what they compute. Values,
-    derivatives, shapes and connections are those of the expression. Compiled functions contain the expression in the
-    place of the op.
+    derivatives, shapes and connections are those of the expression.
+
+    Attributes
+    ----------
+    inline : bool
+        Whether compiled functions contain the expression in the place of the op; else the op stays in their graphs,
+        and runs a function of its own.
 
     Examples
     --------
@@ -47,7 +52,8 @@ class ExpressionOp(Op):
     array(9, dtype=int8)
     """
 
-    __props__ = ()
+    __props__: ClassVar[tuple[str, ...] | None] = ()
+    inline: ClassVar[bool] = True
 
     def operands(self, *inputs: Any, **options: Any) -> list[Any]:
         """Return the inputs of the node as variables, checked."""
@@ -143,8 +149,9 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 @node_rewriter([ExpressionOp], name="expressions_of_former_ops")
 def expressions_of_former_ops(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """An op of Theano 1.0 gives way to its expression."""
-    outputs = node.op.expression(*node.inputs)
-    pairs = zip(node.outputs, outputs, strict=True)
+    if not node.op.inline:
+        return None
+    pairs = zip(node.outputs, node.op.expression(*node.inputs), strict=True)
     return [old.type.filter_variable(new, allow_convert=True) for old, new in pairs]
 
 
@@ -159,4 +166,4 @@ optdb.register(
 
 def is_float(variable: Any) -> bool:
     """Tell whether a tensor is of real floats."""
-    return np.dtype(variable.type.dtype).kind == "f"
+    return bool(np.dtype(variable.type.dtype).kind == "f")

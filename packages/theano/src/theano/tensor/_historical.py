@@ -106,7 +106,8 @@ def inverse_permutation(perm: Any) -> Tensor:
     >>> inverse_permutation(np.array([2, 0, 1])).eval()
     array([1, 2, 0])
     """
-    return argsort(as_tensor_variable(perm), axis=-1)
+    variable = as_tensor_variable(perm)
+    return argsort(variable, axis=-1).astype(variable.type.dtype)
 
 
 def advanced_subtensor(x: Any, *args: Any) -> Tensor:

@@ -200,7 +200,7 @@ def check_and_reject_bool(args_el: Any) -> None:
     """Refuse truth values in an index; TypeError where there are any."""
     parts = args_el if isinstance(args_el, tuple | list) else (args_el,)
     for part in parts:
-        if isinstance(part, bool) or getattr(part, "dtype", None) == bool:
+        if isinstance(part, bool) or str(getattr(part, "dtype", "")) == "bool":
             raise TypeError(compose("TensorType does not support Python bools for indexing", mend="use a mask"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ class MaxAndArgmax(Op):
         (x,) = inputs
         output_storage[0][0] = np.asarray(np.max(x, axis=self.axis))
         kept = [i for i in range(x.ndim) if i not in self.axis]
-        rows = x.transpose([*kept, *self.axis]).reshape([*(x.shape[i] for i in kept), -1])
+        count = prod(x.shape[i] for i in self.axis)
+        rows = x.transpose([*kept, *self.axis]).reshape([*(x.shape[i] for i in kept), count])
         output_storage[1][0] = np.asarray(np.argmax(rows, axis=-1), dtype="int64")
 
     def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
@@ -101,7 +103,7 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
     (array([3.]), array([1]))
     """
     variable = as_tensor_variable(a)
-    given = check_and_normalize_axes(variable, axis)
+    given = sorted(set(check_and_normalize_axes(variable, axis)))
     results = MaxAndArgmax(given or range(variable.type.ndim))(variable)
     return [makeKeepDims(variable, result, axis) if keepdims else result for result in results]
 

@@ -42,6 +42,8 @@ integer_types = (int,)
 
 _dot = Dot()
 join_ = Join()
+conj = Elemwise(scal.conj)
+complex_from_polar = Elemwise(scal.complex_from_polar)
 isnan_ = Elemwise(scal.isnan)
 isinf_ = Elemwise(scal.isinf)
 

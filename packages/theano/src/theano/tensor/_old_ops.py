@@ -9,15 +9,13 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe
 from theano_tensor import (
-    CAReduce,
     Tensor,
     TensorType,
     as_tensor_variable,
     eq,
+    second,
 )
 from theano_tensor.gradient import grad_undefined
-
-from .. import scalar
 
 
 class Tri(Op):
@@ -52,28 +50,44 @@ class Tri(Op):
         return [grad_undefined(self, i, number) for i, number in enumerate(inp)]
 
 
-class Mean(CAReduce):
-    """The mean over axes, in float64: ``mean(x, op=True)``."""
+class Mean(Op):
+    """The mean over axes, all by default, in float64: ``mean(x, op=True)``."""
 
     __props__ = ("axis",)
 
     def __init__(self, axis: Any = None) -> None:
-        super().__init__(scalar.add, axis)
-
-    def _output_dtype(self, idtype: str) -> str:
-        return "float64"
+        self.axis = (axis,) if isinstance(axis, int) else None if axis is None else tuple(axis)
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor."""
-        node = super().make_node(x)
-        output = node.outputs[0]
-        return Apply(node.op, node.inputs, [TensorType("float64", output.type.shape).make_variable()])
+        variable = as_tensor_variable(x)
+        gone = self._axes(variable.type.ndim)
+        shape = tuple(length for i, length in enumerate(variable.type.shape) if i not in gone)
+        return Apply(self, [variable], [TensorType("float64", shape).make_variable()])
+
+    def _axes(self, ndim: int) -> set[int]:
+        return set(range(ndim)) if self.axis is None else {axis % ndim for axis in self.axis}
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute with NumPy."""
         output_storage[0][0] = np.asarray(np.mean(inputs[0], dtype="float64", axis=self.axis))
+
+    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> list[Any]:
+        """Return the lengths that are left."""
+        gone = self._axes(len(shapes[0]))
+        return [tuple(length for i, length in enumerate(shapes[0]) if i not in gone)]
+
+    def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
+        """Hand an equal part to each element."""
+        (x,), (g,) = inputs, output_gradients
+        gone, kept = self._axes(x.type.ndim), iter(range(x.type.ndim))
+        count: Any = 1
+        for axis in gone:
+            count = count * x.shape[axis]
+        spread = g.dimshuffle(["x" if i in gone else next(kept) for i in range(x.type.ndim)])
+        return [second(x.astype("float64"), spread / count)]
 
     def __str__(self) -> str:
         return "Mean" if self.axis is None else f"Mean{{{', '.join(map(str, self.axis))}}}"

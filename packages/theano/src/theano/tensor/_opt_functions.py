@@ -220,7 +220,7 @@ def attempt_distribution(factor: Any, num: list[Any], denum: list[Any], out_type
     return True, sums.merge_num_denum(*merged), *left
 
 
-def local_elemwise_alloc_op(ElemwiseOP: type, AllocOP: type, DimShuffleOP: type) -> Callable[[Apply], Any]:
+def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) -> Callable[[Apply], Any]:
     """Return a function of a node that leaves filling out where another input of an elementwise node has the shape.
 
     Parameters

@@ -21,12 +21,6 @@ from theano_tensor.linear import (
     ger_destructive as ger_destructive,
 )
 from theano_tensor.rewrites import GemmOptimizer as GemmOptimizer
-from theano_tensor.rewrites.blas import (
-    dot22_to_dot22scalar as local_dot22_to_dot22scalar,
-    dot_to_dot22 as local_dot_to_dot22,
-    gemm_to_gemv as local_gemm_to_gemv,
-    gemm_to_ger as local_gemm_to_ger,
-)
 
 from .._lazy import lazy_names
 from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
@@ -57,16 +51,13 @@ __all__ = [
     "ger",
     "ger_destructive",
     "ldflags",
-    "local_dot22_to_dot22scalar",
-    "local_dot_to_dot22",
-    "local_gemm_to_gemv",
-    "local_gemm_to_ger",
 ]
 
 if TYPE_CHECKING:
     from theano_graph import Apply as Apply, InconsistencyError as InconsistencyError, Op as Op, config as config
     from theano_linker_c import optdb as optdb
     from theano_tensor.linear import view_roots as view_roots
+    from theano_tensor.rewrites.blas import blas_optdb as blas_optdb
 
     from ..gof import ReplacementDidntRemovedError as ReplacementDidntRemovedError
     from ..gof.opt import (
@@ -89,6 +80,11 @@ if TYPE_CHECKING:
         blas_opt_inplace as blas_opt_inplace,
         check_init_y as check_init_y,
         have_fblas as have_fblas,
+        local_dot22_to_dot22scalar as local_dot22_to_dot22scalar,
+        local_dot22_to_ger_or_gemv as local_dot22_to_ger_or_gemv,
+        local_dot_to_dot22 as local_dot_to_dot22,
+        local_gemm_to_gemv as local_gemm_to_gemv,
+        local_gemm_to_ger as local_gemm_to_ger,
         local_inplace_gemm as local_inplace_gemm,
         local_inplace_gemv as local_inplace_gemv,
         local_inplace_ger as local_inplace_ger,
@@ -100,20 +96,21 @@ else:
         "theano_graph": "Apply InconsistencyError Op config",
         "theano_linker_c": "optdb",
         "theano_tensor.linear": "view_roots",
-        "theano_tensor.rewrites.blas": "local_dot22_to_ger_or_gemv=dot22_with_vectors blas_optdb",
+        "theano_tensor.rewrites.blas": "blas_optdb",
         "..gof": "ReplacementDidntRemovedError toolbox utils",
-        "..gof.opt": "EquilibriumOptimizer Optimizer in2out local_optimizer inherit_stack_trace",
+        "..gof.opt": "EquilibriumOptimizer Optimizer in2out local_optimizer",
         "..gof.optdb": "SequenceDB",
         "..gof.params_type": "ParamsType",
         "..printing": "FunctionPrinter debugprint pprint",
         "..scalar": "bool_t=bool",
         ".opt": "local_dimshuffle_lift",
         ".type": "values_eq_approx_remove_inf_nan",
-        "theano": "T=tensor",
+        "theano": "T=tensor theano",
         "._blas_tools": (
             "GemmRelated _as_scalar _beta_L_plus_alpha_M _factor_canonicalized _gemm_canonicalize _is_real_matrix "
-            "_is_real_vector blas_opt_inplace check_init_y have_fblas local_inplace_gemm local_inplace_gemv "
-            "local_inplace_ger local_print_as_we_go_along res_is_a"
+            "_is_real_vector blas_opt_inplace check_init_y have_fblas local_dot22_to_dot22scalar "
+            "local_dot22_to_ger_or_gemv local_dot_to_dot22 local_gemm_to_gemv local_gemm_to_ger local_inplace_gemm "
+            "local_inplace_gemv local_inplace_ger local_print_as_we_go_along res_is_a"
         ),
     }
     __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -1,5 +1,7 @@
 """Further operations: cumulative, counting, diagonals, repetition, searching, numbers of elements."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor import (
     AllocDiag as AllocDiag,
     Bartlett as Bartlett,
@@ -37,3 +39,65 @@ from theano_tensor import (
     unique as unique,
     unravel_index as unravel_index,
 )
+
+from .._lazy import lazy_names
+
+__all__ = [
+    "AllocDiag",
+    "Bartlett",
+    "BinCount",
+    "CpuContiguous",
+    "Cumulative",
+    "ExtractDiag",
+    "FillDiagonal",
+    "FillDiagonalOffset",
+    "RavelMultiIndex",
+    "RepeatedNumbers",
+    "SearchsortedOp",
+    "Unique",
+    "UnravelIndex",
+    "bartlett",
+    "bincount",
+    "compress",
+    "cpu_contiguous",
+    "cumprod",
+    "cumsum",
+    "diag",
+    "diagonal",
+    "diff",
+    "extract_diag",
+    "fill_diagonal",
+    "fill_diagonal_offset",
+    "pad",
+    "ravel_multi_index",
+    "repeat",
+    "searchsorted",
+    "squeeze",
+    "tile",
+    "to_one_hot",
+    "trace",
+    "unique",
+    "unravel_index",
+]
+
+if TYPE_CHECKING:
+    from ._old_extra_ops import (
+        CumOp as CumOp,
+        CumprodOp as CumprodOp,
+        CumsumOp as CumsumOp,
+        DiffOp as DiffOp,
+        RepeatOp as RepeatOp,
+    )
+else:
+    LAZY = {
+        "._old_extra_ops": "CumOp CumprodOp CumsumOp DiffOp RepeatOp",
+        "theano": "config gof gradient scalar tensor theano",
+        ".": "basic nlinalg",
+        "theano_tensor": "DisconnectedType",
+        "..gof.params_type": "ParamsType",
+        "..scalar": "int_t=int64",
+        "..gof.type": "Generic",
+        "theano_linker_c.cop": "EnumList",
+        "._extra_instances": "bartlett_ fill_diagonal_ fill_diagonal_offset_ disconnected_type",
+    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

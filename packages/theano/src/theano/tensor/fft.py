@@ -1,5 +1,7 @@
 """Fast Fourier transforms; complex numbers are pairs of real ones in `rfft` and `irfft`."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor.fourier import (
     Fourier as Fourier,
     InverseRealFourier as InverseRealFourier,
@@ -9,6 +11,8 @@ from theano_tensor.fourier import (
     irfft as irfft,
     rfft as rfft,
 )
+
+from .._lazy import lazy_names
 
 RFFTOp, IRFFTOp = RealFourier, InverseRealFourier
 rfft_op, irfft_op = RFFTOp(), IRFFTOp()
@@ -26,3 +30,14 @@ __all__ = [
     "rfft",
     "rfft_op",
 ]
+
+if TYPE_CHECKING:
+    from theano_tensor import (
+        DisconnectedType as DisconnectedType,
+    )
+else:
+    LAZY = {
+        "theano": "T=tensor gof",
+        "theano_tensor": "DisconnectedType",
+    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

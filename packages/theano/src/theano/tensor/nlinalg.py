@@ -1,5 +1,7 @@
 """Linear algebra by NumPy: inverses, determinants, eigenvalues, factors with orthonormal columns, tensor equations."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor import AllocDiag as AllocDiag, ExtractDiag as ExtractDiag, diag as diag
 from theano_tensor.linalg import (
     SVD as SVD,
@@ -18,7 +20,6 @@ from theano_tensor.linalg import (
     det as det,
     eig as eig,
     eigh as eigh,
-    lstsq as lstsq,
     matrix_dot as matrix_dot,
     matrix_inverse as matrix_inverse,
     matrix_power as matrix_power,
@@ -31,6 +32,9 @@ from theano_tensor.linalg import (
     tensorsolve as tensorsolve,
     trace as trace,
 )
+
+from .._lazy import lazy_names
+from ._lstsq import lstsq as lstsq
 
 alloc_diag = AllocDiag()
 extract_diag = ExtractDiag()
@@ -70,3 +74,16 @@ __all__ = [
     "tensorsolve",
     "trace",
 ]
+
+if TYPE_CHECKING:
+    from ._linalg_tools import (
+        _zero_disconnected as _zero_disconnected,
+    )
+else:
+    LAZY = {
+        "theano": "theano tensor",
+        "theano_graph": "Apply Op",
+        "theano_tensor": "DisconnectedType as_tensor_variable",
+        "._linalg_tools": "_zero_disconnected",
+    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

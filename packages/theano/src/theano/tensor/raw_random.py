@@ -23,3 +23,5 @@ from theano_tensor.random import (
     random_state_type as random_state_type,
     uniform as uniform,
 )
+
+from ._random_shapes import _infer_ndim_bcast as _infer_ndim_bcast

@@ -1,5 +1,7 @@
 """Linear algebra by SciPy: Cholesky factors, equations, the matrix exponential, generalized eigenvalues."""
 
+from typing import TYPE_CHECKING
+
 from theano_tensor.linalg import (
     Cholesky as Cholesky,
     CholeskyGrad as CholeskyGrad,
@@ -19,6 +21,8 @@ from theano_tensor.linalg import (
     solve_upper_triangular as solve_upper_triangular,
 )
 
+from .._lazy import lazy_names
+
 __all__ = [
     "Cholesky",
     "CholeskyGrad",
@@ -37,3 +41,17 @@ __all__ = [
     "solve_symmetric",
     "solve_upper_triangular",
 ]
+
+if TYPE_CHECKING:
+    from ._linalg_tools import (
+        MATRIX_STRUCTURES as MATRIX_STRUCTURES,
+        imported_scipy as imported_scipy,
+    )
+else:
+    LAZY = {
+        "theano": "theano tensor",
+        "theano_graph": "Apply Op",
+        "theano_tensor": "as_tensor_variable",
+        "._linalg_tools": "MATRIX_STRUCTURES imported_scipy",
+    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, LAZY)

@@ -27,18 +27,9 @@ class NoneTypeT(Generic):
         return False
 
 
-class NoneConstant(Constant):
-    """None, as a constant; all of them are equal."""
-
-    def signature(self) -> Hashable:
-        """Return what all these constants have in common."""
-        return NoneTypeT, None
-
-
-NoneTypeT.constant_class = NoneConstant
 none_type_t = NoneTypeT()
 #: The variable that stands for None. ``NoneConst.equals(x)`` tells whether x is one; `clone` makes another.
-NoneConst = NoneConstant(none_type_t, None, name="NoneConst")
+NoneConst = Constant(none_type_t, None, name="NoneConst")
 
 
 def as_int_none_variable(x: Any) -> Variable:

@@ -32,8 +32,8 @@ class SpecialFunction(FloatFunction):
 
     def compute(self, *values: Any) -> Any:
         """Give the values for arrays of doubles."""
-        return getattr(scipy_special(), self.name)(*values)
+        return getattr(scipy_special(), type(self).name)(*values)
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call SciPy's function through a pointer."""
-        return c_special(self.name, result, *args)
+        return c_special(type(self).name, result, *args)

@@ -27,11 +27,11 @@ class _ErrorFunction(FloatFunction):
         """Call SciPy's function, which knows float32 and float64."""
         dtype = self.result_dtypes(dtype_name(values[0]))[0]
         x = np.asarray(values[0]).astype("float32" if dtype == "float16" else dtype, copy=False)
-        return np.asarray(getattr(scipy_special(), self.name)(x), dtype=dtype)[()]
+        return np.asarray(getattr(scipy_special(), type(self).name)(x), dtype=dtype)[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the C library's function in the result's precision."""
-        return c_call(self.name, result, c_cast(args[0], result))
+        return c_call(type(self).name, result, c_cast(args[0], result))
 
 
 class Erf(_ErrorFunction, UnaryScalarOp):

@@ -382,10 +382,18 @@ def assert_shape(x: Any, expected_shape: Sequence[Any] | None, msg: str = "Unexp
     return checked
 
 
-def as_static(shape: Sequence[Any] | None, count: Sequence[int], name: str) -> tuple[int | None, ...] | None:
+def as_static(shape: Sequence[Any] | Variable | None, count: Sequence[int], name: str) -> tuple[int | None, ...] | None:
     """Return a shape given by a user as numbers and None; symbolic lengths are unknown."""
     if shape is None:
         return None
+    if isinstance(shape, Variable):
+        raise ShapeError(
+            compose(
+                f"convolution: {name} is one variable, whose lengths are not known here",
+                where=[describe(shape)],
+                mend="give a tuple with a number for each dimension, None for what is not known",
+            )
+        )
     if len(shape) not in count:
         raise ShapeError(
             compose(

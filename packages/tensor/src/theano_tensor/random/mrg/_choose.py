@@ -112,6 +112,12 @@ def _categories(chances: Any, numbers: Any, closed: Any) -> Any:
     return np.where(below.any(axis=1), found, past)
 
 
+def _dtype(node: Apply) -> str:
+    kind: Any = node.outputs[0].type
+    dtype: str = kind.dtype
+    return dtype
+
+
 class _FromUniform(DiscreteOp):
     """What both ops have in common: probabilities in rows, uniform numbers, and a number of draws."""
 
@@ -120,7 +126,7 @@ class _FromUniform(DiscreteOp):
     _excess = "0"
 
     def __init__(self, odtype: str) -> None:
-        self.odtype = canonical_dtype(odtype, "float64")
+        self.odtype = odtype if odtype == "auto" else canonical_dtype(odtype, "float64")
 
     def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
         """Apply to a matrix of probabilities, ``n * rows`` uniform numbers, and the number of draws from each row.
@@ -144,7 +150,10 @@ class _FromUniform(DiscreteOp):
             raise DTypeError(compose(f"{self}: the number of draws is no integer", where=[describe(draws)]))
         kinds = ("float32", "float64")
         chances, numbers = (v if v.type.dtype in kinds else cast(v, "float64") for v in (chances, numbers))
-        kind = tensor_type(self.odtype, (chances.type.shape[0], self._static_width(chances, draws)))
+        kind = tensor_type(
+            chances.type.dtype if self.odtype == "auto" else self.odtype,
+            (chances.type.shape[0], self._static_width(chances, draws)),
+        )
         return Apply(self, [chances, numbers, cast(draws, "int64")], [kind.make_variable()])
 
     def _static_width(self, chances: Any, draws: Any) -> int | None:
@@ -159,7 +168,7 @@ class _FromUniform(DiscreteOp):
         rows = len(pvals)
         if n < 0 or len(unis) != rows * n:
             raise ValueError(f"{type(self).__name__}: {n} draws from {rows} rows need as many uniform numbers")
-        output_storage[0][0] = self._compute(pvals, unis.reshape(n, rows), n).astype(self.odtype)
+        output_storage[0][0] = self._compute(pvals, unis.reshape(n, rows), n).astype(_dtype(node))
 
     @abstractmethod
     def _compute(self, pvals: Any, unis: Any, n: int) -> Any:
@@ -175,7 +184,7 @@ class _FromUniform(DiscreteOp):
         """Return the loop over rows and draws; there is none for results of dtype float16."""
         (pvals, unis, n), (out,) = inputs, outputs
         names = {"pvals": pvals, "unis": unis, "n": n, "out": out, **sub}
-        names |= {"op": type(self).__name__, "number": f"NPY_{self.odtype.upper()}", "slack": repr(SLACK)}
+        names |= {"op": type(self).__name__, "number": f"NPY_{_dtype(node).upper()}", "slack": repr(SLACK)}
         return _CODE % {**names, "draw": self._draw % names, "width": self._width, "excess": self._excess}
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
@@ -189,7 +198,7 @@ class MultinomialFromUniform(_FromUniform):
     Parameters
     ----------
     odtype : str
-        Dtype of the counts.
+        Dtype of the counts; ``"auto"`` stands for that of the probabilities.
 
     Notes
     -----
@@ -223,7 +232,7 @@ class ChoiceFromUniform(_FromUniform):
     Parameters
     ----------
     odtype : str
-        Dtype of the numbers of the categories.
+        Dtype of the numbers of the categories; ``"auto"`` stands for that of the probabilities.
     replace : bool
         Whether a category may come up in a row more than once.
 

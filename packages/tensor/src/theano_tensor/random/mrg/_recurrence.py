@@ -182,8 +182,8 @@ def step(state: Any) -> Any:
     return np.where(new1 <= new2, new1 - new2 + M1, new1 - new2)
 
 
-#: What a number from 1 to M1 is multiplied by, for each dtype. Those of float32 and float16 are a little below what would
-#: take the largest number to 1, which is never drawn. Of float16 only the last 15 bits count.
+#: What a number from 1 to M1 is multiplied by, for each dtype. Those of float32 and float16 are a little below what
+#: would take the largest number to 1, which is never drawn. Of float16 only the last 15 bits count.
 SCALES = {"float64": 2.0**-31, "float32": 4.6566126e-10, "float16": float(np.float16(3.0458e-05))}
 
 

@@ -225,7 +225,8 @@ class MRGUniform(DiscreteOp):
         total, n = math.prod(shape), len(states)
         if len(shape) != self.output_type.ndim or states.shape[1] != 6:
             raise ValueError(
-                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; not {self.output_type.ndim} and 6"
+                f"MRGUniform: {len(shape)} lengths, states of {states.shape[1]} numbers; "
+                f"not {self.output_type.ndim} and 6"
             )
         if n == 0 and total:
             raise ValueError("MRGUniform: there is no stream to draw from")

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         neighbours as neighbours,
         opt as opt,
         sigm as sigm,
-        tests as tests,
     )
     from ._convolutions import (
         conv2d as conv2d,
@@ -87,7 +86,6 @@ else:
         "neighbours",
         "opt",
         "sigm",
-        "tests",
     )
     _SOURCES = {
         **nnet._SOURCES,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import compose, describe
+from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.optdb import LocalGroupDB
+from theano_graph import Apply, compose, describe
 from theano_linker_c.scalar import Composite, ScalarType, add, mul, sub, true_div, upcast
 from theano_tensor import ShapeError, Tensor, as_tensor_variable, cast, mean as mean_over, sum as sum_over
 from theano_tensor.nnet.bn import batch_normalization_test, batch_normalization_train
@@ -173,3 +175,29 @@ class BNComposite(Composite):
         self.dtype = dtype
         x, mean, std, gamma, beta = (ScalarType(dtype).make_variable() for _ in range(5))
         super().__init__([x, mean, std, gamma, beta], [add(mul(true_div(sub(x, mean), std), gamma), beta)])
+
+
+def _written_out(kind: type, name: str) -> Any:
+    def write_out(node: Apply) -> Any:
+        results = node.op.expression(*node.inputs)
+        for old, new in zip(node.outputs, results, strict=True):
+            copy_stack_trace(old, new)
+        return results
+
+    write_out.__name__ = name
+    write_out.__doc__ = "Write a normalization out as sums, products and square roots."
+    return local_optimizer([kind])(write_out)
+
+
+local_abstract_batch_norm_train = _written_out(AbstractBatchNormTrain, "local_abstract_batch_norm_train")
+local_abstract_batch_norm_train_grad = _written_out(AbstractBatchNormTrainGrad, "local_abstract_batch_norm_train_grad")
+local_abstract_batch_norm_inference = _written_out(AbstractBatchNormInference, "local_abstract_batch_norm_inference")
+
+#: The three rewrites, for programs that apply them themselves; modes write out all ops that are expressions.
+bn_groupopt = LocalGroupDB(name="batchnorm_opts")
+for _rewrite in (
+    local_abstract_batch_norm_train,
+    local_abstract_batch_norm_train_grad,
+    local_abstract_batch_norm_inference,
+):
+    bn_groupopt.register(_rewrite.name, _rewrite, "bn", "fast_compile", "fast_run")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gof.optdb import LocalGroupDB, TopoDB
@@ -17,6 +17,7 @@ from theano_tensor.nnet.convolution import (
     AbstractConv3d,
     AbstractConv3d_gradInputs,
     AbstractConv3d_gradWeights,
+    BaseAbstractConv,
     ConvOp,
 )
 
@@ -45,7 +46,7 @@ def _as_products(abstract: type, name: str, doc: str) -> Any:
         # Ops that programs derive from these compute something else.
         if type(node.op) is not abstract or node.inputs[0].type.dtype == "float16":
             return False
-        op = _ABSTRACT[abstract].standing_for(node.op)
+        op = _ABSTRACT[abstract].standing_for(cast(BaseAbstractConv, node.op))
         made = Apply(op, list(node.inputs), [v.type.make_variable() for v in node.outputs])
         copy_stack_trace(node.outputs[0], made.outputs[0])
         return list(made.outputs)
@@ -84,9 +85,9 @@ local_abstractconv3d_gradinputs_gemm = _as_products(
 
 def _is_former(node: Apply, kind: type) -> bool:
     """Tell whether the op `ConvOp` of Theano 1.0 is able to compute a node."""
-    op = node.op
+    op: Any = node.op
     return (
-        type(op) is kind
+        type(node.op) is kind
         and node.inputs[0].type.dtype != "float16"
         and op.border_mode in ("full", "valid")
         and op.filter_flip
@@ -117,8 +118,8 @@ def local_conv2d_cpu(node: Apply) -> Any:
     if not _is_former(node, AbstractConv2d):
         return False
     op = node.op
-    images, kernel = op.imshp or (None,) * 4, op.kshp or (None,) * 4
-    former = ConvOp(images[1:], kernel[2:], kernel[0], images[0], *op.subsample, op.border_mode)
+    images, kernel, (dx, dy) = op.imshp or (None,) * 4, op.kshp or (None,) * 4, op.subsample
+    former = ConvOp(images[1:], kernel[2:], kernel[0], images[0], dx, dy, op.border_mode)
     return _traced(node, former(*node.inputs))
 
 

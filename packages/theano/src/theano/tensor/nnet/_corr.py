@@ -161,9 +161,9 @@ class ByWeights(Correlation, AbstractConv_gradWeights):
         if shape is None:
             if _needs_shape(self):
                 raise _refused(self)
-            known = [lengths_of(as_tensor_variable(v)) for v in (img, topgrad)]
+            images, top = (lengths_of(as_tensor_variable(v)) for v in (img, topgrad))
             how = self.border_mode, self.subsample, self.filter_dilation
-            shape = get_conv_gradweights_shape(*known, *how)[-self.convdim :]
+            shape = get_conv_gradweights_shape(images, top, *how)[-self.convdim :]
         return AbstractConv_gradWeights.make_node(self, img, topgrad, shape)
 
 
@@ -177,9 +177,9 @@ class ByInputs(Correlation, AbstractConv_gradInputs):
         if shape is None:
             if _needs_shape(self):
                 raise _refused(self)
-            known = [lengths_of(as_tensor_variable(v)) for v in (kern, topgrad)]
+            kernel, top = (lengths_of(as_tensor_variable(v)) for v in (kern, topgrad))
             how = self.border_mode, self.subsample, self.filter_dilation
-            shape = get_conv_gradinputs_shape(*known, *how)[-self.convdim :]
+            shape = get_conv_gradinputs_shape(kernel, top, *how)[-self.convdim :]
         return AbstractConv_gradInputs.make_node(self, kern, topgrad, shape)
 
 

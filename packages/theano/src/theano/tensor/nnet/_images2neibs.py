@@ -7,7 +7,7 @@ from typing import Any
 from theano_graph import compose, describe
 from theano_linker_c.cop import EnumList
 from theano_tensor import ShapeError, Tensor, as_tensor_variable
-from theano_tensor.nnet.neighbours import images2neibs
+from theano_tensor.nnet.neighbours import images2neibs as neighbourhoods
 
 from .._expression_ops import ExpressionOp
 
@@ -35,6 +35,8 @@ class Images2Neibs(ExpressionOp):
     """
 
     __props__ = ("mode",)
+    # Its expression is long, and does not become shorter beside others.
+    inline = False
     BORDER_MODE = EnumList(*((f"MODE_{mode.upper()}", mode) for mode in _MODES))
 
     def __init__(self, mode: str = "valid") -> None:
@@ -64,4 +66,34 @@ class Images2Neibs(ExpressionOp):
     def expression(self, ten4: Any, neib_shape: Any, neib_step: Any) -> list[Tensor]:
         """Return the matrix."""
         step = None if neib_step is neib_shape else neib_step
-        return [images2neibs(ten4, neib_shape, step, mode=self.mode)]
+        return [neighbourhoods(ten4, neib_shape, step, mode=self.mode)]
+
+
+def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Tensor:
+    """Slide a window over images, and make each neighbourhood a row of a matrix.
+
+    Parameters
+    ----------
+    ten4 : tensor_like
+        Images, of shape (a, b, rows, columns).
+    neib_shape : two ints, or a vector of integers
+        Height and width of the window.
+    neib_step : two ints, or a vector of integers, optional
+        How far the window moves down and to the right; by its own size if it is not given.
+    mode : {'valid', 'full', 'half', 'ignore_borders', 'wrap_centered'}
+        What happens at the borders; see `theano_tensor.nnet.neighbours.images2neibs`.
+
+    Returns
+    -------
+    Tensor
+        Of shape (number of windows, height * width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
+    array([[0., 1., 4., 5.],
+           [2., 3., 6., 7.]])
+    """
+    result: Tensor = Images2Neibs(mode)(ten4, neib_shape, neib_step)
+    return result

@@ -65,7 +65,8 @@ def is_exp(var: Any) -> tuple[bool, Any] | None:
 
 def is_mul(var: Any) -> list[Any] | None:
     """Return the factors if a variable is a product, else None."""
-    return _inputs_of(var, mul)
+    factors: list[Any] | None = _inputs_of(var, mul)
+    return factors
 
 
 def is_neg(var: Any) -> Any:
@@ -266,7 +267,8 @@ def perform_sigm_times_exp(
 def _joined(tree: Tree, seen: dict[str, Leaves], parent: Tree | None, place: int | None) -> bool:
     if isinstance(tree[1], list):
         # All parts are walked, so that each can join leaves of others.
-        return any([_joined(part, seen, tree, k) for k, part in enumerate(tree[1])])
+        changes = [_joined(part, seen, tree, k) for k, part in enumerate(tree[1])]
+        return any(changes)
     if tree[1] is None or not _meets(tree, seen):
         return False
     if parent is None or place is None:

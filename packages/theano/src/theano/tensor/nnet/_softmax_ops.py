@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from theano_graph import compose, describe
 from theano_tensor import (
     CheckAndRaise,
@@ -274,7 +276,7 @@ class Prepend_scalar_constant_to_each_row(ExpressionOp):
     __props__ = ("val",)
 
     def __init__(self, val: Any = 0) -> None:
-        self.val = as_tensor_variable(val).data.item()
+        self.val = np.asarray(getattr(val, "data", val)).item()
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.val}}}"

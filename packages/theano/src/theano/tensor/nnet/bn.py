@@ -12,4 +12,8 @@ from ._bn_ops import (
     AbstractBatchNormTrainGrad as AbstractBatchNormTrainGrad,
     BNComposite as BNComposite,
     as_common_dtype as as_common_dtype,
+    bn_groupopt as bn_groupopt,
+    local_abstract_batch_norm_inference as local_abstract_batch_norm_inference,
+    local_abstract_batch_norm_train as local_abstract_batch_norm_train,
+    local_abstract_batch_norm_train_grad as local_abstract_batch_norm_train_grad,
 )

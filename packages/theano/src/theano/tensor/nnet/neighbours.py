@@ -1,5 +1,5 @@
 """Rectangular neighbourhoods in images."""
 
-from theano_tensor.nnet.neighbours import images2neibs as images2neibs, neibs2images as neibs2images
+from theano_tensor.nnet.neighbours import neibs2images as neibs2images
 
-from ._images2neibs import Images2Neibs as Images2Neibs
+from ._images2neibs import Images2Neibs as Images2Neibs, images2neibs as images2neibs

@@ -5,6 +5,7 @@ What few programs need is imported when it is asked for.
 
 from typing import TYPE_CHECKING
 
+from theano_linker_c import scalar as _scalar
 from theano_tensor.nnet import (
     LogSoftmax as LogSoftmax,
     Softmax as Softmax,
@@ -29,11 +30,18 @@ from theano_tensor.nnet import (
 
 from ..._lazy import from_module
 
+ScalarSoftsign = _scalar.Softsign
+scalar_softsign = _scalar.softsign
+
 if TYPE_CHECKING:
     from theano_tensor.nnet.blocksparse import sparse_block_dot as sparse_block_dot
     from theano_tensor.nnet.hierarchical import h_softmax as h_softmax
     from theano_tensor.nnet.tables import confusion_matrix as confusion_matrix
 
+    from ..opt import (
+        local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
+        local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
+    )
     from ._softmax_ops import (
         CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
         CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad,
@@ -55,6 +63,18 @@ if TYPE_CHECKING:
         softmax_graph as softmax_graph,
         softmax_op as softmax_op,
         softmax_with_bias as softmax_with_bias,
+    )
+    from ._softmax_rewrites import (
+        crossentropy_to_crossentropy_with_softmax as crossentropy_to_crossentropy_with_softmax,
+        crossentropy_to_crossentropy_with_softmax_with_bias as crossentropy_to_crossentropy_with_softmax_with_bias,
+        graph_merge_softmax_with_crossentropy_softmax as graph_merge_softmax_with_crossentropy_softmax,
+        local_argmax_pushdown as local_argmax_pushdown,
+        local_logsoftmax as local_logsoftmax,
+        local_logsoftmax_grad as local_logsoftmax_grad,
+        local_softmax_grad_to_crossentropy_with_softmax_grad as local_softmax_grad_to_crossentropy_with_softmax_grad,
+        local_softmax_with_bias as local_softmax_with_bias,
+        local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc as local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc,  # noqa: E501
+        softmax_simplifier as softmax_simplifier,
     )
 else:
     _OPS = (
@@ -79,7 +99,22 @@ else:
         "softmax_op",
         "softmax_with_bias",
     )
+    _REWRITES = (
+        "crossentropy_to_crossentropy_with_softmax",
+        "crossentropy_to_crossentropy_with_softmax_with_bias",
+        "graph_merge_softmax_with_crossentropy_softmax",
+        "local_argmax_pushdown",
+        "local_logsoftmax",
+        "local_logsoftmax_grad",
+        "local_softmax_grad_to_crossentropy_with_softmax_grad",
+        "local_softmax_with_bias",
+        "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc",
+        "softmax_simplifier",
+    )
+    _LOSSES = ("local_advanced_indexing_crossentropy_onehot", "local_advanced_indexing_crossentropy_onehot_grad")
     _SOURCES = {
+        **dict.fromkeys(_REWRITES, "theano.tensor.nnet._softmax_rewrites"),
+        **dict.fromkeys(_LOSSES, "theano.tensor.opt"),
         **dict.fromkeys(_OPS, "theano.tensor.nnet._softmax_ops"),
         "confusion_matrix": "theano_tensor.nnet.tables",
         "h_softmax": "theano_tensor.nnet.hierarchical",

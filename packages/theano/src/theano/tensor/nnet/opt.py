@@ -10,6 +10,7 @@ from theano_tensor.nnet.convolution import (
     AbstractConv3d_gradInputs as AbstractConv3d_gradInputs,
     AbstractConv3d_gradWeights as AbstractConv3d_gradWeights,
     ConvOp as ConvOp,
+    former_conv2d as conv2d,
     get_conv_output_shape as get_conv_output_shape,
 )
 
@@ -44,6 +45,7 @@ from ._corr import (
 )
 
 __all__ = [
+    "conv2d",
     "conv_groupopt",
     "local_abstractconv3d_gemm",
     "local_abstractconv3d_gradinputs_gemm",
