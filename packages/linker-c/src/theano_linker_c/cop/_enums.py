@@ -97,8 +97,7 @@ class EnumType(CLinkerType, Type):
         return hash((type(self), self._key()))
 
     def _key(self) -> tuple[Hashable, ...]:
-        values = tuple((name, type(value), value) for name, value in self.constants.items())
-        return (self.ctype, self.cname, values, tuple(self.aliases.items()))
+        return (self.ctype, self.cname, tuple(self.constants.items()), tuple(self.aliases.items()))
 
     def __str__(self) -> str:
         constants = ", ".join(f"{name}:{value}" for name, value in self.constants.items())
@@ -228,7 +227,7 @@ if (PyErr_Occurred())
 
     def c_code_cache_version(self) -> tuple[Hashable, ...]:
         """Return the version of this code, with the constants."""
-        return (1, *self._key())
+        return (2, *self._key(), tuple(type(value).__name__ for value in self.constants.values()))
 
 
 class EnumList(EnumType):
