@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
-from ._errors import GraphError, compose
+from ._errors import GraphError, compose, no_op_error
 from ._eval_hook import eval_hook
 from ._node_state import deep_copy, in_order, is_plain, new_arguments, new_node, slot_state, with_same_slots
 from ._node_tables import is_own_output, new_apply, output_of, signature
@@ -339,7 +339,7 @@ class Apply(Node):
                 )
             )
         if isinstance(op, type) or not hasattr(op, "make_node"):
-            raise _no_op(op)
+            raise no_op_error(op)
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -538,12 +538,6 @@ class Apply(Node):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _no_op(given: Any) -> TypeError:
-    if isinstance(given, type):
-        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
-    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))
 
 
 def _no_output(op: Op, i: int, output: Variable) -> GraphError:
