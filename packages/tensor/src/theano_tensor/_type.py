@@ -227,7 +227,8 @@ class TensorType(ArrayInterface, Type):
         if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
             raise ValueError(
                 compose(
-                    f"non-finite elements are not values of {self.describe()} now", mend="unset TensorType.filter_checks_isfinite"
+                    f"non-finite elements are not values of {self.describe()} now",
+                    mend="unset TensorType.filter_checks_isfinite",
                 )
             )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
