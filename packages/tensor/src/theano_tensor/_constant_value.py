@@ -55,8 +55,11 @@ def _step(variable: Any, depth: int) -> Any:
     if owner is None:
         return None
     match owner.op:
-        case DimShuffle() | Reshape() | SpecifyShape() | Alloc() | Assert() | ScalarFromTensor() | TensorFromScalar():
+        case DimShuffle() | Reshape() | SpecifyShape() | Alloc() | ScalarFromTensor() | TensorFromScalar():
             return owner.inputs[0]
+        case Assert():
+            met = [constant_value(condition) for condition in owner.inputs[1:]]
+            return owner.inputs[0] if all(number is not None and number for number in met) else None
         case Elemwise(scalar_op=Cast() | Identity()):
             return owner.inputs[0]
         case Elemwise(scalar_op=Second()):

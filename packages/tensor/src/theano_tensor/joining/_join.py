@@ -69,7 +69,9 @@ class Join(Op):
         try:
             output_storage[0][0] = np.concatenate(parts, axis=int(axis))
         except ValueError as error:
-            raise ValueError(
+            # NumPy's error of an axis that is not there is an IndexError, too.
+            kind = AxisError if isinstance(error, IndexError) else ValueError
+            raise kind(
                 compose(
                     f"join: shapes {', '.join(str(p.shape) for p in parts)} do not fit along axis {int(axis)}",
                     where=[describe(v) for v in node.inputs[1:]],
