@@ -195,7 +195,11 @@ class TestValues(unittest.TestCase):
 
 class TestPrinting(unittest.TestCase):
     def test_forms(self) -> None:
-        self.assertEqual(str(TensorType("float64", (None, 3))), "float64[None, 3]")
+        self.assertEqual(TensorType("float64", (None, 3)).describe(), "float64[None, 3]")
+        self.assertEqual(str(T.dvector), "TensorType(float64, vector)")
+        self.assertEqual(str(TensorType("float64", (1,))), "TensorType(float64, (True,))")
+        self.assertEqual(str(TensorType("float32", (False, True, False))), "TensorType(float32, (False, True, False))")
+        self.assertEqual(str(TensorType("int8", (None,) * 6)), "TensorType(int8, 6D)")
         self.assertEqual(repr(T.dmatrix), "TensorType(float64, matrix)")
         self.assertEqual(repr(T.lscalar), "TensorType(int64, scalar)")
         self.assertEqual(repr(T.frow), "TensorType(float32, row)")

@@ -126,7 +126,7 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
             compose(
                 f"only a variable can stand in a graph, not {new!r}",
                 where=[describe(old)],
-                mend=f"make a constant of it: Type.make_constant of {old.type}",
+                mend=f"make a constant of it: Type.make_constant of {old.type.describe()}",
             )
         )
     if old.type.is_super(new.type):
@@ -136,7 +136,7 @@ def fitting(old: Variable, new: object, reason: object) -> Variable:
     except TypeError as error:
         raise IncompatibleReplacementError(
             compose(
-                f"a variable of type {old.type} cannot be replaced by one of type {new.type}"
+                f"a variable of type {old.type.describe()} cannot be replaced by one of type {new.type.describe()}"
                 + (f" (wanted by {reason})" if reason is not None else ""),
                 where=[describe(old), describe(new)],
                 mend="let the replacement have the type of what it replaces, for instance through a cast",

@@ -586,7 +586,8 @@ def describe(variable: Variable) -> str:
     True
     """
     made = f" made at {variable.origin}" if variable.origin is not None else ""
-    return f"`{variable}`: {variable.type}{made}"
+    kind = variable.type
+    return f"`{variable}`: {kind.describe() if hasattr(kind, 'describe') else kind}{made}"
 
 
 Type.variable_class = Variable

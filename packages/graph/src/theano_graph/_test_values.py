@@ -46,7 +46,7 @@ def get_test_value(variable: Variable) -> Any:
                 compose(
                     f"the test value of `{variable}` does not fit its type: {error}",
                     where=[describe(variable)],
-                    mend=f"give {variable}.tag.test_value a value of type {variable.type}",
+                    mend=f"give {variable}.tag.test_value a value of type {variable.type.describe()}",
                 )
             ) from error
     held: Any = getattr(variable, "get_value", None)

@@ -145,7 +145,7 @@ class Type:
     def _no_stand_in(self, other: Variable) -> TypeError:
         return TypeError(
             compose(
-                f"a variable of type {other.type} cannot stand where {self} is needed",
+                f"a variable of type {other.type.describe()} cannot stand where {self.describe()} is needed",
                 where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
                 mend="convert it explicitly before it is used here",
             )
@@ -162,6 +162,10 @@ class Type:
     def __call__(self, name: str | None = None) -> Any:
         """Return a new variable of this type."""
         return self.make_variable(name)
+
+    def describe(self) -> str:
+        """Return what errors say of this type: its text, or more where that leaves something out."""
+        return str(self)
 
     def __str__(self) -> str:
         return type(self).__name__

@@ -75,7 +75,7 @@ class Container:
             return self.type.filter(value, **filter_options(self.strict, self.allow_downcast))
         except (TypeError, ValueError) as error:
             label = f"`{self.name}`" if self.name else "an unnamed container"
-            error.add_note(f"The value was meant for {label} of type {self.type}.")
+            error.add_note(f"The value was meant for {label} of type {self.type.describe()}.")
             raise
 
     @property
@@ -86,7 +86,7 @@ class Container:
     @value.setter
     def value(self, value: object) -> None:
         if self.readonly:
-            label = f"`{self.name}`" if self.name else f"of type {self.type}"
+            label = f"`{self.name}`" if self.name else f"of type {self.type.describe()}"
             raise TypeError(f"Container {label} is read-only.\n  To mend: assign to the container it was taken from.")
         self.storage[0] = None if value is None else self.filter(value)
 

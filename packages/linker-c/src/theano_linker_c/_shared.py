@@ -218,7 +218,7 @@ def shared(
         raise TypeError(
             compose(
                 "shared: the value is a symbolic variable",
-                where=[f"`{value.name or value}`: {value.type}"],
+                where=[f"`{value.name or value}`: {value.type.describe()}"],
                 mend="pass a number, an array or another plain object; `v.eval()` computes one from a variable.",
             )
         )

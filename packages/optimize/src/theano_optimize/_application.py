@@ -249,7 +249,7 @@ class RuleApplication:
             raise _wrong(
                 rule,
                 node,
-                f"wants to replace a variable of type {old.type} by one of type {new.type}",
+                f"wants to replace a variable of type {old.type.describe()} by one of type {new.type.describe()}",
                 "return a variable of the same or a more precise type",
             ) from error
 

@@ -57,6 +57,7 @@ from ._dtypes import (
 from ._errors import (
     AsTensorError as AsTensorError,
     DTypeError as DTypeError,
+    EmptyConstantError as EmptyConstantError,
     IndexingError as IndexingError,
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
@@ -507,6 +508,7 @@ __all__ = [
     "Lop",
     "Max",
     "Min",
+    "EmptyConstantError",
     "NotScalarConstantError",
     "NullType",
     "PluralConstructor",

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from ._errors import ShapeError
+from ._errors import AxisError
 from ._variable import Tensor
 
 
@@ -27,7 +27,7 @@ def one_axis(name: str, axis: Any, x: Tensor, extra: int = 0) -> int:
     ------
     TypeError
         If `axis` is no integer.
-    ShapeError
+    AxisError
         If there is no such axis.
     """
     number = getattr(axis, "data", axis) if isinstance(axis, Tensor) else axis
@@ -42,7 +42,7 @@ def one_axis(name: str, axis: Any, x: Tensor, extra: int = 0) -> int:
     ndim = x.type.ndim + extra
     found = int(number.__index__())
     if not -ndim <= found < ndim:
-        raise ShapeError(
+        raise AxisError(
             compose(
                 f"{name}: axis {found} is out of range for {ndim} dimensions",
                 where=[describe(x)],

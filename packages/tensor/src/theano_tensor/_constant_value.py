@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import Constant, Variable, compose, describe
-from theano_linker_c.scalar import Cast, Identity, Second
+from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
+from ._assert import Assert
 from ._convert import as_tensor_variable
-from ._errors import NotScalarConstantError
+from ._errors import EmptyConstantError, NotScalarConstantError
 from ._operators import operation
+from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise
 from .indexing import Subtensor
 from .shape import MakeVector, Reshape, ShapeI, SpecifyShape
 
 
-def constant_value(variable: Variable) -> Any:
+def constant_value(variable: Variable, depth: int = 10) -> Any:
     """Return the one number that all elements of `variable` are known to have, as an array without dimensions, or None.
 
-    Looks through constants, fills, casts and views, in a number of steps that is bounded by the depth of such nodes.
+    Looks through constants, fills, casts, checks and views, and computes elementwise operations of known numbers, at
+    most `depth` of them in a row.
     """
     casts: list[str] = []
     current: Any = variable
     while not isinstance(current, Constant):
-        following = _step(current)
+        following = _step(current, depth)
         if following is None:
             return None
         if isinstance(current.owner.op, Elemwise) and isinstance(current.owner.op.scalar_op, Cast):
@@ -45,29 +49,53 @@ def constant_value(variable: Variable) -> Any:
     return value
 
 
-def _step(variable: Any) -> Any:
+def _step(variable: Any, depth: int) -> Any:
     """Return what `variable` has the value of: a variable, a number, or None."""
     owner = variable.owner
     if owner is None:
         return None
     match owner.op:
-        case DimShuffle() | Reshape() | SpecifyShape() | Alloc():
+        case DimShuffle() | Reshape() | SpecifyShape() | Alloc() | ScalarFromTensor() | TensorFromScalar():
             return owner.inputs[0]
+        case Assert():
+            met = [constant_value(condition) for condition in owner.inputs[1:]]
+            return owner.inputs[0] if all(number is not None and number for number in met) else None
         case Elemwise(scalar_op=Cast() | Identity()):
             return owner.inputs[0]
         case Elemwise(scalar_op=Second()):
             return owner.inputs[1]
+        case Elemwise(scalar_op=ScalarOp(nout=1) as op) if depth:
+            return _computed(op, owner.inputs, depth - 1)
         case ShapeI(i=i):
             return owner.inputs[0].type.shape[i]
         case Subtensor(entries=(int() as i,)) if owner.inputs[0].owner is not None and isinstance(
             owner.inputs[0].owner.op, MakeVector
         ):
             return owner.inputs[0].owner.inputs[i]
-        case Subtensor(entries=(int() as i,)) if isinstance(owner.inputs[0], Constant):
-            row = np.asarray(owner.inputs[0].data)[i : i + 1 or None]
-            return row[0] if row.shape == (1,) else None
+        case Subtensor(entries=entries) if isinstance(owner.inputs[0], Constant):
+            return _element(np.asarray(owner.inputs[0].data), entries)
         case _:
             return None
+
+
+def _computed(op: ScalarOp, operands: Sequence[Variable], depth: int) -> Any:
+    numbers = []
+    for operand in operands:
+        value = constant_value(operand, depth)
+        if value is None:
+            return None
+        numbers.append(value)
+    try:
+        return op.impl(*(value[()] for value in numbers))
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError):
+        return None
+
+
+def _element(data: Any, entries: tuple[Any, ...]) -> Any:
+    if len(entries) != data.ndim or not all(isinstance(i, int) for i in entries):
+        return None
+    inside = all(-n <= i < n for i, n in zip(entries, data.shape, strict=True))
+    return data[entries] if inside else None
 
 
 @operation("get_scalar_constant_value")
@@ -86,7 +114,8 @@ def get_scalar_constant_value(x: Any) -> Any:
     Raises
     ------
     NotScalarConstantError
-        If it is not known, or not all elements are the same.
+        If it is not known, or not all elements are the same. It is an `EmptyConstantError` for a constant without
+        elements.
 
     Examples
     --------
@@ -96,6 +125,8 @@ def get_scalar_constant_value(x: Any) -> Any:
     """
     variable = as_tensor_variable(x)
     value = constant_value(variable)
+    if value is None and isinstance(variable, Constant) and not np.size(variable.data):
+        raise EmptyConstantError(compose(f"`{variable}` has no element", where=[describe(variable)]))
     if value is None:
         raise NotScalarConstantError(compose(f"`{variable}` is not known to be one number", where=[describe(variable)]))
     return value

@@ -72,7 +72,7 @@ def _other_variable(x: Variable) -> Tensor:
             return converted
     raise AsTensorError(
         compose(
-            f"a variable of type {x.type} is not a tensor",
+            f"a variable of type {x.type.describe()} is not a tensor",
             where=[describe(x)],
             mend="use an op that takes this type, or convert it to a tensor first",
         )

@@ -9,6 +9,14 @@ class ShapeError(TheanoError, ValueError):
     """Shapes that do not fit each other, known when the expression is built."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that a tensor does not have, known when the expression is built."""
+
+
+class RankError(ShapeError, TypeError):
+    """A number of dimensions that an operation does not accept, known when the expression is built."""
+
+
 class PartError(ShapeError, TypeError):
     """A part that does not fit where a tensor is indexed, known when the expression is built."""
 
@@ -23,6 +31,10 @@ class AsTensorError(TheanoError, TypeError):
 
 class NotScalarConstantError(TheanoError, ValueError):
     """A variable was expected to be a known scalar constant."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """A constant has no element, so it is no number."""
 
 
 class IndexingError(TheanoError, TypeError, IndexError):

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
-from ._convert import as_tensor_variable
+from ._convert import CONVERTERS, as_tensor_variable
 from ._errors import ShapeError
 from ._type import TensorType, tensor_type
 
@@ -87,6 +87,13 @@ def _number_in_tensor(variable: Variable) -> Any:
 
 
 tensor_from_scalar = TensorFromScalar()
+
+
+def _tensor_of_number(variable: Variable) -> Any:
+    return tensor_from_scalar(variable) if isinstance(variable.type, ScalarType) else None
+
+
+CONVERTERS.append(_tensor_of_number)
 
 
 @pullback.register(ScalarFromTensor)

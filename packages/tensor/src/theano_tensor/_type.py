@@ -33,9 +33,6 @@ _PATTERN_NAMES: dict[tuple[bool, ...], str] = {
     (True, False): "row",
     (False, True): "col",
     (False, False): "matrix",
-    (False,) * 3: "3D",
-    (False,) * 4: "4D",
-    (False,) * 5: "5D",
 }
 
 
@@ -216,7 +213,7 @@ class TensorType(ArrayInterface, Type):
         elif isinstance(value, Variable):
             raise TypeError(
                 compose(
-                    f"expected an array of type {self}, got a symbolic variable",
+                    f"expected an array of type {self.describe()}, got a symbolic variable",
                     where=[describe(value)],
                     mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces "
                     "one in a function",
@@ -230,7 +227,8 @@ class TensorType(ArrayInterface, Type):
         if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
             raise ValueError(
                 compose(
-                    f"non-finite elements are not values of {self} now", mend="unset TensorType.filter_checks_isfinite"
+                    f"non-finite elements are not values of {self.describe()} now",
+                    mend="unset TensorType.filter_checks_isfinite",
                 )
             )
         if not strict and not (array.flags.aligned and array.dtype.isnative):
@@ -297,7 +295,7 @@ class TensorType(ArrayInterface, Type):
                 f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), "
                 "or pass allow_input_downcast=True"
             )
-        return compose(f"{what} is not a value of type {self}: {reason}", mend=mend)
+        return compose(f"{what} is not a value of type {self.describe()}: {reason}", mend=mend)
 
     def is_valid_value(self, value: Any, strict: bool = True) -> bool:
         """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""
@@ -379,16 +377,19 @@ class TensorType(ArrayInterface, Type):
 
     # ---- printing
 
-    def __str__(self) -> str:
+    def describe(self) -> str:
+        """Return the dtype and the static shape, as ``float64[None, 3]``: errors show all that is known."""
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
         if self.name is not None:
             return self.name
         pattern = self.broadcastable
         if self.found or all(length in (1, None) for length in self.shape):
-            short = _PATTERN_NAMES.get(pattern)
-            return f"TensorType({self.dtype}, {short if short is not None else pattern})"
+            return f"TensorType({self.dtype}, {_PATTERN_NAMES.get(pattern) or _pattern_text(pattern)})"
         return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
 
     def convert_variable(self, var: Variable) -> Variable | None:
@@ -434,6 +435,10 @@ def _static_length(length: Any) -> int | None:
             mend="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
         )
     )
+
+
+def _pattern_text(pattern: tuple[bool, ...]) -> str:
+    return str(pattern) if any(pattern) else f"{len(pattern)}D"
 
 
 def _shape_text(shape: Iterable[Hashable]) -> str:

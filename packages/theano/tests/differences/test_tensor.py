@@ -80,3 +80,43 @@ class TestSpecialFunctionsOfSmallIntegers(unittest.TestCase):
         found = T.gamma(np.array([2, 6, 1], dtype="uint8"))
         self.assertEqual(found.dtype, "float32")
         np.testing.assert_allclose(found.eval(), [1.0, 120.0, 1.0], rtol=1e-6)
+
+
+class TestNoneIsNoArgument(unittest.TestCase):
+    difference = "none-arguments"
+
+    def test_it_is_refused_where_it_comes_in(self) -> None:
+        x, y = T.dscalars("xy")
+        f = theano.function([x, y], T.default(x, y))
+        self.assertEqual(f(1, 2), 1)
+        with self.assertRaisesRegex(TypeError, "None is no value"):
+            f(None, 2)
+
+
+class TestTruthValuesAreNumbers(unittest.TestCase):
+    difference = "bool-constants"
+
+    def test_a_python_bool_is_a_constant(self) -> None:
+        self.assertEqual(T.as_tensor_variable(True).dtype, "bool")
+
+
+class TestUnalignedArrays(unittest.TestCase):
+    difference = "unaligned-arrays"
+
+    def test_they_are_computed(self) -> None:
+        value = np.ones(3, dtype="b1,f8")["f1"]
+        self.assertFalse(value.flags.aligned)
+        x = T.dvector("x")
+        np.testing.assert_array_equal(theano.function([x], 2 * x)(value), [2.0, 2.0, 2.0])
+
+
+class TestChoicesAreCounted(unittest.TestCase):
+    difference = "choices-counted"
+
+    def test_their_number_is_known(self) -> None:
+        which = T.lvector("which")
+        with self.assertRaisesRegex(ValueError, "number of choices"):
+            T.choose(which, T.dmatrix("choices"))
+        a, b = T.dvectors("ab")
+        f = theano.function([which, a, b], T.choose(which, [a, b]))
+        np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])

@@ -164,7 +164,7 @@ def _mend(item: In, value: Any) -> str:
     found = getattr(value, "dtype", None)
     if wanted is not None and found is not None and str(found) != str(wanted):
         return f"pass `value.astype({str(wanted)!r})`, or make the function with allow_input_downcast=True."
-    return f"pass a value of type {item.variable.type}."
+    return f"pass a value of type {item.variable.type.describe()}."
 
 
 def describe_value(value: Any) -> str:

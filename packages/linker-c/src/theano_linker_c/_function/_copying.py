@@ -38,6 +38,7 @@ def copy_maker(
     _check_targets(signature)
     twin = FunctionMaker(signature, fgraph, maker.mode, maker.function_builder, maker.accept_inplace)
     twin.source = maker.source.without_updates(len(source.outputs)) if delete_updates else maker.source
+    twin.given_up = maker.given_up
     # Without its update, a shared variable keeps memory that an output could share until now.
     twin.protect()
     twin.profile, twin.overwriting = maker.profile, maker.overwriting
@@ -59,7 +60,7 @@ def _check_swap(signature: Signature, swap: Mapping[Any, Any]) -> None:
             found = describe(new) if isinstance(new, Variable) else repr(new)
             raise FunctionInputError(
                 compose(
-                    f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type {old.type}",
+                    f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type {old.type.describe()}",
                     where=[describe(old), f"to be swapped for {found}"],
                     mend="make a shared variable of the same type.",
                 )

@@ -128,9 +128,9 @@ def _filter_update(variable: Variable, update: Any) -> Variable:
         found = describe(update) if isinstance(update, Variable) else repr(update)
         raise FunctionInputError(
             compose(
-                f"In: the update's type differs from the input's type {variable.type}",
+                f"In: the update's type differs from the input's type {variable.type.describe()}",
                 where=[f"input {describe(variable)}", f"update {found}"],
-                mend=f"cast the update to {variable.type}.",
+                mend=f"cast the update to {variable.type.describe()}.",
             )
         ) from error
 

@@ -150,7 +150,7 @@ def _check_native(program: Program, linker: Linker, where: str) -> None:
             raise ModeError(
                 compose(
                     f"{where}: linker {linker} runs native code only, and {node.op} has none for these types",
-                    where=[f"{node}{made}", *(f"`{v}`: {v.type}" for v in node.inputs)],
+                    where=[f"{node}{made}", *(f"`{v}`: {v.type.describe()}" for v in node.inputs)],
                     mend="use the linker 'cvm', which runs such nodes in Python.",
                 )
             )

@@ -64,7 +64,8 @@ class FunctionMaker:
         self.profile: Any = None
         self.overwriting: frozenset[Overwriting] = frozenset()
         self.decisions = Decisions()
-        self._given_up: frozenset[int] = frozenset()
+        #: The inputs that the user's own graph overwrites, where that is accepted.
+        self.given_up: frozenset[int] = frozenset()
 
     def __getstate__(self) -> dict[str, Any]:
         # How the rewriting went is of no use elsewhere, and much text.
@@ -132,7 +133,7 @@ class FunctionMaker:
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
         if self.accept_inplace:
-            self._given_up = _overwritten_inputs(self.fgraph)
+            self.given_up = _overwritten_inputs(self.fgraph)
         with config.change_flags(compute_test_value=config.compute_test_value_opt):
             supervise(self.fgraph, self._mutable())
             # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
@@ -163,14 +164,9 @@ class FunctionMaker:
         protect_overwritten(part, self._mutable())
         return part
 
-    @property
-    def given_up(self) -> frozenset[int]:
-        """The inputs that the user's own graph overwrites, where that is accepted."""
-        return self._given_up
-
     def _mutable(self) -> set[int]:
         given = {i for i, item in enumerate(self.inputs) if item.mutable and not item.shared}
-        return given | self._given_up
+        return given | self.given_up
 
     def containers(self, values: Sequence[Any] | None = None) -> list[Container]:
         """Return a container for each input: the given ones where the inputs name them, new ones otherwise.

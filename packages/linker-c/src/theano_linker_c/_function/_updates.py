@@ -143,7 +143,7 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
         return _of_same_pattern(target, target.type.narrow_variable(expression, allow_convert=False))
     except (TypeError, ValueError) as error:
         lines = [f"shared variable {describe(target)}", f"its update {describe_any(expression)}"]
-        mend = f"give the update the type {target.type}."
+        mend = f"give the update the type {target.type.describe()}."
         if isinstance(expression, Variable):
             wanted, found = _dtype(target.type), _dtype(expression.type)
             if wanted is not None and found is not None and wanted != found:
@@ -151,7 +151,7 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
                 mend = f"cast the update: `({target}, new_value.astype({wanted!r}))`, or cast what brings {found} in."
             elif wanted is not None and wanted == found:
                 mend = (
-                    f"give the update the shape of {target.type}: reduce or add axes; "
+                    f"give the update the shape of {target.type.describe()}: reduce or add axes; "
                     "for an axis of length 1, `unbroadcast` or `patternbroadcast`."
                 )
         raise UpdateError(
@@ -162,7 +162,7 @@ def check_update(target: SharedVariable, expression: Any, where: str) -> Variabl
 def _of_same_pattern(target: SharedVariable, value: Variable) -> Variable:
     """Return `value`; refuse one that is known to broadcast where the variable is not: it would lose its shape."""
     if hasattr(target.type, "broadcastable") and value.type != target.type:
-        raise TypeError(f"{value.type} differs from {target.type}")
+        raise TypeError(f"{value.type.describe()} differs from {target.type.describe()}")
     return value
 
 
@@ -190,7 +190,7 @@ def _dtype_entries(expression: Variable, dtype: str, limit: int = 3) -> list[str
             lines.append(f"{dtype} comes from the {kind} {describe(variable)}")
         elif not any(_dtype(v.type) == dtype for v in node.inputs):
             made = f" made at {node.origin}" if node.origin is not None else ""
-            operands = ", ".join(f"`{v}`: {v.type}" for v in node.inputs)
+            operands = ", ".join(f"`{v}`: {v.type.describe()}" for v in node.inputs)
             lines.append(f"{dtype} comes from {node.op} of {operands}{made}")
         if len(lines) == limit:
             break

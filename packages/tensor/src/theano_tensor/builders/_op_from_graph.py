@@ -138,7 +138,7 @@ class OpFromGraph(GraphOp):
         except TypeError as error:
             raise TypeError(
                 compose(
-                    f"{self}: input {index} has to be of type {inner.type}",
+                    f"{self}: input {index} has to be of type {inner.type.describe()}",
                     where=[describe(given) if isinstance(given, Variable) else repr(given)],
                     mend="cast it, or make the op of inputs of that type",
                 )

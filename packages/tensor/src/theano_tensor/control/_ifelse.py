@@ -109,7 +109,8 @@ def _common(index: int, a: Variable, b: Variable) -> Type:
         return b.type
     raise TypeError(
         compose(
-            f"ifelse: the two branches have different types for output {index}: {a.type} and {b.type}",
+            f"ifelse: the two branches have different types for output {index}: "
+            f"{a.type.describe()} and {b.type.describe()}",
             where=[describe(a), describe(b)],
             mend="let both have the same dtype and number of dimensions: cast or reshape one of them",
         )

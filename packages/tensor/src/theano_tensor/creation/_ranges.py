@@ -131,6 +131,9 @@ def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[:2])]
 
 
+_RANGES: dict[str, ARange] = {}
+
+
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
 
@@ -167,7 +170,11 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
             chosen = "float32"
     else:
         chosen = canonical_dtype(dtype, config.floatX)
-    result: Tensor = ARange(chosen)(*bounds)
+    # One op for each dtype: programs compare ops by identity.
+    op = _RANGES.get(chosen)
+    if op is None:
+        op = _RANGES[chosen] = ARange(chosen)
+    result: Tensor = op(*bounds)
     return result
 
 

@@ -55,7 +55,7 @@ class DimShuffle(Op):
         kept = [entry for entry in self.order if not isinstance(entry, str)]
         if len(set(kept)) != len(kept):
             raise ValueError(
-                compose(f"dimshuffle: a dimension is used twice in {tuple(order)}", mend="name each dimension once")
+                compose(f"dimshuffle: a dimension may not appear twice, as in {tuple(order)}", mend="name it once")
             )
 
         wrong = [] if isinstance(pattern, int) else [axis for axis in self.drop if not pattern[axis]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from theano_graph import compose, config, describe
 from theano_linker_c import scalar
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c.scalar import ComplexError, ScalarOp
 
 from .._convert import as_tensor_variable, constant
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
@@ -243,10 +243,10 @@ def int_or_true_div(x: Any, y: Any) -> Tensor:
 
 @operation("mod_check")
 def mod_check(x: Any, y: Any) -> Tensor:
-    """Remainder, as ``%``; DTypeError for complex numbers, which have none."""
+    """Remainder, as ``%``; ComplexError for complex numbers, which have none."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if {a.type.dtype, b.type.dtype} & COMPLEX_DTYPES:
-        raise DTypeError(
+        raise ComplexError(
             compose("% is not defined for complex numbers", where=[describe(a), describe(b)], mend="use the real part")
         )
     result: Tensor = mod(a, b)

@@ -141,12 +141,21 @@ class AllocDiag(Op):
     ----------
     offset : int
         0 is the main diagonal, positive above, negative below.
+    axis1, axis2 : int
+        The dimensions of the result that make the matrices.
     """
 
-    __props__ = ("offset",)
+    __props__ = ("offset", "axis1", "axis2")
 
-    def __init__(self, offset: int = 0) -> None:
+    def __init__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> None:
         self.offset = int(offset)
+        self.axis1, self.axis2 = int(axis1), int(axis2)
+        #: Both in ascending order.
+        self.places = (min(self.axis1, self.axis2), max(self.axis1, self.axis2))
+        if self.places[0] < 0 or self.axis1 == self.axis2:
+            raise ShapeError(
+                compose(f"AllocDiag: {axis1} and {axis2} are not two dimensions", mend="number them from 0 up")
+            )
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a vector, or to a tensor of vectors in the last dimension."""
@@ -155,7 +164,11 @@ class AllocDiag(Op):
             raise ShapeError(compose("AllocDiag takes a vector", where=[describe(variable)]))
         n = variable.type.shape[-1]
         side = None if n is None else n + abs(self.offset)
-        shape = (*variable.type.shape[:-1], side, side)
+        if self.places[1] > variable.type.ndim:
+            raise ShapeError(
+                compose(f"AllocDiag: the result has no dimension {self.places[1]}", where=[describe(variable)])
+            )
+        shape = self.spread(variable.type.shape[:-1], side)
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
@@ -166,12 +179,19 @@ class AllocDiag(Op):
         side, numbers = x.shape[-1] + abs(self.offset), np.arange(x.shape[-1])
         matrix = np.zeros((*x.shape[:-1], side, side), dtype=x.dtype)
         matrix[..., numbers + max(-self.offset, 0), numbers + max(self.offset, 0)] = x
-        output_storage[0][0] = matrix
+        output_storage[0][0] = np.ascontiguousarray(np.moveaxis(matrix, (-2, -1), self.places))
+
+    def spread(self, lengths: Sequence[Any], side: Any) -> tuple[Any, ...]:
+        """Return the shape with `lengths` in the other dimensions and `side` in those of the matrices."""
+        shape = list(lengths)
+        for place in self.places:
+            shape.insert(place, side)
+        return tuple(shape)
 
 
 @pullback.register(AllocDiag)
 def _pullback_alloc(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    return [diagonal(cotangents[0], node.op.offset, -2, -1)]
+    return [diagonal(cotangents[0], node.op.offset, *node.op.places)]
 
 
 @pushforward.register(AllocDiag)
@@ -183,7 +203,7 @@ def _pushforward_alloc(node: Apply, tangents: list[Variable | None]) -> list[Var
 def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     side = shape[-1] + abs(node.op.offset)
-    return [(*shape[:-1], side, side)]
+    return [node.op.spread(shape[:-1], side)]
 
 
 def diag(v: Any, k: int = 0) -> Tensor:

@@ -75,5 +75,7 @@ def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
 
 def _methods(variable: Variable) -> Any:
     if not hasattr(variable, "zeros_like"):
-        raise TypeError(f"`{variable}` of type {variable.type} cannot be differentiated: it holds no numbers")
+        raise TypeError(
+            f"`{variable}` of type {variable.type.describe()} cannot be differentiated: it holds no numbers"
+        )
     return variable

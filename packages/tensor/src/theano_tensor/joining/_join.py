@@ -11,7 +11,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable, constant
-from .._errors import ShapeError
+from .._errors import AxisError, RankError, ShapeError
 from .._operators import operation
 from .._type import tensor_type
 from .._variable import Tensor, TensorConstant
@@ -39,7 +39,7 @@ class Join(Op):
             raise ShapeError(compose("join: there is nothing to join", mend="pass at least one tensor"))
         ndim = parts[0].type.ndim
         if ndim == 0 or any(p.type.ndim != ndim for p in parts):
-            raise ShapeError(
+            raise RankError(
                 compose(
                     "join: tensors must have the same number of dimensions, at least 1",
                     where=[describe(p) for p in parts],
@@ -48,7 +48,7 @@ class Join(Op):
             )
         known = static_int(where)
         if known is not None and not -ndim <= known < ndim:
-            raise ShapeError(
+            raise AxisError(
                 compose(f"join: axis {known} is out of range for {ndim} dimensions", where=[describe(p) for p in parts])
             )
         dtype = upcast(*(p.type.dtype for p in parts))
@@ -69,7 +69,9 @@ class Join(Op):
         try:
             output_storage[0][0] = np.concatenate(parts, axis=int(axis))
         except ValueError as error:
-            raise ValueError(
+            # NumPy's error of an axis that is not there is an IndexError, too.
+            kind = AxisError if isinstance(error, IndexError) else ValueError
+            raise kind(
                 compose(
                     f"join: shapes {', '.join(str(p.shape) for p in parts)} do not fit along axis {int(axis)}",
                     where=[describe(v) for v in node.inputs[1:]],
@@ -123,7 +125,7 @@ class Split(Op):
         known = static_int(where)
         ndim = variable.type.ndim
         if known is not None and not -ndim <= known < ndim:
-            raise ShapeError(
+            raise AxisError(
                 compose(f"split: axis {known} is out of range for {ndim} dimensions", where=[describe(variable)])
             )
         lengths: list[int | None] = [None] * self.len_splits
@@ -135,6 +137,8 @@ class Split(Op):
             raise ShapeError(
                 compose(f"split: {len(lengths)} lengths for {self.len_splits} parts", where=[describe(variable)])
             )
+        # Negative lengths are refused when they are computed, also those that are known.
+        lengths = [None if length is not None and length < 0 else length for length in lengths]
         outputs = []
         for length in lengths:
             shape = (

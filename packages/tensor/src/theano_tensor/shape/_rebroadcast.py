@@ -145,7 +145,8 @@ def patternbroadcast(x: Any, broadcastable: Iterable[bool]) -> Tensor:
         When it runs, if a length does not fit it.
     """
     variable, pattern = as_tensor_variable(x), [bool(flag) for flag in broadcastable]
-    if len(pattern) != variable.type.ndim:
+    # An empty pattern, of a scalar, says nothing of any dimension.
+    if pattern and len(pattern) != variable.type.ndim:
         raise ShapeError(
             compose(
                 f"patternbroadcast: a pattern of {len(pattern)} flags for {variable.type.ndim} dimensions",

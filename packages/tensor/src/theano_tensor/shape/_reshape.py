@@ -13,7 +13,7 @@ from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullb
 from .._axis import one_axis
 from .._convert import as_tensor_variable, constant
 from .._dtypes import INTEGER_DTYPES
-from .._errors import DTypeError, ShapeError
+from .._errors import AxisError, DTypeError, ShapeError
 from .._operators import operation
 from .._type import StaticShape, tensor_type
 from .._variable import Tensor
@@ -307,7 +307,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     try:
         order[axis1], order[axis2] = order[axis2], order[axis1]
     except IndexError as error:
-        raise ShapeError(compose(f"swapaxes: no dimensions {axis1} and {axis2}", where=[describe(variable)])) from error
+        raise AxisError(compose(f"swapaxes: no dimensions {axis1} and {axis2}", where=[describe(variable)])) from error
     return dimshuffle(variable, order)
 
 
@@ -351,7 +351,7 @@ def shape_padaxis(t: Any, axis: int) -> Tensor:
     variable = as_tensor_variable(t)
     ndim = variable.type.ndim + 1
     if not -ndim <= axis < ndim:
-        raise ShapeError(
+        raise AxisError(
             compose(f"shape_padaxis: axis {axis} is out of range for {ndim} dimensions", where=[describe(variable)])
         )
     order: list[int | str] = list(range(variable.type.ndim))

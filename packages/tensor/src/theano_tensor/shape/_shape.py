@@ -136,19 +136,26 @@ class SpecifyShape(SpecifyShapeCode):
 
     Parameters
     ----------
-    axes : sequence of int
-        The dimensions whose lengths are given; one further input for each.
+    axes : sequence of int, optional
+        The dimensions whose lengths are given; one further input for each. ``SpecifyShape()`` is applied to a tensor
+        and its whole shape, as :func:`specify_shape`.
     """
 
     __props__ = ("axes",)
     view_map = {0: [0]}
 
-    def __init__(self, axes: Sequence[int]) -> None:
-        self.axes = tuple(int(axis) for axis in axes)
+    def __init__(self, axes: Sequence[int] | None = None) -> None:
+        self.axes = tuple(int(axis) for axis in axes or ())
+        self._whole = axes is None
 
     def make_node(self, x: Any, *lengths: Any) -> Apply:
         """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
         variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
+        if self._whole and len(lengths) == 1:
+            (entries,) = lengths
+            if isinstance(entries, Variable):
+                entries = [as_tensor_variable(entries)[i] for i in range(variable.type.ndim)]
+            return SpecifyShape(range(len(entries))).make_node(variable, *entries)
         given = [as_length(n) for n in lengths]
         if not isinstance(variable.type, TensorType):
             return Apply(self, [variable, *given], [variable.type.make_variable()])

@@ -13,6 +13,7 @@ from theano_linker_c import scalar as scal
 from theano_tensor import (
     Dot,
     Elemwise,
+    EmptyConstantError,
     Join,
     NotScalarConstantError,
     Tensor,
@@ -62,10 +63,6 @@ float_types = float_scalar_types = _types(_FLOATS, 0)
 complex_types = complex_scalar_types = _types(_COMPLEX, 0)
 int_vector_types, float_vector_types, complex_vector_types = (_types(names, 1) for names in (_INTS, _FLOATS, _COMPLEX))
 int_matrix_types, float_matrix_types, complex_matrix_types = (_types(names, 2) for names in (_INTS, _FLOATS, _COMPLEX))
-
-
-class EmptyConstantError(NotScalarConstantError):
-    """A constant has no element, so it is no number."""
 
 
 def _conversion(dtype: str) -> Elemwise:
