@@ -206,7 +206,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     variable = as_tensor_variable(x)
     discrete = variable.type.dtype in DISCRETE_DTYPES
     wanted = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
-    if wanted is None and discrete:
+    if wanted is None and (discrete or dtype is not None):
         wanted = "float64" if config.cast_policy == "custom" else config.floatX
     # The sum and the number of elements of a narrow type may be beyond it where their quotient is not.
     narrow = variable.type.dtype == "float16" and wanted in (None, "float16")

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
@@ -122,6 +122,22 @@ class Reduce(Op):
         return "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"
 
 
+def refuse_narrow_accumulator(label: str, x: Tensor, acc_dtype: str | None) -> None:
+    """Raise DTypeError if the asked accumulator cannot hold the elements of `x`; integers fit into any float."""
+    dtype = x.type.dtype
+    if acc_dtype is None or upcast(dtype, acc_dtype) == acc_dtype:
+        return
+    if dtype in DISCRETE_DTYPES and acc_dtype not in DISCRETE_DTYPES:
+        return
+    raise DTypeError(
+        compose(
+            f"{label}: elements of {dtype} would lose precision in an accumulator of {acc_dtype}",
+            where=[describe(x)],
+            mend="leave acc_dtype out, or cast the tensor first",
+        )
+    )
+
+
 class AccumulatingReduce(Reduce):
     """Base of sum and product, whose result and accumulator have dtypes of their own.
 
@@ -144,6 +160,7 @@ class AccumulatingReduce(Reduce):
 
     def resolved(self, x: Tensor) -> Reduce:
         """Return the op with axes and dtypes settled for `x`; DTypeError if complex numbers would become real."""
+        refuse_narrow_accumulator(self.label, x, self.acc_dtype)
         axis = normal_axes(self.label, self.axis, x)
         dtype = self.dtype or sum_dtype(x.type.dtype)
         accumulator = self.acc_dtype or combined_accumulator(x.type.dtype, dtype)
