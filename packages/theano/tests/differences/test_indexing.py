@@ -75,5 +75,89 @@ class TestIndexMasks(unittest.TestCase):
         self.assertEqual(x[True].eval({x: [1.0, 2.0]}).shape, (1, 2))
 
 
+class TestIndexGraphs(unittest.TestCase):
+    difference = "index-graphs"
+
+    def test_one_op_reads_what_is_asked_for(self) -> None:
+        self.assertIsInstance(T.dtensor3()[..., [0, 2]].owner.op, T.AdvancedSubtensor)
+
+
+class TestWideBounds(unittest.TestCase):
+    difference = "wide-bounds"
+
+    def test_slices_end_with_the_tensor(self) -> None:
+        x = T.dvector("x")
+        self.assertEqual(x[: 2**63].eval({x: np.ones(3)}).shape, (3,))
+
+
+class TestSliceVariables(unittest.TestCase):
+    difference = "slice-variables"
+
+    def test_bounds_may_be_variables_but_not_slices(self) -> None:
+        x, start, stop = T.dvector("x"), T.lscalar("start"), T.lscalar("stop")
+        with self.assertRaises(TypeError):
+            x[T.slicetype()]
+        np.testing.assert_array_equal(x[start:stop].eval({x: np.arange(4.0), start: 1, stop: 3}), [1, 2])
+
+
+class TestProductsWithVectors(unittest.TestCase):
+    difference = "products-with-vectors"
+
+    def test_only_what_adds_is_gemv(self) -> None:
+        x, v, y = T.dmatrix("x"), T.dvector("v"), T.dvector("y")
+        f = theano.function([x, v], T.dot(x, v), mode="FAST_RUN")
+        self.assertEqual([type(node.op) for node in f.maker.fgraph.toposort()], [T.Dot])
+        g = theano.function([x, v, y], y + T.dot(x, v), mode="FAST_RUN")
+        self.assertEqual([type(node.op) for node in g.maker.fgraph.toposort()], [Gemv])
+
+
+class TestComplexReductions(unittest.TestCase):
+    difference = "complex-reductions"
+
+    def test_imaginary_parts_are_not_dropped(self) -> None:
+        with self.assertRaises(TypeError):
+            T.sum(T.zvector(), dtype="float64")
+        with self.assertRaises(TypeError):
+            T.elemwise.ProdWithoutZeros(dtype="bool")(T.zvector())
+
+
+class TestNanEquality(unittest.TestCase):
+    difference = "nan-equality"
+
+    def test_numbers_beside_nan_count(self) -> None:
+        values_eq = T.dvector.values_eq
+        self.assertTrue(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 1.0])))
+        self.assertFalse(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])))
+
+
+class TestNativeOnly(unittest.TestCase):
+    difference = "native-only"
+
+    def test_shapes_need_a_machine_or_rewriting(self) -> None:
+        x = T.dvector("x")
+        with self.assertRaises(ValueError):
+            theano.function([x], x.shape, mode=theano.Mode("c", None))
+        f = theano.function([x], x.shape, mode=theano.Mode("cvm", None))
+        np.testing.assert_array_equal(f(np.ones(3)), [3])
+
+
+class TestNormsOfTensors(unittest.TestCase):
+    difference = "norms-of-tensors"
+
+    def test_more_than_two_dimensions(self) -> None:
+        x = np.arange(24.0).reshape(2, 3, 4)
+        np.testing.assert_allclose(T.nlinalg.norm(x, None).eval(), np.linalg.norm(x))
+
+
+class TestUnreadHalves(unittest.TestCase):
+    difference = "unread-halves"
+
+    def test_only_the_half_that_is_read_is_nan(self) -> None:
+        x = T.dmatrix("x")
+        slope = T.grad(T.slinalg.Cholesky(lower=True, on_error="nan")(x).sum(), x)
+        found = slope.eval({x: np.array([[1, 0.2], [0.2, -2]])})
+        np.testing.assert_array_equal(np.isnan(found), [[True, False], [True, True]])
+
+
 if __name__ == "__main__":
     unittest.main()
