@@ -159,5 +159,60 @@ class TestUnreadHalves(unittest.TestCase):
         np.testing.assert_array_equal(np.isnan(found), [[True, False], [True, True]])
 
 
+class TestUnravelOrder(unittest.TestCase):
+    difference = "unravel-order"
+
+    def test_fortran_order(self) -> None:
+        found = [int(place.eval()) for place in T.extra_ops.unravel_index(5, (3, 4), order="F")]
+        self.assertEqual(found, [int(place) for place in np.unravel_index(5, (3, 4), order="F")])
+
+
+class TestUniqueInverse(unittest.TestCase):
+    difference = "unique-inverse"
+
+    def test_the_inverse_is_a_vector(self) -> None:
+        x = T.dmatrix("x")
+        inverse = T.extra_ops.Unique(False, True, False)(x)[1]
+        np.testing.assert_array_equal(inverse.eval({x: np.array([[1.0, 2.0], [2.0, 3.0]])}), [0, 1, 1, 2])
+
+
+class TestRepeatCounts(unittest.TestCase):
+    difference = "repeat-counts"
+
+    def test_large_types_are_taken(self) -> None:
+        x, times = T.dvector("x"), T.vector("times", dtype="uint64")
+        found = T.repeat(x, times).eval({x: np.array([1.0, 2.0]), times: np.array([2, 1], dtype="uint64")})
+        np.testing.assert_array_equal(found, [1, 1, 2])
+
+
+class TestDiagonalsOfStacks(unittest.TestCase):
+    difference = "diagonals-of-stacks"
+
+    def test_rows_become_matrices(self) -> None:
+        x = T.dmatrix("x")
+        found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
+        np.testing.assert_array_equal(found, [np.diag([1, 2]), np.diag([3, 4])])
+
+
+class TestSingularSigns(unittest.TestCase):
+    difference = "singular-signs"
+
+    def test_products_are_what_was_taken_apart(self) -> None:
+        x = T.fmatrix("x")
+        value = np.random.default_rng(1).random((4, 4)).astype("float32")
+        u, s, v = theano.function([x], T.nlinalg.svd(x))(value)
+        np.testing.assert_allclose((u * s) @ v, value, atol=1e-5)
+        np.testing.assert_allclose(np.abs(u), np.abs(np.linalg.svd(value)[0]), atol=1e-4)
+
+
+class TestBetaTimesNan(unittest.TestCase):
+    difference = "beta-times-nan"
+
+    def test_zero_times_nan(self) -> None:
+        m, x, y, a = T.dmatrix("m"), T.dvector("x"), T.dvector("y"), T.dscalar("a")
+        f = theano.function([m, x, y, a], a * y + T.dot(m, x), mode="FAST_RUN")
+        self.assertTrue(np.isnan(f(np.ones((3, 1)), np.ones(1), np.full(3, np.nan), 0)).all())
+
+
 if __name__ == "__main__":
     unittest.main()
