@@ -204,6 +204,11 @@ class ProdWithoutZeros(Prod):
     def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
         super().__init__(axis, dtype, acc_dtype)
 
+    def resolved(self, x: Tensor) -> Reduce:
+        """Return the op with axes and dtypes settled for `x`."""
+        refuse_narrow_accumulator(self.label, x, self.acc_dtype)
+        return super().resolved(x)
+
     def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
         return ProdWithoutZeros(axis, dtype, accumulator)
 

@@ -30,10 +30,13 @@ from ..elemwise import (
 )
 from ..shape import shape_i
 from ._axes import as_axes, normal_axes
-from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
+from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims, refuse_narrow_accumulator
 
 
 def _reduce(op: Reduce, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    # Rewriting and gradients may narrow what a program asks for.
+    if isinstance(op, AccumulatingReduce):
+        refuse_narrow_accumulator(op.label, x, op.acc_dtype)
     result: Tensor = op(x)
     return keep_dims(x, result, axis) if keepdims else result
 

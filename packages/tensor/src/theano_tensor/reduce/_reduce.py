@@ -160,7 +160,6 @@ class AccumulatingReduce(Reduce):
 
     def resolved(self, x: Tensor) -> Reduce:
         """Return the op with axes and dtypes settled for `x`; DTypeError if complex numbers would become real."""
-        refuse_narrow_accumulator(self.label, x, self.acc_dtype)
         axis = normal_axes(self.label, self.axis, x)
         dtype = self.dtype or sum_dtype(x.type.dtype)
         accumulator = self.acc_dtype or combined_accumulator(x.type.dtype, dtype)
