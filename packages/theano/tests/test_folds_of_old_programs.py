@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,30 @@ class TestFolds(unittest.TestCase):
 
     def test_means_are_no_integers(self) -> None:
         self.assertEqual(T.vector(dtype="float16").mean(dtype="bool").dtype, "float64")
+
+
+class _Scaled(theano.scalar.ScalarOp):
+    """A product whose first factor has no gradient."""
+
+    nin, nout = 2, 1
+
+    def __init__(self) -> None:
+        self.output_types_preference = theano.scalar.upgrade_to_float
+
+    def impl(self, n: Any, x: Any) -> Any:
+        return x * n
+
+    def grad(self, inputs: Any, cotangents: Any) -> list[Any]:
+        n, _ = inputs
+        return [theano.gradient.grad_not_implemented(self, 0, n), cotangents[0] * n]
+
+
+class TestMissingGradients(unittest.TestCase):
+    def test_only_what_has_none_is_refused(self) -> None:
+        op, x = T.Elemwise(_Scaled()), T.dscalar("x")
+        self.assertEqual(T.grad(op(2, x), x).eval({x: 3.0}), 2)
+        with self.assertRaises(theano.gradient.NullTypeGradError):
+            T.grad(op(x, 2), x)
 
 
 class TestPatterns(unittest.TestCase):
