@@ -224,6 +224,9 @@ def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
 
 
 def _own_part(x: Any, part: Any) -> Any:
+    if isinstance(part, Variable) and not isinstance(part.type, ScalarType) and hasattr(part.type, "reason"):
+        # A higher layer has a type of its own for what has no gradient.
+        return undefined(str(part.type.reason))
     if part is None or (isinstance(part, Variable) and not isinstance(part.type, (ScalarType, NoDerivative))):
         return None
     if isinstance(part, Variable) and is_undefined(part):

@@ -143,7 +143,7 @@ def advanced_set_subtensor1(x: Any, y: Any, ilist: Any) -> Tensor:
 def _comparison(doc: str, **options: Any) -> Callable[[Any, Any], bool]:
     def compare(a: Any, b: Any) -> bool:
         a, b = np.asarray(a), np.asarray(b)
-        return TensorType(a.dtype.name, a.shape).values_eq_approx(a, b, **options)
+        return TensorType(a.dtype.name, shape=a.shape).values_eq_approx(a, b, **options)
 
     compare.__doc__ = doc
     return compare
