@@ -17,7 +17,7 @@ from .._variable import Tensor
 from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
-from ._reduce import Prod, Reduce, restore, scaled
+from ._reduce import AccumulatingReduce, Prod, Reduce, restore, scaled
 
 #: What stands for a fold in NumPy, by the name of the scalar op.
 _UFUNCS = {
@@ -31,7 +31,17 @@ _UFUNCS = {
 }
 
 
-class CAReduce(Reduce):
+class _OverAllReductions(type):
+    """Sums, maxima and so on count as instances of the general folds: programs ask for them by these classes."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Tell whether an op is a reduction, or one with a dtype of its own for the accumulator."""
+        if cls.__dict__.get("counts_all") is None:
+            return super().__instancecheck__(instance)
+        return isinstance(instance, cls.__dict__["counts_all"]) or super().__instancecheck__(instance)
+
+
+class CAReduce(Reduce, metaclass=_OverAllReductions):
     """Fold a scalar op over axes.
 
     Parameters
@@ -57,6 +67,7 @@ class CAReduce(Reduce):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("scalar_op", "axis")
+    counts_all: ClassVar[type] = Reduce
 
     def __init__(self, scalar_op: ScalarOp, axis: Any = None) -> None:
         super().__init__(axis)
@@ -141,6 +152,7 @@ class CAReduceDtype(CAReduce):
     """
 
     __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
+    counts_all: ClassVar[type] = AccumulatingReduce
 
     def __init__(self, scalar_op: ScalarOp, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
         super().__init__(scalar_op, axis)
