@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import compose, describe
 from theano_tensor import (
+    Alloc,
     NotScalarConstantError,
     Tensor,
     TensorType,
@@ -34,6 +35,10 @@ float_dtypes = _names(float_types)
 complex_dtypes = _names(complex_types)
 continuous_dtypes = _names(continuous_types)
 all_dtypes = _names(all_types)
+
+
+#: The op itself, with which programs compare those of graphs.
+alloc = Alloc()
 
 
 def get_vector_length(v: Any) -> int:

@@ -48,6 +48,7 @@ from ..gof.opt import (
     out2in as out2in,
 )
 from ..gof.utils import MethodNotDefined as MethodNotDefined
+from ._old_lifts import MakeVectorPrinter as MakeVectorPrinter
 from ._old_rewrites import named
 from ._opt_functions import (
     add_calculate as add_calculate,
