@@ -39,6 +39,7 @@ from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
 
 from .._keywords import also_called
+from .._lazy import borrowed
 from ..gof.opt import (
     MergeOptimizer as MergeOptimizer,
     Optimizer as Optimizer,
@@ -158,7 +159,7 @@ def __getattr__(name: str) -> Any:
     try:
         return named(name)
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        return borrowed(__name__, name)
 
 
 def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -24,4 +24,7 @@ from theano_tensor.random import (
     uniform as uniform,
 )
 
+from .._lazy import lazy_names
 from ._random_shapes import _infer_ndim_bcast as _infer_ndim_bcast
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})
