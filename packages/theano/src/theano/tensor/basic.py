@@ -86,7 +86,6 @@ from theano_tensor import (
     TensorFromScalar as TensorFromScalar,
     TensorOperators as TensorOperators,
     TensorSharedVariable as TensorSharedVariable,
-    TensorType as Tensor,
     TensorType as TensorType,
     TensorVariable as TensorVariable,
     TopK as TopK,
