@@ -1,8 +1,9 @@
 """Ops made of graphs."""
 
 from .._graph_op import ComparedGraphOp as ComparedGraphOp, GraphOp as GraphOp
-from . import _inline as _inline, _rules as _rules
+from . import _rules as _rules
 from ._checkpoint import Checkpoint as Checkpoint, checkpoint as checkpoint
+from ._inline import inline_ofg_expansion as inline_ofg_expansion
 from ._op_from_graph import OpFromGraph as OpFromGraph
 
-__all__ = ["Checkpoint", "ComparedGraphOp", "GraphOp", "OpFromGraph", "checkpoint"]
+__all__ = ["Checkpoint", "ComparedGraphOp", "GraphOp", "OpFromGraph", "checkpoint", "inline_ofg_expansion"]

@@ -9,8 +9,8 @@ from theano_tensor.builders import (
     GraphOp as GraphOp,
     OpFromGraph as OpFromGraph,
     checkpoint as checkpoint,
+    inline_ofg_expansion as inline_ofg_expansion,
 )
-from theano_tensor.builders._inline import inline_ofg_expansion as inline_ofg_expansion
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 
 from ._historical import ops_with_inner_function as ops_with_inner_function
