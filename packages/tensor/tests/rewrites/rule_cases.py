@@ -9,6 +9,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_linker_c.scalar import Composite, ScalarType
+from theano_tensor.control import ifelse
 from theano_tensor.creation import AllocEmpty
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.gradient import disconnected_grad
@@ -264,6 +265,8 @@ CASES: dict[str, Case] = {
     ),
 }
 CASES |= {
+    # control
+    "cond_make_inplace": case(lambda v: ifelse(v.x[0] > 0, v.x + 1, v.x * 2)),
     # round trips
     "number_there_and_back": case(lambda v: T.tensor_from_scalar(T.scalar_from_tensor(v.x[0])) + 1),
     "only_element_of_dimension": case(lambda v: v.A.dimshuffle(0, "x", 1)[:, 0] + 1),

@@ -67,6 +67,7 @@ GRAPH_REWRITERS = {
     "local_inplace_setsubtensor": "test_overwriting",
     "overwrite_products": "test_overwriting",
     "random_make_inplace": "test_overwriting",
+    "mrg_random_make_inplace": "random_numbers/test_random_mrg_streams",
     "inplace_elemwise_optimizer": "test_inplace_forms",
     "sparse_block_inplace": "nnet/test_blocksparse",
     "typed_list_inplace_opt": "typed_list",

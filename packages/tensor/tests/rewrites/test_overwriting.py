@@ -102,8 +102,8 @@ class TestRandomStates(unittest.TestCase):
 
     def in_place(self, mode: Mode) -> list[bool]:
         state = random_state_type("state")
-        first, moved = uniform(state, (3,))
-        second, last = uniform(moved, (3,))
+        moved, first = uniform(state, (3,))
+        last, second = uniform(moved, (3,))
         f: Any = function([In(state, mutable=True)], [first, second, Out(last, borrow=True)], mode=mode)
         value = np.random.RandomState(3)
         found = f(value)
