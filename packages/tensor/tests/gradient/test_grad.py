@@ -243,6 +243,11 @@ class TestKnownGradients(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "1 dimensions a gradient with 2"):
             grad(None, x, known_grads={x * 2: tt.dmatrix("g")})
 
+    def test_number_stands_for_an_array_of_it(self) -> None:
+        x, g = tt.dvector("x"), tt.dscalar("g")
+        gradient = grad(None, x, known_grads={x * 2: g})
+        assert_allclose(value(gradient, {x: np.array([1.0, 2.0]), g: 3.0}), [6.0, 6.0])
+
     def test_names_of_the_users_variables_stay(self) -> None:
         x, g = tt.dscalar("x"), tt.dscalar()
         y = x * 1

@@ -25,7 +25,8 @@ class TestIntegerOperands(unittest.TestCase):
 
     def test_the_gradient_by_an_integer_is_that_by_the_same_real_number(self) -> None:
         for dtype in ("bool", "uint8", "int8", "int64"):
-            values = np.array([0, 1] if dtype == "bool" else [1, 100], dtype=dtype)
+            # exp(100) is beyond the float32 that a narrow integer gives.
+            values = np.array([0, 1] if dtype == "bool" else [1, 80], dtype=dtype)
             for name in FUNCTIONS:
                 n, x = tt.TensorType(dtype, [False])("n"), tt.dvector("x")
                 with self.subTest(name, dtype=dtype), np.errstate(all="ignore"):

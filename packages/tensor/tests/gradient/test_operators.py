@@ -244,7 +244,7 @@ class TestSeveralResults(unittest.TestCase):
         part = function([self.x, self.v], stopped[self.x])(self.values[0], self.values[2])
         np.testing.assert_allclose(part, self.values[2] * np.exp(2 * self.values[0]), rtol=1e-12)
         with self.assertRaisesRegex(TypeError, "dimensions"):
-            grad_sources_inputs([(self.z, tt.dmatrix())])
+            grad_sources_inputs([(self.z, tt.dtensor3())])
 
     def test_gradient_that_cannot_be_computed_stops_a_right_product(self) -> None:
         with self.assertRaises(NullTypeGradError):

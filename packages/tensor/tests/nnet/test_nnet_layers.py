@@ -104,7 +104,8 @@ del _class
 class TestRunningAverages(unittest.TestCase):
     def test_as_documented(self) -> None:
         for layout in (SCALE, SCALE[None, :, None, None]):
-            mean, var = shared(layout * 2), shared(layout + 1)
+            pattern = [n == 1 for n in layout.shape]
+            mean, var = shared(layout * 2, broadcastable=pattern), shared(layout + 1, broadcastable=pattern)
             results = bn.batch_normalization_train(
                 IMAGES, layout, layout, "spatial", running_average_factor=0.25, running_mean=mean, running_var=var
             )
