@@ -49,7 +49,6 @@ from .io import (
     send as send,
 )
 from .sort import SortOp as SortOp
-from .subtensor import *
 from .var import _tensor_py_operators as _tensor_py_operators
 
 # isort: split

@@ -10,7 +10,7 @@ from theano.gof._local_optimizers import Wrapped
 from theano.gof.opt import local_optimizer
 from theano_graph import Apply, Variable
 from theano_tensor.gradient import DisconnectedType
-from theano_tensor.linalg import _rewrites as rules, hints
+from theano_tensor.linalg import hints, rewrites as rules
 
 #: What `Solve` is told about a matrix.
 MATRIX_STRUCTURES = (

@@ -86,7 +86,6 @@ from theano_tensor import (
     TensorFromScalar as TensorFromScalar,
     TensorOperators as TensorOperators,
     TensorSharedVariable as TensorSharedVariable,
-    TensorType as Tensor,
     TensorType as TensorType,
     TensorVariable as TensorVariable,
     TopK as TopK,
@@ -608,6 +607,7 @@ from ._old_functions import (
     numpy_scalar as numpy_scalar,
     smallest as smallest,
 )
+from ._old_types import Tensor as Tensor
 from ._tolerances import (
     _allclose as _allclose,
     _get_atol_rtol as _get_atol_rtol,
