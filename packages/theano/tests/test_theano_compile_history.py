@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import logging
 import pickle
 import re
 import unittest
@@ -268,3 +269,48 @@ class TestText(unittest.TestCase):
         one, other = np.arange(4.0), np.arange(4.0).reshape(2, 2)
         self.assertNotEqual(printing.hex_digest(one), printing.hex_digest(other))
         self.assertTrue(printing.hex_digest(one).endswith("|strides=[8]|shape=[4]"))
+
+
+class TestLogging(unittest.TestCase):
+    def test_the_handler_can_be_exchanged(self) -> None:
+        stream = io.StringIO()
+        handler = logging.StreamHandler(stream)
+        theano.theano_logger.removeHandler(theano.logging_default_handler)
+        theano.theano_logger.addHandler(handler)
+        try:
+            logging.getLogger("theano.compile").warning("a message")
+        finally:
+            theano.theano_logger.removeHandler(handler)
+        self.assertEqual(stream.getvalue(), "a message\n")
+
+
+class TestSmallThings(unittest.TestCase):
+    def test_functions_of_eval(self) -> None:
+        x = theano.tensor.dscalar("x")
+        y = 2 * x
+        self.assertFalse(hasattr(y, "_fn_cache"))
+        self.assertEqual(float(y.eval({x: 3.0})), 6.0)
+        self.assertEqual(len(y._fn_cache), 1)
+        self.assertFalse(hasattr(pickle.loads(pickle.dumps(y)), "_fn_cache"))
+
+    def test_type_of_old_name(self) -> None:
+        self.assertEqual(theano.tensor.Tensor(broadcastable=[False], dtype="float64"), theano.tensor.dvector)
+
+    def test_names_of_dtypes_for_c_code(self) -> None:
+        self.assertEqual(theano.tensor.fmatrix.dtype_specs(), (float, "npy_float32", "NPY_FLOAT32"))
+        self.assertEqual(theano.scalar.int8.dtype_specs()[1:], ("npy_int8", "Int8"))
+
+    def test_enumerations(self) -> None:
+        enum = theano.gof.EnumType
+        self.assertEqual(enum(A=1, B=True), enum(A=1.0, B=1))
+        self.assertEqual(hash(enum(A=1, B=True)), hash(enum(A=1.0, B=1)))
+        with self.assertRaises(TypeError):
+            theano.gof.EnumList(("A", "a"), ("B", "B"))
+
+    def test_check_isfinite_of_a_compiled_function(self) -> None:
+        x = theano.tensor.dvector("x")
+        f = theano.function([x], x + 1, mode=theano.compile.DebugMode(check_isfinite=True))
+        with self.assertRaises(theano.compile.debugmode.InvalidValueError):
+            f([float("inf")])
+        f.maker.mode.check_isfinite = False
+        self.assertEqual(f([float("inf")])[0], float("inf"))

@@ -153,7 +153,7 @@ class ScalarInterface(CLinkerType):
     dtype: str
 
     def dtype_specs(self) -> tuple[type, str, str]:
-        """Return the class of its numbers in NumPy, the name of the dtype in C, and that of NumPy's class of numbers."""
+        """Return NumPy's class of its numbers, the name of the dtype in C, and the name of that class."""
         return dtype_specs(self.dtype, scalar=True)
 
     def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:

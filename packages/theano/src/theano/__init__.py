@@ -94,7 +94,12 @@ with collector_paused(lasting=True):
     from ._homes import settle
     from ._keywords import also_called
     from ._lazy import lazy_names
-    from ._logging import disable_log_handler as disable_log_handler, has_handlers as has_handlers
+    from ._logging import (
+        disable_log_handler as disable_log_handler,
+        has_handlers as has_handlers,
+        logging_default_handler as logging_default_handler,
+        theano_logger as theano_logger,
+    )
     from ._nose import test as test
     from ._version import __version__ as __version__
     from .compile.io import SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput

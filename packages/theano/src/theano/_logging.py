@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import logging
 
+#: The logger above all others of the package.
+theano_logger = logging.getLogger("theano")
+
+#: A handler that writes to the standard error stream; programs exchange it for one of their own.
+logging_default_handler = logging.StreamHandler()
+
 
 def has_handlers(logger: logging.Logger) -> bool:
     """Tell whether a logger, or one above it that it hands messages to, has a handler."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from theano_graph import (
 
 from ._colours import APPLY_COLOURS
 from ._lazy import picture_drawers
+
+_logger = logging.getLogger("theano.printing")
 
 _EXTENSIONS = frozenset({"dot", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "svg"})
 _LEFT, _RIGHT, _BOTH = "blue", "red", "purple"
@@ -175,6 +178,7 @@ def _borders(fct: Any, cond_highlight: Apply | bool | None) -> dict[Apply, str]:
     if node is None:
         node = next((node for node in _order(fct) if "IfElse" in type(node.op).__name__), None)
         if node is None:
+            _logger.warning("pydotprint: cond_highlight is set but there is no IfElse node in the graph")
             return {}
     count = len(node.outputs)
     branches: list[list[Variable]] = [node.inputs[1 : 1 + count], node.inputs[1 + count : 1 + 2 * count]]

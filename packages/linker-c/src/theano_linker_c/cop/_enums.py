@@ -342,7 +342,9 @@ def _check_alias(alias: str, name: str, aliases: Mapping[str, str], constants: M
         raise ValueError(
             compose(f"{aliases[alias]} and {name} have the same alias {alias!r}", mend="give each alias once")
         )
-    if alias in constants and alias != name:
+    if alias == name:
+        raise TypeError(compose(f"{name} has its own name for an alias", mend="give the name alone"))
+    if alias in constants:
         raise ValueError(
             compose(f"the alias {alias!r} of {name} is the name of another constant", mend="choose another alias")
         )

@@ -607,6 +607,7 @@ from ._old_functions import (
     numpy_scalar as numpy_scalar,
     smallest as smallest,
 )
+from ._old_types import Tensor as Tensor
 from ._tolerances import (
     _allclose as _allclose,
     _get_atol_rtol as _get_atol_rtol,
