@@ -159,7 +159,8 @@ class TestInplace(unittest.TestCase):
     def test_what_does_not_fit(self) -> None:
         x, m, i = tt.dvector("x"), tt.dmatrix("m"), tt.ivector("i")
         with self.assertRaisesRegex(TypeError, "dtype float64 cannot overwrite an input of dtype int32"):
-            inplace.add_inplace(i, x)
+            Elemwise(scalar.add, {0: 0})(i, x)
+        self.assertEqual(inplace.add_inplace(i, x).dtype, "int32")  # the names keep the dtype of what they overwrite
         with self.assertRaisesRegex(ValueError, "cannot overwrite an input of shape"):
             inplace.add_inplace(x, m)
         for pattern in ({1: 0}, {0: 2}, {0: -1}):
@@ -169,7 +170,7 @@ class TestInplace(unittest.TestCase):
             Elemwise(scalar.add, [0])  # type: ignore[arg-type]  # wrong on purpose
 
     def test_printed(self) -> None:
-        self.assertEqual(str(Elemwise(scalar.add, {0: 0})), "Elemwise{add}[(0, 0)]")
+        self.assertEqual(str(Elemwise(scalar.add, {0: 0})), "Elemwise{Add}[(0, 0)]")
         self.assertEqual(str(inplace.add_inplace), "add_inplace")
 
 

@@ -202,7 +202,7 @@ class TestModes(unittest.TestCase):
             def grad(self, inputs: Any, grads: Any) -> Any:
                 return [grads[0] * 5]
 
-        with self.assertRaises(T.verify_grad.E_grad):
+        with self.assertRaises(T.verify_grad.E_grad):  # type: ignore[attr-defined]
             T.verify_grad(Wrong(), [np.ones(3)], rng=np.random.RandomState(0))
 
     def test_records(self) -> None:

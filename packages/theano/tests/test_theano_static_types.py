@@ -68,10 +68,13 @@ class TestStandIns(unittest.TestCase):
             f([1.0, 2.0, 3.0])
 
     def test_new_inputs_of_a_node(self) -> None:
-        node = T.exp(self.pair).owner.clone_with_new_inputs([self.any])
+        owner = T.exp(self.pair).owner
+        assert owner is not None, "it is computed"
+        node = owner.clone_with_new_inputs([self.any])
         self.assertEqual(node.outputs[0].type.shape, (2,))
 
     def test_replacement_in_a_graph(self) -> None:
+        assert self.pair.owner is not None, "it is computed"
         graph = theano.gof.FunctionGraph([self.any, *self.pair.owner.inputs], [self.pair + self.any], clone=False)
         graph.replace(self.pair, self.any)
         f = theano.function([self.any], graph.outputs[0])

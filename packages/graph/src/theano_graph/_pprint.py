@@ -65,9 +65,6 @@ class Printer(Protocol):
         ...
 
 
-Condition: TypeAlias = "Op | type[Op] | Callable[[Variable], bool]"
-
-
 def _inputs(variable: Variable) -> Sequence[Variable]:
     if variable.owner is None:
         raise ValueError(compose(f"`{variable}` is the output of no op", mend="assign the printer to an op"))
@@ -233,7 +230,7 @@ class PrettyPrinter:
         self._classes: dict[type[Op], Printer] = {}
         self._default: Printer = DefaultPrinter()
 
-    def assign(self, condition: Condition, printer: Printer) -> None:
+    def assign(self, condition: Any, printer: Any) -> None:
         """Say how something is written; a later assignment to the same condition replaces the earlier one.
 
         Parameters
@@ -276,7 +273,7 @@ class PrettyPrinter:
 
     clone = copy
 
-    def clone_assign(self, condition: Condition, printer: Printer) -> PrettyPrinter:
+    def clone_assign(self, condition: Any, printer: Any) -> PrettyPrinter:
         """Return a copy in which one thing is written otherwise."""
         new = self.copy()
         new.assign(condition, printer)

@@ -144,11 +144,11 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 def _result_type(*args: Any) -> Any:
-    return np.result_type(*(x.dtype if isinstance(x, NumpyProtocols) else x for x in args))
+    return np.result_type(*(getattr(x, "dtype", x) for x in args))
 
 
 def _is_complex(x: Any) -> bool:
-    return np.dtype(x.dtype).kind == "c"
+    return bool(np.dtype(x.dtype).kind == "c")
 
 
 #: Functions with a form of their own. What had a meaning in old programs keeps it: a variable was one object.

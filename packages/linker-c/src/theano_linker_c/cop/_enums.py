@@ -97,8 +97,8 @@ class EnumType(CLinkerType, Type):
         return hash((type(self), self._key()))
 
     def _key(self) -> tuple[Hashable, ...]:
-        values = tuple((name, type(value), value) for name, value in self.constants.items())
-        return (self.ctype, self.cname, values, tuple(self.aliases.items()))
+        # Numbers of one value are one constant in C, whatever their class in Python.
+        return (self.ctype, self.cname, tuple(self.constants.items()), tuple(self.aliases.items()))
 
     def __str__(self) -> str:
         constants = ", ".join(f"{name}:{value}" for name, value in self.constants.items())

@@ -66,7 +66,7 @@ class ProfileStats:
 
     def __init__(
         self,
-        atexit_print: bool = True,
+        atexit_print: Any = True,
         flag_time_thunks: bool | None = None,
         gpu_checks: bool = True,
         *,

@@ -152,7 +152,7 @@ class OpFromGraph(GraphOp):
         for storage, value in zip(output_storage, self.runner()(list(inputs)), strict=True):
             storage[0] = value
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply | None) -> list[list[bool]]:
         """Tell which outputs depend on which inputs: as in the graph, where the gradient is not overridden."""
         if self.given_pattern is not None:
             shared = self.inner_pattern()[len(self.inputs) :]

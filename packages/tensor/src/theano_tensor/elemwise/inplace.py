@@ -8,13 +8,14 @@ hardly need these: the runtime takes memory over by itself.
 from __future__ import annotations
 
 from theano_linker_c import scalar
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c.scalar import ScalarOp, transfer_type
 
 from ._elemwise import Elemwise
 
 
 def _inplace(op: ScalarOp, name: str, overwritten: int = 0) -> Elemwise:
-    function = Elemwise(op, {0: overwritten}, name=f"{name}_inplace")
+    kept = type(op)(transfer_type(overwritten))  # the result has the dtype of what it overwrites
+    function = Elemwise(kept, {0: overwritten}, name=f"{name}_inplace")
     function.__doc__ = f"`{name}`, in the memory of argument {overwritten}."
     return function
 

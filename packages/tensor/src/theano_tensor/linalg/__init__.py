@@ -112,6 +112,7 @@ __all__ = [
     "pinv",
     "psd",
     "qr",
+    "rewrites",
     "slogdet",
     "solve",
     "solve_lower_triangular",

@@ -69,11 +69,11 @@ class ChangeTracker(Feature):
         """Forget that there were changes."""
         self.changed = False
 
-    def on_attach(self, fgraph: FunctionGraph) -> None:
+    def on_attach(self, fgraph: Any) -> None:
         """Let the graph know its tracker."""
         fgraph.change_tracker = self
 
-    def on_detach(self, fgraph: FunctionGraph) -> None:
+    def on_detach(self, fgraph: Any) -> None:
         """Take the tracker from the graph."""
         del fgraph.change_tracker
 

@@ -132,7 +132,8 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
                     break
                 current = results[0].owner
         made.update(zip(node.outputs, results, strict=True))
-    return made.get(out, out)
+    result: Variable = made.get(out, out)
+    return result
 
 
 class LocalMetaOptimizerSkipAssertionError(AssertionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose, graph_inputs
 from theano_optimize import (
@@ -29,7 +29,7 @@ class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
     """
 
     __module__ = "theano.gof.opt"
-    below = NodeRewriter
+    below: ClassVar[type | None] = NodeRewriter
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from theano_graph import Apply, FunctionGraph, Op, ReplaceValidate, Variable, config
 from theano_optimize import (
@@ -48,7 +48,7 @@ class Optimizer(GraphRewriter, metaclass=AlsoBelow):
     """
 
     __module__ = "theano.gof.opt"
-    below = GraphRewriter
+    below: ClassVar[type | None] = GraphRewriter
 
     def optimize(self, fgraph: FunctionGraph, *args: Any, **kwargs: Any) -> Any:
         """Add the requirements, apply, and return what `apply` returns."""

@@ -140,8 +140,10 @@ def _narrowed(a: Any, b: Any) -> Answer:
     if isinstance(a, BoundVariable):
         return _narrowed(b, a.value) if isinstance(b, Variable) else (a if a.value == b else False)
     if not isinstance(b, Variable):
-        allowed = {OrVariable: lambda: b in a.options, NotVariable: lambda: b not in a.not_options}
-        return BoundVariable("?", b) if allowed.get(type(a), lambda: True)() else False
+        excluded = (isinstance(a, OrVariable) and b not in a.options) or (
+            isinstance(a, NotVariable) and b in a.not_options
+        )
+        return False if excluded else BoundVariable("?", b)
     if isinstance(a, FreeVariable):
         return b
     if isinstance(b, (FreeVariable, BoundVariable)):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from theano import function as function, gof as gof, tensor as tensor
-from theano.tests import unittest_tools as utt
+from theano._lazy import lazy_names
+from theano_testing.tensor import fetch_seed
 
 
 class Minimal(gof.Op):
@@ -38,10 +39,13 @@ class T_minimal(unittest.TestCase):
 
     def setUp(self) -> None:
         """Make random numbers."""
-        self.rng = np.random.RandomState(utt.fetch_seed(666))
+        self.rng = np.random.RandomState(fetch_seed(666))
 
     def test0(self) -> None:
         """Apply it to a vector and a matrix."""
         A, b = tensor.matrix(), tensor.vector()
         f = function([A, b], minimal(A, A, b, b, A))
         self.assertEqual(f(self.rng.randn(5, 5), -np.arange(5, dtype=tensor.config.floatX)), 0)
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {"theano.tests": "utt=unittest_tools"})

@@ -8,7 +8,7 @@ from typing import Any
 
 import theano.tensor as T
 from theano_graph import Variable, compose
-from theano_linker_c.scalar import ScalarType
+from theano_linker_c.scalar import ScalarConstant, ScalarType
 from theano_tensor import IndexingError, NotScalarConstantError, get_scalar_constant_value
 from theano_tensor.indexing import (
     AdvancedBooleanIncSubtensor,
@@ -104,11 +104,14 @@ def _clipped(bound: Any, length: Any, low: Any, high: Any = None) -> Any:
 
 def _canonical_expression(start: Any, stop: Any, step: Any, length: Any) -> tuple[slice, Any]:
     choose: Callable[[Any, Any], Any]
+    size: Any
+    sign: Any
     if isinstance(step, int):
         size, sign = abs(step), 1 if step > 0 else -1
         choose = (lambda backwards, forwards: forwards) if step > 0 else (lambda backwards, forwards: backwards)
     else:
-        negative, size, sign = T.lt(step, 0), abs(step), T.sgn(step)
+        negative = T.lt(step, 0)
+        size, sign = abs(step), T.sgn(step)
         choose = lambda backwards, forwards: T.switch(negative, backwards, forwards)  # noqa: E731
     first = (
         choose(length - 1, 0) if start is None else _clipped(start, length, choose(-1, 0), choose(length - 1, length))
@@ -156,7 +159,7 @@ def make_constant(args: Any) -> Any:
         return tuple(map(make_constant, args))
     if args is None or (isinstance(args, Variable) and not isinstance(args.type, ScalarType)):
         return args
-    return T.scal.ScalarConstant(T.scal.int64, args) if isinstance(args, int) else args
+    return ScalarConstant(ScalarType("int64"), args) if isinstance(args, int) else args
 
 
 def as_index_variable(idx: Any) -> Any:
@@ -190,7 +193,7 @@ def check_advanced_indexing_dimensions(input: Any, idx_list: Sequence[Any]) -> N
     """Refuse an index for more dimensions than a tensor has; IndexError where it does."""
     needed = 0
     for entry in idx_list:
-        mask = getattr(getattr(entry, "type", entry), "dtype", None) in ("bool", bool) and getattr(entry, "ndim", 0)
+        mask = str(getattr(entry, "dtype", "")) == "bool" and bool(getattr(entry, "ndim", None))
         needed += 0 if entry is None else entry.ndim if mask else 1
     if needed > input.ndim:
         raise IndexingError(compose(f"too many indices for array: {needed} for {input.ndim} dimensions"))

@@ -87,13 +87,20 @@ _convert_to_float64 = _conversion("float64")
 _convert_to_complex64 = _conversion("complex64")
 _convert_to_complex128 = _conversion("complex128")
 _cast_mapping = {
-    op.scalar_op.dtype: op
-    for op in (
-        *(_convert_to_bool, _convert_to_int8, _convert_to_int16, _convert_to_int32, _convert_to_int64),
-        *(_convert_to_uint8, _convert_to_uint16, _convert_to_uint32, _convert_to_uint64),
-        *(_convert_to_float16, _convert_to_float32, _convert_to_float64),
-        *(_convert_to_complex64, _convert_to_complex128),
-    )
+    "bool": _convert_to_bool,
+    "int8": _convert_to_int8,
+    "int16": _convert_to_int16,
+    "int32": _convert_to_int32,
+    "int64": _convert_to_int64,
+    "uint8": _convert_to_uint8,
+    "uint16": _convert_to_uint16,
+    "uint32": _convert_to_uint32,
+    "uint64": _convert_to_uint64,
+    "float16": _convert_to_float16,
+    "float32": _convert_to_float32,
+    "float64": _convert_to_float64,
+    "complex64": _convert_to_complex64,
+    "complex128": _convert_to_complex128,
 }
 
 

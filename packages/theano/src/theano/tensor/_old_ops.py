@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,8 @@ class Tri(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute with NumPy."""
-        output_storage[0][0] = np.tri(*map(int, inputs), dtype=self.dtype)
+        rows, columns, diagonal = map(int, inputs)
+        output_storage[0][0] = np.tri(rows, columns, diagonal, dtype=self.dtype)
 
     def infer_shape(self, node: Apply, in_shapes: Sequence[Any]) -> list[Any]:
         """Return the numbers of rows and columns."""
@@ -97,7 +98,7 @@ class Default(Op):
     """The input, or the default value where the input is None."""
 
     __props__ = ()
-    view_map: ClassVar[dict[int, list[int]]] = {0: [0]}
+    view_map = {0: [0]}
 
     def make_node(self, x: Any, default: Any) -> Apply:
         """Apply to two variables of one type."""
