@@ -71,8 +71,8 @@ def copies() -> None:
         assert f()[0] != g()[0]
         if isinstance(left.rng, MRG_RandomStreams):
             right.rng.rstate = left.rng.rstate
-        for (source, _), (target, _) in zip(left.rng.state_updates, right.rng.state_updates, strict=True):
-            target.set_value(source.get_value())
+        for source, target in zip(left.rng.state_updates, right.rng.state_updates, strict=True):
+            target[0].set_value(source[0].get_value())
         assert f()[0] == g()[0]
 
 

@@ -8,9 +8,11 @@ import numpy as np
 
 import theano
 import theano.tensor as T
+from theano.scalar.sharedvar import shared as shared_number
 from theano.scan_module import until
 from theano.scan_module.scan_op import Scan
 from theano.scan_module.scan_utils import scan_args
+from theano.tensor.shared_randomstreams import RandomStreams
 
 
 class TestTutorial(unittest.TestCase):
@@ -129,3 +131,44 @@ class TestHelpers(unittest.TestCase):
         self.assertEqual((len(parsed.inner_out_nit_sot), parsed.cond), (1, []))
         again = Scan(parsed.inner_inputs, parsed.inner_outputs, parsed.info)
         self.assertEqual(again, node.op)
+
+
+class TestHandMadeLoops(unittest.TestCase):
+    """Programs that go through a matrix with updates, and through `fn`, to compare that with `scan`."""
+
+    def test_a_shared_number_is_an_index(self) -> None:
+        rows = theano.shared(np.ones((6, 2)))
+        number = shared_number(1)
+        self.assertEqual((number - 1).type, theano.scalar.int64)
+        step = T.inc_subtensor(rows[number], 2 * rows[number - 1], tolerate_inplace_aliasing=True)
+        f = theano.function([], [], updates=[(number, number + 1), (rows, step)])
+        f._check_for_aliased_inputs = False
+        f.fn()
+        f.fn(n_calls=3)
+        f()
+        np.testing.assert_array_equal(rows.get_value(), np.repeat([[1.0], [3.0], [7.0], [15.0], [31.0], [63.0]], 2, 1))
+        self.assertEqual(number.get_value(), 6)
+
+    def test_an_input_called_as_the_number_of_calls(self) -> None:
+        n = T.lscalar("n_calls")
+        self.assertEqual(theano.function([n], n * 2)(n_calls=4), 8)
+
+    def test_generators_are_found_and_put_back(self) -> None:
+        x = T.dscalar("x")
+        f = theano.function([x], x + RandomStreams(3).uniform())
+        first = []
+        for _ in range(2):
+            for item in f.maker.expanded_inputs:
+                if item.value and isinstance(item.value.data, np.random.RandomState):
+                    item.value.data = np.random.RandomState(123)
+            first.append(float(f(0.0)))
+        self.assertEqual(first[0], first[1])
+
+    def test_storage_of_a_step_is_empty_before_and_after_calls(self) -> None:
+        x = T.dscalar("x")
+        powers, _ = theano.scan(lambda p: p * 2, outputs_info=x, n_steps=5)
+        f = theano.function([x], powers)
+        (loop,) = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
+        for _ in range(2):
+            self.assertTrue(all(cell.value is None for cell in [*loop.fn.input_storage, *loop.fn.output_storage]))
+            np.testing.assert_array_equal(f(1.0), [2, 4, 8, 16, 32])

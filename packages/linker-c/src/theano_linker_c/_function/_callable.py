@@ -70,6 +70,7 @@ class Function(ShownAsHtml):
         "__weakref__",
         "_arguments",
         "_finder",
+        "_looks_for_aliases",
         "_profile",
         "_subsets",
         "_wiring",
@@ -90,6 +91,7 @@ class Function(ShownAsHtml):
         self.profile = profile
         self.input_storage = containers
         self.trust_input = False
+        self._looks_for_aliases = True
         self._arguments = Arguments(maker.signature, containers)
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter, maker.given_up)
         self._finder = Finder(maker.signature, containers)
@@ -101,6 +103,10 @@ class Function(ShownAsHtml):
         """Bind the arguments of a call that the machine leaves to us, or do the whole call for a subset of outputs."""
         if "output_subset" in kwargs:
             return self._call_subset(args, kwargs, kwargs.pop("output_subset"))
+        if "n_calls" in kwargs and "n_calls" not in self._finder:
+            # Theano 1.0 has it in `f.fn`: that many calls, of which the last one's results are returned.
+            for _ in range(kwargs.pop("n_calls") - 1):
+                self.fn(*args, **kwargs)
         return self._arguments.bind(args, kwargs)
 
     def _filter(self, index: int, value: Any) -> Any:
@@ -152,10 +158,10 @@ class Function(ShownAsHtml):
         return self.maker.outputs
 
     @property
-    def output_storage(self) -> list[list[Any]]:
-        """For each output and each new value of an input, a one-element list with what the last call left."""
+    def output_storage(self) -> list[Container]:
+        """For each output and each new value of an input, a container with what the last call left."""
         storage = self.fn.storage_map
-        return [storage.get(v, [None]) for v in self.maker.fgraph.outputs]
+        return [Container(v, storage.get(v)) for v in self.maker.fgraph.outputs]
 
     @property
     def indices(self) -> list[tuple[In, list[int], list[In]]]:
@@ -174,7 +180,12 @@ class Function(ShownAsHtml):
 
     @property
     def _check_for_aliased_inputs(self) -> bool:
-        return any(item.borrow and not item.shared for item in self.maker.inputs)
+        # Programs turn it off, for calls of `fn` itself; here a call looks for shared memory only where it matters.
+        return self._looks_for_aliases and any(item.borrow and not item.shared for item in self.maker.inputs)
+
+    @_check_for_aliased_inputs.setter
+    def _check_for_aliased_inputs(self, value: bool) -> None:
+        self._looks_for_aliases = bool(value)
 
     @property
     def output_keys(self) -> list[str] | None:

@@ -121,6 +121,11 @@ class FunctionMaker:
         return self.signature.inputs
 
     @property
+    def expanded_inputs(self) -> list[In]:
+        """The inputs, those for shared variables included: `inputs` under an older name."""
+        return self.signature.inputs
+
+    @property
     def outputs(self) -> list[Out]:
         """The outputs that a call returns."""
         return self.signature.outputs

@@ -127,7 +127,7 @@ class OperatorSet:
     def apply(cls, name: str, *operands: Any) -> ScalarVariable:
         """Apply the op registered under `name`; Python numbers take the dtype of the variables beside them."""
         op = cls.table[name]
-        dtypes = [operand.dtype for operand in operands if isinstance(operand, (ScalarVariable, ScalarConstant))]
+        dtypes = [operand.dtype for operand in operands if isinstance(operand, ScalarOperators)]
         result = op(*(as_scalar(operand, like=upcast(*dtypes)) for operand in operands))
         assert isinstance(result, ScalarVariable), "operators have one result"
         return result
@@ -277,8 +277,10 @@ def as_scalar(value: Any, like: str | None = None) -> ScalarVariable | ScalarCon
     >>> as_scalar(3).type
     Scalar(int8)
     """
-    if isinstance(value, (ScalarVariable, ScalarConstant)):
-        return value
+    if isinstance(value, ScalarOperators):
+        # Shared variables with these operators are scalars too.
+        scalar: Any = value
+        return scalar  # type: ignore[no-any-return]
     if isinstance(value, Apply):
         return as_scalar(value.out)
     if isinstance(value, Variable):
