@@ -181,7 +181,9 @@ class TestOp(unittest.TestCase):
 
     def test_equality_text_and_pickles(self) -> None:
         op = MRGUniform(T.dvector)
-        self.assertEqual((op, str(op)), (pickle.loads(pickle.dumps(op)), "mrg_uniform{TensorType(float64, vector),no_inplace}"))
+        self.assertEqual(
+            (op, str(op)), (pickle.loads(pickle.dumps(op)), "mrg_uniform{TensorType(float64, vector),no_inplace}")
+        )
         self.assertNotEqual(op, MRGUniform(T.fvector))
 
     def test_the_caller_keeps_his_states(self) -> None:
