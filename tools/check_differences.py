@@ -183,10 +183,10 @@ def check_names(found: Explanations, missing: Path) -> Iterator[str]:
     names = {}
     for line in missing.read_text(encoding="utf-8").splitlines():
         words = line.split()
-        if len(words) >= 2 and words[1] in KINDS:
+        if len(words) >= 2:
             names[words[0].rstrip(".")] = words[1]
     for name, kind in names.items():
-        if not any(part.startswith("_") for part in name.split(".")) and found.group_of(name) is None:
+        if kind in KINDS and not any(part.startswith("_") for part in name.split(".")) and found.group_of(name) is None:
             yield f"{kind} {name} is missing and stands in no group"
     for group, pattern in found.names:
         if not any(matches(name, pattern) for name in names):

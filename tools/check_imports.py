@@ -26,6 +26,7 @@ MIRRORS = {
     UMBRELLA / "scalar" / "__init__.py": ".basic",
     UMBRELLA / "sparse" / "__init__.py": ".basic",
     UMBRELLA / "tensor" / "__init__.py": ".basic",
+    UMBRELLA / "sandbox" / "conv.py": "..tensor.nnet.conv",
     UMBRELLA / "tensor" / "inplace.py": "theano_tensor.elemwise.inplace",
     UMBRELLA / "tensor" / "nnet" / "__init__.py": ".nnet",
     UMBRELLA / "typed_list" / "__init__.py": ".basic",

@@ -154,6 +154,12 @@ _RECORDS = [
         smooth=False,
         ulp=1e5,
     ),
+    OpRecord(
+        "within_a_range",
+        lambda x, low, high: [tt.Elemwise(op)(x, low, high) for op in (scalar.inopenrange, scalar.inclosedrange)],
+        lambda x, low, high: [(low < x) & (x < high), (low <= x) & (x <= high)],
+        [[MATRIX, np.round(MATRIX), MATRIX + 1], [MATRIX[:0], MATRIX[:0], MATRIX[:0]]],
+    ),
     OpRecord("eye", Eye("float32"), lambda n, m, k: np.eye(n, m, k, dtype="float32"), [LENGTHS]),
     OpRecord(
         "arange_of_floats",

@@ -128,7 +128,7 @@ class TestDtypes(unittest.TestCase):
             ("int32", "int64", "int64"),
             ("uint8", "uint64", "uint64"),
             ("uint64", "uint64", "uint64"),
-            ("float16", "float16", "float64"),
+            ("float16", "float16", "float32"),
             ("float32", "float32", "float64"),
             ("float64", "float64", "float64"),
             ("complex64", "complex64", "complex128"),

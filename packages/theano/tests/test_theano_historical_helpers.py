@@ -228,7 +228,8 @@ class TestHelpers(unittest.TestCase):
         x, y = T.dscalars("x", "y")
         f = theano.function([x, theano.Param(y, default=2.0, name="factor")], x * y)
         self.assertEqual((f(3.0), f(3.0, factor=5.0)), (6.0, 15.0))
-        self.assertIs(theano.pfunc, theano.function)
+        self.assertEqual(theano.pfunc([x, theano.Param(y, default=2.0)], x + y)(3.0), 5.0)
+        self.assertIs(theano.pfunc, theano.compile.pfunc)
 
     def test_pydot_is_told(self) -> None:
         self.assertIsInstance(theano.printing.pydot_imported, bool)

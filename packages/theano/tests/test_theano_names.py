@@ -31,13 +31,19 @@ OWN = {
     "static_lengths", "tensor_constructor",
 }  # fmt: skip
 
+# Functions of the tensor layer whose historical names are those of ops.
+APPLIED_OPS = {
+    "crossentropy_categorical_1hot": "CrossentropyCategorical1Hot",
+    "crossentropy_softmax_argmax_1hot_with_bias": "CrossentropySoftmaxArgmax1HotWithBias",
+    "softmax_with_bias": "SoftmaxWithBias",
+}
+
 HISTORICAL: tuple[tuple[str, object], ...] = (
     ("gof.graph.Apply", theano_graph.Apply),
     ("gof.FunctionGraph", theano_graph.FunctionGraph),
     ("gof.fg.MissingInputError", theano_graph.MissingInputError),
     ("gof.toolbox.ReplaceValidate", theano_graph.ReplaceValidate),
     ("gof.destroyhandler.DestroyHandler", theano_optimize.DestroyHandler),
-    ("gof.DB", theano_optimize.RewriteDatabase),
     ("compile.mode.AddDestroyHandler", theano_optimize.AddDestroyHandler),
     ("gof.Query", theano_optimize.RewriteQuery),
     ("compile.optdb", theano_linker_c.optdb),
@@ -64,18 +70,35 @@ class TestNames(TestCase):
                 self.assertIs(getattr(T, name), getattr(theano_tensor, name))
 
     def test_each_name_of_nnet_is_in_nnet(self) -> None:
-        # Functions of the layer that were ops.
-        ops = {"crossentropy_categorical_1hot", "crossentropy_softmax_argmax_1hot_with_bias", "softmax_with_bias"}
-        for name in ops:
-            self.assertIsInstance(getattr(T.nnet, name), theano.Op)
-        for name in set(theano_tensor.nnet.__all__) - ops:
+        for name in set(theano_tensor.nnet.__all__) - APPLIED_OPS.keys():
             with self.subTest(name):
                 self.assertIs(getattr(T.nnet, name), getattr(theano_tensor.nnet, name))
+
+    def test_some_names_of_nnet_are_ops(self) -> None:
+        for name, class_name in APPLIED_OPS.items():
+            with self.subTest(name):
+                self.assertIs(type(getattr(T.nnet, name)), getattr(T.nnet, class_name))
+                self.assertIsInstance(getattr(T.nnet, name), theano.Op)
 
     def test_the_gradient_is_one_function_with_three_names(self) -> None:
         self.assertIs(theano.grad, theano_tensor.gradient.grad)
         self.assertIs(T.grad, theano.grad)
         self.assertIs(theano.gradient.grad, theano.grad)
+
+    def test_databases_and_ops_have_the_historical_base_classes(self) -> None:
+        self.assertTrue(issubclass(theano.gof.DB, theano_optimize.RewriteDatabase))
+        self.assertIsInstance(theano.compile.optdb, theano.gof.DB)
+        for name in ("EquilibriumDB", "SequenceDB", "ProxyDB", "LocalGroupDB"):
+            self.assertTrue(issubclass(getattr(theano.gof, name), theano.gof.DB), name)
+        self.assertTrue(issubclass(theano.Op, theano.gof.PureOp))
+
+    def test_a_database_class_of_a_program_has_only_its_own_instances(self) -> None:
+        own = type("Own", (theano.gof.SequenceDB,), {})
+        self.assertIsInstance(theano.compile.optdb, theano.gof.SequenceDB)
+        self.assertNotIsInstance(theano.compile.optdb, own)
+        self.assertFalse(issubclass(theano.gof.SequenceDB, own))
+        self.assertIsInstance(own(), own)
+        self.assertIsInstance(own(), theano.gof.DB)
 
     def test_a_historical_name_is_the_thing_of_its_layer(self) -> None:
         for name, thing in HISTORICAL:

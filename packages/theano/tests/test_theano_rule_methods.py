@@ -21,6 +21,97 @@ class DoubledDot(T.Dot):
         return [2 * by_x, by_y]
 
 
+class GradOnly(theano.Op):
+    """Twice its input, with `grad` alone."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Any:
+        """Apply the op to a variable."""
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        """Double the value."""
+        output_storage[0][0] = 2 * inputs[0]
+
+    def grad(self, inputs: Any, output_gradients: Any) -> list[Any]:
+        """Double the gradient."""
+        return [2 * output_gradients[0]]
+
+
+class Bare(theano.Op):
+    """An op that says nothing about its gradient."""
+
+    __props__ = ()
+    make_node = GradOnly.make_node
+    perform = GradOnly.perform
+
+
+class SteepSoftmax(T.nnet.Softmax):
+    """The softmax, with thrice its gradient, and the methods of the base for the rest."""
+
+    def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
+        """Triple what the base gives."""
+        return [3 * g for g in super().L_op(inputs, outputs, output_gradients)]
+
+    def infer_shape(self, node: Any, shapes: Any) -> list[Any]:
+        """Say what the base says."""
+        return list(super().infer_shape(node, shapes))
+
+
+class SteepExp(theano.scalar.Exp):
+    """The exponential, with twice its gradient."""
+
+    def grad(self, inputs: Any, output_gradients: Any) -> list[Any]:
+        """Double what the base gives."""
+        return [2 * g for g in super().grad(inputs, output_gradients)]
+
+
+class TestBase(unittest.TestCase):
+    def test_every_op_has_l_op_and_r_op(self) -> None:
+        x = T.dvector("x")
+        for base in (theano.Op, theano.gof.op.PureOp, theano.gof.COp, theano.compile.ops.FromFunctionOp):
+            self.assertTrue(callable(base.L_op) and callable(base.R_op))
+            self.assertFalse(hasattr(base, "grad") or hasattr(base, "infer_shape"))
+        op = GradOnly()
+        (by_x,) = op.L_op([x], [op(x)], [x])
+        (along,) = op.R_op([x], [x])
+        for found in (by_x, along, T.Rop(op(x), x, x), T.Lop(op(x), x, x)):
+            np.testing.assert_allclose(found.eval({x: [1.0, 2.0]}), [2.0, 4.0])
+
+    def test_an_op_without_gradient(self) -> None:
+        x = T.dvector("x")
+        with self.assertRaisesRegex(NotImplementedError, "R-op"):
+            Bare().R_op([x], [x])
+        with self.assertRaisesRegex(AttributeError, "grad"):
+            Bare().L_op([x], [Bare()(x)], [x])
+        with self.assertRaises(theano.gradient.NullTypeGradError):
+            T.grad(Bare()(x).sum(), x)
+
+    def test_subclasses_of_softmax_and_of_a_scalar_op(self) -> None:
+        x, w = T.dmatrices("x", "w")
+        values = np.random.default_rng(5).normal(size=(2, 2, 3))
+        plain = T.grad((w * T.nnet.softmax(x)).sum(), x).eval({x: values[0], w: values[1]})
+        steep = SteepSoftmax()(x)
+        np.testing.assert_allclose(T.grad((w * steep).sum(), x).eval({x: values[0], w: values[1]}), 3 * plain)
+        np.testing.assert_array_equal(theano.function([x], steep.shape)(values[0]), [2, 3])
+        by_x = T.grad(T.Elemwise(SteepExp(theano.scalar.upgrade_to_float))(x).sum(), x)
+        np.testing.assert_allclose(by_x.eval({x: values[0]}), 2 * np.exp(values[0]))
+
+    def test_methods_of_common_ops(self) -> None:
+        x, v = T.dmatrix("x"), T.dvector("v")
+        scanned = theano.scan(lambda a: 2 * a, sequences=v)[0]
+        inner = theano.OpFromGraph([x], [2 * x])(x)
+        for y in (T.exp(x), T.dot(x, x), x.sum(), x[1:], x[[0, 1]], T.nnet.softmax(x), scanned, inner):
+            with self.subTest(op=str(y.owner.op)):
+                node = y.owner
+                by_inputs = node.op.grad(node.inputs, [y.ones_like()])
+                self.assertEqual(len(by_inputs), len(node.inputs))
+                self.assertEqual(len(node.op.R_op(node.inputs, node.inputs)), 1)
+                (lengths,) = node.op.infer_shape(node, [tuple(i.shape) if i.type.ndim else () for i in node.inputs])
+                self.assertEqual(len(lengths), y.type.ndim)
+
+
 class TestMethods(unittest.TestCase):
     def test_grad_and_l_op(self) -> None:
         x, y, g = T.dmatrices("x", "y", "g")

@@ -53,6 +53,7 @@ from ._errors import (
     WrongTestValueError as WrongTestValueError,
     compose as compose,
 )
+from ._eval_hook import set_eval_hook as set_eval_hook
 from ._features import (
     Bookkeeper as Bookkeeper,
     Feature as Feature,
@@ -73,7 +74,6 @@ from ._nodes import (
     Variable as Variable,
     describe as describe,
     nodes_constructed as nodes_constructed,
-    set_eval_hook as set_eval_hook,
 )
 from ._op import (
     Op as Op,

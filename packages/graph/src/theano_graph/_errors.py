@@ -97,3 +97,10 @@ def compose(what: str, *, where: Iterable[str] = (), mend: str | None = None) ->
     if mend is not None:
         lines.append(f"  To mend: {mend}")
     return "\n".join(lines)
+
+
+def no_op_error(given: object) -> TypeError:
+    """Return the error for what is applied and is no op."""
+    if isinstance(given, type):
+        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
+    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))

@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._config import config
-from ._errors import GraphError, compose
+from ._errors import GraphError, compose, no_op_error
+from ._eval_hook import eval_hook
 from ._node_state import deep_copy, in_order, is_plain, new_arguments, new_node, slot_state, with_same_slots
 from ._node_tables import is_own_output, new_apply, output_of, signature
 from ._origin import Origin, current_origin, with_origin
@@ -198,14 +199,22 @@ class Variable(Node):
         GraphError
             If no layer that can run graphs has been imported.
         """
-        if _eval_hook.function is None:
+        if eval_hook.function is None:
             raise GraphError(
                 compose(
                     "`eval` needs a layer that runs graphs",
                     mend="import theano_linker_c (or theano), or walk the graph yourself",
                 )
             )
-        return _eval_hook.function(self, {} if inputs_to_values is None else inputs_to_values)
+        return eval_hook.function(self, {} if inputs_to_values is None else inputs_to_values)
+
+    @property
+    def _fn_cache(self) -> Any:
+        """The functions that `eval` has compiled for the variable; there is no such attribute before."""
+        functions = None if eval_hook.functions is None else eval_hook.functions(self)
+        if functions is None:
+            raise AttributeError("_fn_cache")
+        return functions
 
 
 class AtomicVariable(Variable):
@@ -330,7 +339,7 @@ class Apply(Node):
                 )
             )
         if isinstance(op, type) or not hasattr(op, "make_node"):
-            raise _no_op(op)
+            raise no_op_error(op)
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -531,12 +540,6 @@ class Apply(Node):
         return str(self)
 
 
-def _no_op(given: Any) -> TypeError:
-    if isinstance(given, type):
-        return TypeError(compose(f"{given.__name__} is a class of ops, not an op", mend=f"pass {given.__name__}(...)"))
-    return TypeError(compose(f"what is applied is an op, not {given!r}", mend="pass an instance of a subclass of Op"))
-
-
 def _no_output(op: Op, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
     return GraphError(
@@ -550,20 +553,6 @@ def _copy_marks(source: Node, target: Node) -> None:
     if source._tag is not None:
         target._tag = source._tag.copy()
     target.origin = source.origin
-
-
-class _EvalHook:
-    """Holder of the function behind :meth:`Variable.eval`; one object so that a layer above can set it once."""
-
-    function: Callable[[Variable, Mapping[Any, Any]], Any] | None = None
-
-
-_eval_hook = _EvalHook()
-
-
-def set_eval_hook(function: Callable[[Variable, Mapping[Any, Any]], Any]) -> None:
-    """Say what runs behind :meth:`Variable.eval`; called once by the layer that compiles graphs."""
-    _eval_hook.function = function
 
 
 @contextlib.contextmanager

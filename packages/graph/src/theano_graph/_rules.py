@@ -103,7 +103,7 @@ class RuleTable(Generic[RuleT]):
             if base in self._rules:
                 found = self._rules[base]
                 break
-            if base in self._absent or any(name in vars(base) for name in methods):
+            if base in self._absent or any(_is_written(base, name) for name in methods):
                 break
         self._found[key] = found
         return found
@@ -138,6 +138,11 @@ class RuleTable(Generic[RuleT]):
     def classes(self) -> tuple[type, ...]:
         """Return the op classes that have a rule of their own, in order of registration."""
         return tuple(self._rules)
+
+
+def _is_written(op_class: type, method: str) -> bool:
+    """Return whether somebody has written a method in the body of a class; one that stands for a rule is not."""
+    return method in vars(op_class) and not getattr(vars(op_class)[method], "is_rule", False)
 
 
 PullbackRule = Callable[["Apply", "list[Variable]"], "Sequence[Variable | None]"]

@@ -69,7 +69,7 @@ from .profiling import ProfileStats as ProfileStats
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
-set_eval_hook(eval_cache.evaluate)
+set_eval_hook(eval_cache.evaluate, eval_cache.table_of)
 set_perform_hook(run_c_code)
 set_thunk_hook(storage_thunk)
 

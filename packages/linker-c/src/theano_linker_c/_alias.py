@@ -31,10 +31,16 @@ class Boundary:
     updates: dict[int, int]
 
 
-def alias_roots(variable: Variable) -> list[Variable]:
+def alias_roots(variable: Variable, *, choices: bool = True) -> list[Variable]:
     """Return the variables that own the memory in which the value of `variable` may lie: itself, if it is no view.
 
     An output that destroys an input lies in the input's memory too.
+
+    Parameters
+    ----------
+    variable : Variable
+    choices : bool
+        False: an output that is a view of one of several inputs, and of which is found out in a call, counts as none.
     """
 
     def sources(v: Variable) -> list[Variable]:
@@ -44,7 +50,10 @@ def alias_roots(variable: Variable) -> list[Variable]:
         view, destroy = node.op.view_map, node.op.destroy_map
         if not view and not destroy:
             return []
-        return [node.inputs[i] for i in (*view.get(v.index, ()), *destroy.get(v.index, ()))]
+        seen = view.get(v.index, ())
+        if not choices and len(seen) > 1:
+            seen = ()
+        return [node.inputs[i] for i in (*seen, *destroy.get(v.index, ()))]
 
     return [v for v in walk([variable], sources) if not sources(v)]
 

@@ -125,6 +125,23 @@ def numpy_c_type(dtype: str) -> str:
     return f"npy_{dtype}"
 
 
+def dtype_specs(dtype: str, *, scalar: bool) -> tuple[type, str, str]:
+    """Return what C code of ops asks of a dtype: a Python class, its name in C, and NumPy's name for it.
+
+    Parameters
+    ----------
+    dtype : str
+    scalar : bool
+        Whether for numbers, as NumPy's class and the name of it, or for arrays, as Python's class and NumPy's constant.
+    """
+    kind = np.dtype(dtype)
+    c_type = f"theano_{dtype}" if kind.kind == "c" else numpy_c_type(dtype)
+    if scalar:
+        name = dtype.capitalize().replace("Uint", "UInt")
+        return kind.type, c_type, name
+    return {"b": bool, "i": int, "u": int, "f": float, "c": complex}[kind.kind], c_type, type_number(dtype)
+
+
 def type_number(dtype: str) -> str:
     """Return NumPy's C constant for a dtype: ``NPY_FLOAT32`` for ``float32``."""
     return f"NPY_{dtype.upper()}"
@@ -134,6 +151,10 @@ class ScalarInterface(CLinkerType):
     """The C side of numbers: the variable is the number itself."""
 
     dtype: str
+
+    def dtype_specs(self) -> tuple[type, str, str]:
+        """Return the class of its numbers in NumPy, the name of the dtype in C, and that of NumPy's class of numbers."""
+        return dtype_specs(self.dtype, scalar=True)
 
     def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:
         """Declare the number, and ``dtype_<name>`` as its C type."""
@@ -216,6 +237,10 @@ class ArrayInterface(CLinkerType):
 
     dtype: str
     shape: tuple[int | None, ...]
+
+    def dtype_specs(self) -> tuple[type, str, str]:
+        """Return the class of its numbers in Python, the name of the dtype in C, and NumPy's constant for it."""
+        return dtype_specs(self.dtype, scalar=False)
 
     def c_declare(self, name: str, sub: Sub, check_input: bool = True) -> str:
         """Declare the pointer, and ``dtype_<name>`` as the C type of the elements."""

@@ -195,7 +195,7 @@ def _cotangents_inside(
             terms.append(carried)
         if there and plan.kinds[k] in (STACK, LAST) and not (k < plan.states and plan.kinds[k] == LAST):
             rows = _rows_of_cotangent(node, k, g, steps)
-            row = TensorType(g.type.dtype, out.type.shape).make_variable()
+            row = TensorType(g.type.dtype, shape=out.type.shape).make_variable()
             loop.sequences.append((row, rows))
             terms.append(row)
         elif there and plan.kinds[k] == SUM:

@@ -133,7 +133,6 @@ from ._shape import (
     GetItemScalar as GetItemScalar,
     HStack as HStack,
     PlacedPart as PlacedPart,
-    SpSum as SpSum,
     SquareDiagonal as SquareDiagonal,
     Stack as Stack,
     Transpose as Transpose,
@@ -141,7 +140,6 @@ from ._shape import (
     construct_sparse_from_list as construct_sparse_from_list,
     diag as diag,
     hstack as hstack,
-    sp_sum as sp_sum,
     square_diagonal as square_diagonal,
     to_format as to_format,
     transpose as transpose,
@@ -197,6 +195,7 @@ from ._structured import (
     tanh as tanh,
     trunc as trunc,
 )
+from ._sums import SpSum as SpSum, sp_sum as sp_sum
 from ._type import (
     SparseConstant as SparseConstant,
     SparseType as SparseType,

@@ -20,8 +20,9 @@ from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
 from ._native_forms import DenseLines, LineSums, OtherLines, SpreadLines
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
-from ._shape import SpSum, ToFormat
+from ._shape import ToFormat
 from ._structure import CSM, CSMProperties, StoredPlaces, TrustedCSM, csm_data, csm_properties, with_data
+from ._sums import SpSum
 
 #: After the phases that know the ops of this package, before loops are fused.
 _POSITION = 2.6

@@ -297,7 +297,7 @@ class Usmm(_Product):
         refuse_rank(self, addend, 2, "`z` is a matrix")
         if any(n != 1 for n in factor.type.shape):
             raise TypeError(compose("Usmm: `alpha` is a number", where=[describe(factor)], mend="pass a scalar"))
-        return Apply(self, inputs, [T.TensorType(common_dtype(*inputs), addend.type.shape)()])
+        return Apply(self, inputs, [T.TensorType(common_dtype(*inputs), shape=addend.type.shape)()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply and add."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from theano_graph import compose, config
@@ -106,9 +106,8 @@ def tensor7(name: str | None = None, dtype: Any = None) -> Tensor:
 class PluralConstructor:
     """Makes several variables with one constructor.
 
-    Called with an integer, it returns that many variables without names; called with names, one variable for each.
-    One string
-    of several letters is one name for each letter.
+    Called with an integer, it returns that many variables without names; called with names, or a list of them, one
+    variable for each. One string of several letters is one name for each letter.
 
     Examples
     --------
@@ -121,12 +120,14 @@ class PluralConstructor:
         self.__name__ = name
         self._single = single
 
-    def __call__(self, *names: int | str | None, **kwargs: Any) -> Any:
+    def __call__(self, *names: int | str | Sequence[str | None] | None, **kwargs: Any) -> Any:
         """Return the list of variables (the variable itself when there is only one)."""
         wanted: list[Any] = list(names)
         if len(wanted) == 1 and isinstance(wanted[0], int):
             wanted = [None] * wanted[0]
-        elif len(wanted) == 1 and isinstance(wanted[0], str):
+        elif (len(wanted) == 1 and isinstance(wanted[0], str)) or (
+            len(wanted) == 1 and isinstance(wanted[0], (list, tuple))
+        ):
             wanted = list(wanted[0])
         if not wanted:
             raise TypeError(

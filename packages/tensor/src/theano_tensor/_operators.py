@@ -40,7 +40,7 @@ def _binary(name: str, reflected: str) -> Callable[[Any, Any], Tensor]:
         try:
             result: Tensor = OPERATIONS[name](self, other)
         except TypeError:
-            if isinstance(other, _OWN) or not hasattr(type(other), reflected):
+            if isinstance(other, (TensorOperators, *_OWN)) or not hasattr(type(other), reflected):
                 raise
             # No tensor can be made of it, and its class says what the operator means.
             return NotImplemented

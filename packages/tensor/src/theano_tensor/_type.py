@@ -44,13 +44,17 @@ class TensorType(ArrayInterface, Type):
     dtype : str
         ``"bool"``, ``"int8"`` ... ``"uint64"``, ``"float16"``, ``"float32"``, ``"float64"``, ``"complex64"``,
         ``"complex128"``, or ``"floatX"``.
-    shape : sequence of (int or None), or of bool
+    pattern : sequence of (int or None), or of bool
         The length of each dimension; None where it is known at run time only. Booleans give the broadcastable pattern:
-        True stands for length 1, False for an unknown length. Also accepted under the name `broadcastable`.
+        True stands for length 1, False for an unknown length. So do zeros and ones, where there is no other number.
     name : str, optional
         Name of the type itself, for printing.
     sparse_grad : bool
         Without effect, as it was.
+    shape : sequence of (int or None), or of bool
+        In place of `pattern`: the same, where 0 is a length.
+    broadcastable : sequence of bool
+        In place of `pattern`: the same.
 
     Raises
     ------
@@ -84,14 +88,15 @@ class TensorType(ArrayInterface, Type):
     def __init__(
         self,
         dtype: Any,
-        shape: Iterable[int | bool | None] | None = None,
+        pattern: Iterable[int | bool | None] | None = None,
         name: Any = None,
         sparse_grad: bool = False,
         *,
+        shape: Iterable[int | bool | None] | None = None,
         broadcastable: Iterable[bool] | None = None,
     ) -> None:
         self.dtype = canonical_dtype(dtype, config.floatX if dtype == "floatX" else "float64")
-        if (shape is None) == (broadcastable is None):
+        if (pattern is not None) + (shape is not None) + (broadcastable is not None) != 1:
             raise TypeError(
                 compose(
                     "TensorType needs either a shape or a broadcastable pattern",
@@ -99,6 +104,10 @@ class TensorType(ArrayInterface, Type):
                 )
             )
         lengths = tuple(shape if shape is not None else broadcastable or ())
+        if pattern is not None:
+            lengths = tuple(pattern)
+            if all(isinstance(length, int) and length in (0, 1) for length in lengths):
+                lengths = tuple(bool(length) for length in lengths)
         self.shape = tuple(_static_length(length) for length in lengths)
         # The manual passes False as third argument in one example; it never meant a name.
         self.name = name if isinstance(name, str) else None
@@ -142,7 +151,11 @@ class TensorType(ArrayInterface, Type):
     ) -> TensorType:
         """Return a type with another dtype or another shape (or broadcastable pattern)."""
         lengths: Iterable[int | bool | None] | None = broadcastable if shape is None else shape
-        kind = type(self)(self.dtype if dtype is None else dtype, self.shape if lengths is None else lengths, self.name)
+        wanted = self.dtype if dtype is None else dtype
+        given = self.shape if lengths is None else lengths
+        # Classes of programs may take a pattern alone.
+        exact = type(self) is TensorType
+        kind = TensorType(wanted, shape=given, name=self.name) if exact else type(self)(wanted, given, self.name)
         kind.found = self.found and lengths is None
         return kind
 
@@ -419,7 +432,7 @@ def tensor_type(dtype: str, shape: Iterable[int | None]) -> TensorType:
 
 @lru_cache(maxsize=4096)
 def _kept_type(dtype: str, shape: StaticShape) -> TensorType:
-    kind = TensorType(dtype, shape)
+    kind = TensorType(dtype, shape=shape)
     kind.found = True
     return kind
 

@@ -240,8 +240,8 @@ class TestKnownGradients(unittest.TestCase):
 
     def test_wrong_dimensions(self) -> None:
         x = tt.dvector("x")
-        with self.assertRaisesRegex(TypeError, "1 dimensions a gradient with 0"):
-            grad(None, x, known_grads={x * 2: tt.dscalar("g")})
+        with self.assertRaisesRegex(TypeError, "1 dimensions a gradient with 2"):
+            grad(None, x, known_grads={x * 2: tt.dmatrix("g")})
 
     def test_names_of_the_users_variables_stay(self) -> None:
         x, g = tt.dscalar("x"), tt.dscalar()

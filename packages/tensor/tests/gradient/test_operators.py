@@ -97,11 +97,16 @@ class TestProductsWithJacobians(unittest.TestCase):
         zero = Rop(x**2, y, v, disconnected_outputs="ignore")
         self.assertEqual(float(run([x, y, v], zero, 1.0, 2.0, 3.0)), 0.0)
 
+    def test_linear_in_the_source(self) -> None:
+        x = tt.dvector("x")
+        slope = grad(tt.dot(x, tt.constant([2.0, 3.0])), x)
+        np.testing.assert_array_equal(function([x], Rop(slope, x, x))([5.0, 7.0]), [0.0, 0.0])
+
     def test_wrong_evaluation_points(self) -> None:
         x = tt.dvector("x")
         with self.assertRaisesRegex(ValueError, "2 evaluation points for 1"):
             Rop(x, x, [x, x])
-        with self.assertRaisesRegex(TypeError, "0 dimensions, not 1"):
+        with self.assertRaisesRegex(ValueError, "0 dimensions, not 1"):
             Lop(x * 2, x, tt.dscalar("u"))
 
 
@@ -239,7 +244,7 @@ class TestSeveralResults(unittest.TestCase):
         part = function([self.x, self.v], stopped[self.x])(self.values[0], self.values[2])
         np.testing.assert_allclose(part, self.values[2] * np.exp(2 * self.values[0]), rtol=1e-12)
         with self.assertRaisesRegex(TypeError, "dimensions"):
-            grad_sources_inputs([(self.z, tt.dscalar())])
+            grad_sources_inputs([(self.z, tt.dmatrix())])
 
     def test_gradient_that_cannot_be_computed_stops_a_right_product(self) -> None:
         with self.assertRaises(NullTypeGradError):

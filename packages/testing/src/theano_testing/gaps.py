@@ -165,13 +165,18 @@ def _is_runnable(op_class: type) -> bool:
     return own.perform is not Op.perform or hasattr(own, "make_thunk") or hasattr(own, "c_code")
 
 
+def _written(op_class: type, method: str) -> bool:
+    """Return whether a class has a method that somebody has written, not one that stands for a rule."""
+    return hasattr(op_class, method) and not getattr(getattr(op_class, method), "is_rule", False)
+
+
 def _has(op_class: type, aspect: str, recorded: set[type]) -> bool:
     # Rules are looked up by the class alone; the constructor may want arguments.
     op: Any = object.__new__(op_class)
     if aspect == "gradient":
-        return _answered(pullback, op) or hasattr(op_class, "grad") or hasattr(op_class, "L_op")
+        return _answered(pullback, op) or _written(op_class, "grad") or _written(op_class, "L_op")
     if aspect == "R-op":
-        if _answered(pushforward, op) or hasattr(op_class, "R_op") or pullback.absence(op) is not None:
+        if _answered(pushforward, op) or _written(op_class, "R_op") or pullback.absence(op) is not None:
             return True
         # The rule of `Elemwise` derives the R-op of a scalar op from its gradient; the Jacobian is diagonal.
         return issubclass(op_class, ScalarOp) and pushforward.get(object.__new__(Elemwise)) is not None

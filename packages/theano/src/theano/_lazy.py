@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ._borrowed import BORROWED
+
 FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 
 
@@ -15,7 +17,7 @@ def from_testing(module: str, name: str) -> object:
     """Return a helper for tests, or raise what a module without the name raises."""
     if name in FROM_TESTING:
         return getattr(importlib.import_module("theano.tests.unittest_tools"), name)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return borrowed(module, name)
 
 
 def submodule(package: str, name: str) -> object:
@@ -23,6 +25,13 @@ def submodule(package: str, name: str) -> object:
     if name in ("tests", "gpuarray", "pathparse", "graph"):
         return importlib.import_module(f"{package}.{name}")
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def borrowed(module: str, name: str) -> Any:
+    """Return what a module of Theano merely imported, or raise what a module without the name raises."""
+    if name not in _places(BORROWED.get(module, {})):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return lazy_names(module, None, {})[0](name)
 
 
 def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
@@ -42,9 +51,19 @@ def from_module(module: str, sources: Mapping[str, str], name: str) -> object:
         What a module without the name raises.
     """
     if name not in sources:
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return borrowed(module, name)
     found = importlib.import_module(sources[name])
     return found if sources[name] == f"{module}.{name}" else getattr(found, name)
+
+
+def _places(sources: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each name the module that has it, and its name there."""
+    places = {}
+    for source, words in sources.items():
+        for word in words.split():
+            name, _, original = word.partition("=")
+            places[name] = (source, original or name)
+    return places
 
 
 def lazy_names(
@@ -59,7 +78,8 @@ def lazy_names(
     package : str or None
         Its package, from which relative sources are counted.
     sources : mapping of str to str
-        For each module that has names, the names; a word ``name=original`` gives `original` another name.
+        For each module that has names, the names; a word ``name=original`` gives `original` another name. The names in
+        `theano._borrowed` are there as well.
 
     Examples
     --------
@@ -67,15 +87,13 @@ def lazy_names(
     >>> find("root")(9.0)
     3.0
     """
-    places = {}
-    for source, words in sources.items():
-        for word in words.split():
-            name, _, original = word.partition("=")
-            places[name] = (source, original or name)
+    places = _places(BORROWED.get(module, {})) | _places(sources)
 
     def find(name: str) -> Any:
         if name == "__all__":
-            return names()
+            # While the library itself is imported, a star takes what is there and loads nothing.
+            if sources or hasattr(sys.modules["theano"], "__getattr__"):
+                return names()
         if name not in places:
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
         source, original = places[name]

@@ -6,5 +6,8 @@ from theano_tensor import TensorType as TensorType
 from theano_tensor.control import IfElse as IfElse, cond_make_inplace as cond_make_inplace, ifelse as ifelse
 
 from ._graph_copies import clone as clone
+from ._lazy import lazy_names
 
 __all__ = ["Apply", "IfElse", "Op", "TensorType", "clone", "cond_make_inplace", "ifelse", "optdb"]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

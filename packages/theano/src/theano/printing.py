@@ -22,7 +22,7 @@ from theano_graph import (
 )
 from theano_linker_c import Function as Function, Print as Print, SharedVariable as SharedVariable
 
-from ._lazy import pydot_library
+from ._lazy import borrowed, pydot_library
 from ._pictures import PictureError as PictureError, pydotprint as pydotprint
 from ._printers import (
     VALID_ASSOC as VALID_ASSOC,
@@ -48,4 +48,4 @@ def __getattr__(name: str) -> object:
         return pydot_library() is not None
     if name == "pydot_imported_msg":
         return "" if pydot_library() is not None else "Install the library pydot, and Graphviz."
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return borrowed(__name__, name)

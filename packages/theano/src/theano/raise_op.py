@@ -8,6 +8,8 @@ from typing import Any
 from theano_graph import Apply, Op, compose, describe
 from theano_tensor import as_tensor_variable
 
+from ._lazy import lazy_names
+
 
 class Raise(Op):
     """Raises an error when the function comes to it.
@@ -59,3 +61,5 @@ class Raise(Op):
 
 
 __all__ = ["Raise"]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 import theano
 import theano.tensor as T
+from theano.d3viz import formatting
 from theano.printing import debugprint
 from theano.tensor.shared_randomstreams import RandomStreams
 
@@ -99,8 +100,6 @@ class TestPictures(unittest.TestCase):
     difference = "pictures-without-pydot"
 
     def test_the_module_says_what_is_missing(self) -> None:
-        from theano.d3viz import formatting
-
         self.assertEqual(bool(formatting.pydot_imported), not formatting.pydot_imported_msg)
 
 

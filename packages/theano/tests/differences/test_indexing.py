@@ -75,5 +75,144 @@ class TestIndexMasks(unittest.TestCase):
         self.assertEqual(x[True].eval({x: [1.0, 2.0]}).shape, (1, 2))
 
 
+class TestIndexGraphs(unittest.TestCase):
+    difference = "index-graphs"
+
+    def test_one_op_reads_what_is_asked_for(self) -> None:
+        self.assertIsInstance(T.dtensor3()[..., [0, 2]].owner.op, T.AdvancedSubtensor)
+
+
+class TestWideBounds(unittest.TestCase):
+    difference = "wide-bounds"
+
+    def test_slices_end_with_the_tensor(self) -> None:
+        x = T.dvector("x")
+        self.assertEqual(x[: 2**63].eval({x: np.ones(3)}).shape, (3,))
+
+
+class TestSliceVariables(unittest.TestCase):
+    difference = "slice-variables"
+
+    def test_bounds_may_be_variables_but_not_slices(self) -> None:
+        x, start, stop = T.dvector("x"), T.lscalar("start"), T.lscalar("stop")
+        with self.assertRaises(TypeError):
+            x[T.slicetype()]
+        np.testing.assert_array_equal(x[start:stop].eval({x: np.arange(4.0), start: 1, stop: 3}), [1, 2])
+
+
+class TestProductsWithVectors(unittest.TestCase):
+    difference = "products-with-vectors"
+
+    def test_only_what_adds_is_gemv(self) -> None:
+        x, v, y = T.dmatrix("x"), T.dvector("v"), T.dvector("y")
+        f = theano.function([x, v], T.dot(x, v), mode="FAST_RUN")
+        self.assertEqual([type(node.op) for node in f.maker.fgraph.toposort()], [T.Dot])
+        g = theano.function([x, v, y], y + T.dot(x, v), mode="FAST_RUN")
+        self.assertEqual([type(node.op) for node in g.maker.fgraph.toposort()], [Gemv])
+
+
+class TestComplexReductions(unittest.TestCase):
+    difference = "complex-reductions"
+
+    def test_imaginary_parts_are_not_dropped(self) -> None:
+        with self.assertRaises(TypeError):
+            T.sum(T.zvector(), dtype="float64")
+        with self.assertRaises(TypeError):
+            T.elemwise.ProdWithoutZeros(dtype="bool")(T.zvector())
+
+
+class TestNanEquality(unittest.TestCase):
+    difference = "nan-equality"
+
+    def test_numbers_beside_nan_count(self) -> None:
+        values_eq = T.dvector.values_eq
+        self.assertTrue(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 1.0])))
+        self.assertFalse(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])))
+
+
+class TestNativeOnly(unittest.TestCase):
+    difference = "native-only"
+
+    def test_shapes_need_a_machine_or_rewriting(self) -> None:
+        x = T.dvector("x")
+        with self.assertRaises(ValueError):
+            theano.function([x], x.shape, mode=theano.Mode("c", None))
+        f = theano.function([x], x.shape, mode=theano.Mode("cvm", None))
+        np.testing.assert_array_equal(f(np.ones(3)), [3])
+
+
+class TestNormsOfTensors(unittest.TestCase):
+    difference = "norms-of-tensors"
+
+    def test_more_than_two_dimensions(self) -> None:
+        x = np.arange(24.0).reshape(2, 3, 4)
+        np.testing.assert_allclose(T.nlinalg.norm(x, None).eval(), np.linalg.norm(x))
+
+
+class TestUnreadHalves(unittest.TestCase):
+    difference = "unread-halves"
+
+    def test_only_the_half_that_is_read_is_nan(self) -> None:
+        x = T.dmatrix("x")
+        slope = T.grad(T.slinalg.Cholesky(lower=True, on_error="nan")(x).sum(), x)
+        found = slope.eval({x: np.array([[1, 0.2], [0.2, -2]])})
+        np.testing.assert_array_equal(np.isnan(found), [[True, False], [True, True]])
+
+
+class TestUnravelOrder(unittest.TestCase):
+    difference = "unravel-order"
+
+    def test_fortran_order(self) -> None:
+        found = [int(place.eval()) for place in T.extra_ops.unravel_index(5, (3, 4), order="F")]
+        self.assertEqual(found, [int(place) for place in np.unravel_index(5, (3, 4), order="F")])
+
+
+class TestUniqueInverse(unittest.TestCase):
+    difference = "unique-inverse"
+
+    def test_the_inverse_is_a_vector(self) -> None:
+        x = T.dmatrix("x")
+        inverse = T.extra_ops.Unique(False, True, False)(x)[1]
+        np.testing.assert_array_equal(inverse.eval({x: np.array([[1.0, 2.0], [2.0, 3.0]])}), [0, 1, 1, 2])
+
+
+class TestRepeatCounts(unittest.TestCase):
+    difference = "repeat-counts"
+
+    def test_large_types_are_taken(self) -> None:
+        x, times = T.dvector("x"), T.vector("times", dtype="uint64")
+        found = T.repeat(x, times).eval({x: np.array([1.0, 2.0]), times: np.array([2, 1], dtype="uint64")})
+        np.testing.assert_array_equal(found, [1, 1, 2])
+
+
+class TestDiagonalsOfStacks(unittest.TestCase):
+    difference = "diagonals-of-stacks"
+
+    def test_rows_become_matrices(self) -> None:
+        x = T.dmatrix("x")
+        found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
+        np.testing.assert_array_equal(found, [np.diag([1, 2]), np.diag([3, 4])])
+
+
+class TestSingularSigns(unittest.TestCase):
+    difference = "singular-signs"
+
+    def test_products_are_what_was_taken_apart(self) -> None:
+        x = T.fmatrix("x")
+        value = np.random.default_rng(1).random((4, 4)).astype("float32")
+        u, s, v = theano.function([x], T.nlinalg.svd(x))(value)
+        np.testing.assert_allclose((u * s) @ v, value, atol=1e-5)
+        np.testing.assert_allclose(np.abs(u), np.abs(np.linalg.svd(value)[0]), atol=1e-4)
+
+
+class TestBetaTimesNan(unittest.TestCase):
+    difference = "beta-times-nan"
+
+    def test_zero_times_nan(self) -> None:
+        m, x, y, a = T.dmatrix("m"), T.dvector("x"), T.dvector("y"), T.dscalar("a")
+        f = theano.function([m, x, y, a], a * y + T.dot(m, x), mode="FAST_RUN")
+        self.assertTrue(np.isnan(f(np.ones((3, 1)), np.ones(1), np.full(3, np.nan), 0)).all())
+
+
 if __name__ == "__main__":
     unittest.main()

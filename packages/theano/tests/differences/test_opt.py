@@ -107,3 +107,73 @@ class TestNormalForms(unittest.TestCase):
         found = theano.function([x], [T.log(T.erfc(x)), T.erf(x) - 1, abs(x * -2)])(value)
         self.assertTrue(all(np.isfinite(part).all() for part in found))
         np.testing.assert_allclose(found[2], 2 * abs(value))
+
+
+class TestFloatProductsInOrder(unittest.TestCase):
+    difference: ClassVar[str] = "float-products-in-order"
+
+    def test_product_that_overflows_in_another_order(self) -> None:
+        x, c = T.dvector(), T.dscalar()
+        f = theano.function([x, c], (c * x).prod())
+        self.assertEqual(float(f(np.full(3, 1e-200), 1e200)), 1.0)
+
+
+class TestLengthsChecked(unittest.TestCase):
+    difference: ClassVar[str] = "lengths-checked"
+
+    def test_value_of_another_shape(self) -> None:
+        x = theano.shared(np.ones((3, 7)))
+        with self.assertRaises(ValueError):
+            theano.function([], T.alloc(x, 6, 7))()
+
+    def test_one_part_of_another_length(self) -> None:
+        x, lengths = T.dmatrix(), T.ivector()
+        f = theano.function([x, lengths], T.split(x, lengths, n_splits=1))
+        np.testing.assert_array_equal(np.asarray(f(np.ones((4, 2)), [4])).reshape(4, 2), np.ones((4, 2)))
+        with self.assertRaises(AssertionError):
+            f(np.ones((4, 2)), [3])
+
+
+class TestInverseFunctions(unittest.TestCase):
+    difference: ClassVar[str] = "inverse-functions"
+
+    def test_sign_is_lost(self) -> None:
+        x = T.dscalar()
+        self.assertAlmostEqual(float(theano.function([x], T.arccosh(T.cosh(x)))(-2.0)), 2.0)
+
+
+class TestReciprocalRootEnds(unittest.TestCase):
+    difference: ClassVar[str] = "reciprocal-root-ends"
+
+    def test_powers_of_the_ends(self) -> None:
+        x = T.dvector()
+        found = theano.function([x], x**-0.5)(np.array([-0.0, 0.0, -np.inf, np.inf, 4.0]))
+        np.testing.assert_array_equal(found, [np.inf, np.inf, 0.0, 0.0, 0.5])
+
+
+class TestKnownLengths(unittest.TestCase):
+    difference: ClassVar[str] = "known-lengths"
+
+    def test_broadcastable_dimension(self) -> None:
+        self.assertEqual(T.get_scalar_constant_value(T.row().shape[0]), 1)
+        x = T.row()
+        f = theano.function([x], x.shape[0], on_unused_input="ignore")
+        self.assertEqual(int(f(np.ones((1, 2), theano.config.floatX))), 1)
+
+
+class TestPartsOfAnotherKind(unittest.TestCase):
+    difference: ClassVar[str] = "parts-of-another-kind"
+
+    def test_fractions_into_integers(self) -> None:
+        with self.assertRaises(TypeError):
+            T.set_subtensor(T.bmatrix()[0], T.dvector())
+
+
+class TestViewsOfParts(unittest.TestCase):
+    difference: ClassVar[str] = "views-of-parts"
+
+    def test_results_share_nothing_with_the_argument(self) -> None:
+        x = T.dvector()
+        value = np.ones(4)
+        first, _ = theano.function([x], T.split(x, [2, 2], n_splits=2))(value)
+        self.assertFalse(np.shares_memory(first, value))

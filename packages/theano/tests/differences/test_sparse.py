@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import unittest
+
+import numpy as np
 
 import theano
 import theano.tensor as T
 from theano.sandbox.rng_mrg import MRG_RandomStreams
+from theano.tensor.raw_random import RandomFunction, permutation_helper, random_state_type
+from theano.typed_list import TypedListType, length
 
 
 class TestRandomGradients(unittest.TestCase):
@@ -23,3 +28,58 @@ class TestRandomEmptySizes(unittest.TestCase):
 
     def test_nothing_is_drawn(self) -> None:
         self.assertEqual(theano.function([], MRG_RandomStreams(1).uniform((0, 3)))().shape, (0, 3))
+
+
+class TestSizesCheckedAtOnce(unittest.TestCase):
+    difference = "sizes-checked-at-once"
+
+    def test_a_size_that_does_not_fit(self) -> None:
+        state = random_state_type()
+        for added in (0, 2):
+            with self.assertRaisesRegex(ValueError, "dimensions"):
+                RandomFunction(permutation_helper, T.imatrix, ndim_added=added)(state, (7,), 8)
+        _, draw = RandomFunction(permutation_helper, T.imatrix, ndim_added=1)(state, (7,), 8)
+        self.assertEqual(theano.function([state], draw)(np.random.RandomState(1)).shape, (7, 8))
+
+
+class TestLargeDraws(unittest.TestCase):
+    difference = "large-draws"
+
+    def test_the_shape_of_a_draw_that_no_memory_holds(self) -> None:
+        draw = MRG_RandomStreams(1).uniform((2**15, 2**16))
+        self.assertEqual(list(theano.function([], draw.shape)()), [2**15, 2**16])
+
+
+class TestLengthOfLists(unittest.TestCase):
+    difference = "length-of-lists"
+
+    def test_length(self) -> None:
+        x = TypedListType(T.dvector)()
+        with self.assertRaisesRegex(TypeError, "typed_list.length"):
+            len(x)
+        self.assertEqual(theano.function([x], length(x))([[1.0], [2.0]]), 2)
+
+
+class TestOutputsInLists(unittest.TestCase):
+    difference = "outputs-in-lists"
+
+    def test_storage_of_outputs(self) -> None:
+        x = T.dscalar()
+        double = theano.function([x], 2 * x)
+        double.input_storage[0].storage[0] = np.asarray(4.0)
+        self.assertEqual(double.fn(), 8.0)
+        self.assertEqual(double.output_storage, [[None]])
+
+
+class TestPickledGraphs(unittest.TestCase):
+    difference = "pickled-graphs"
+
+    def test_state_of_an_old_type(self) -> None:
+        old = {"dtype": "float64", "broadcastable": (True, False), "name": None, "sparse_grad": False}
+        with self.assertRaises(AttributeError):
+            T.TensorType.__new__(T.TensorType).__setstate__(old)
+
+    def test_graphs_of_this_version(self) -> None:
+        x = T.dmatrix("x")
+        again, result = pickle.loads(pickle.dumps([x, x + 1]))
+        np.testing.assert_array_equal(theano.function([again], result)([[1.0]]), [[2.0]])

@@ -33,6 +33,10 @@ class EvalCache:
         """Return the functions that are kept for a variable."""
         return list(self._functions.get(variable, {}).values())
 
+    def table_of(self, variable: Variable) -> dict[tuple[int, ...], Function] | None:
+        """Return what is kept for a variable; None where it has not been evaluated."""
+        return self._functions.get(variable)
+
     def evaluate(self, variable: Variable, inputs_to_values: Mapping[Any, Any]) -> Any:
         """Return the value of `variable` for the given values of its inputs.
 

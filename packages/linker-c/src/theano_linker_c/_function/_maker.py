@@ -196,8 +196,14 @@ class FunctionMaker:
 
 
 def _overwritten_inputs(fgraph: FunctionGraph) -> frozenset[int]:
-    """Return which inputs the user's own graph overwrites: what it does then is what the user wants."""
+    """Return which inputs the user's own graph overwrites: what it does then is what the user wants.
+
+    One of several inputs that a node chooses from in a call is not given up by this: what was chosen is copied.
+    """
     roots = {
-        root for node in fgraph.apply_nodes for i in destroyed_inputs(node) for root in alias_roots(node.inputs[i])
+        root
+        for node in fgraph.apply_nodes
+        for i in destroyed_inputs(node)
+        for root in alias_roots(node.inputs[i], choices=False)
     }
     return frozenset(i for i, v in enumerate(fgraph.inputs) if v in roots)

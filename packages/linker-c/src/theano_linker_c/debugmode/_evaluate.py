@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose
+from theano_graph import Apply, Variable, compose, config
 
 from .._perform import as_value, params_of
 from ..program import Instruction
@@ -26,11 +26,17 @@ class Choices:
 
     check_c_code: bool
     check_py_code: bool
-    check_isfinite: bool
+    given: Mapping[str, Any]
     require_matching_strides: int
     warn_input_not_reused: bool
     layouts: tuple[str, ...]
     strided_ndim: int
+
+    @property
+    def check_isfinite(self) -> bool:
+        """Whether NaN and infinities are errors; what the mode says now counts, also for functions made before."""
+        chosen = self.given["check_isfinite"]
+        return bool(config.DebugMode.check_finite if chosen is None else chosen)
 
 
 @dataclass(frozen=True, slots=True)

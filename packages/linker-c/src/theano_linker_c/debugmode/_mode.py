@@ -144,7 +144,7 @@ class DebugMode(Mode):
         return Choices(
             self.check_c_code,
             self.check_py_code,
-            self.check_isfinite,
+            self._given,
             self.require_matching_strides,
             bool(config.DebugMode.warn_input_not_reused),
             tuple(self.check_preallocated_output),

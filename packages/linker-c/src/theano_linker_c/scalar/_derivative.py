@@ -201,10 +201,15 @@ def _overrides(op: Any) -> bool:
     return kind.L_op is not ScalarOp.L_op or kind.grad is not ScalarOp.grad
 
 
+def _nearest(op: Any) -> str:
+    """Return which of the two methods the class nearest to the op has; `L_op` where one class has both."""
+    return next((m for c in type(op).__mro__ for m in ("L_op", "grad") if m in vars(c)), "grad")
+
+
 def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
     op: Any = node.op
     given = list(node.inputs)
-    if type(op).L_op is not ScalarOp.L_op:
+    if _nearest(op) == "L_op":
         parts = op.L_op(given, list(node.outputs), cotangents)
     else:
         parts = op.grad(given, cotangents)
@@ -219,6 +224,9 @@ def _own_gradient(node: Apply, cotangents: list[Any]) -> Sequence[Any]:
 
 
 def _own_part(x: Any, part: Any) -> Any:
+    if isinstance(part, Variable) and not isinstance(part.type, ScalarType) and hasattr(part.type, "reason"):
+        # A higher layer has a type of its own for what has no gradient.
+        return undefined(str(part.type.reason))
     if part is None or (isinstance(part, Variable) and not isinstance(part.type, (ScalarType, NoDerivative))):
         return None
     if isinstance(part, Variable) and is_undefined(part):

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from theano_graph import Apply, Variable, compose, connection_pattern, origin_from, pushforward, toposort
+from theano_graph import (
+    Apply,
+    Op,
+    PureOp,
+    Variable,
+    compose,
+    connection_pattern,
+    origin_from,
+    pullback,
+    pushforward,
+    toposort,
+)
 
 from ._arrays import is_continuous, total, zeros_for
 from ._backward import backward
 from ._errors import PullbackError
-from ._methods import written_method
+from ._methods import add_method, written_method
 from ._rules import pull_back
 from ._types import is_disconnected, is_null
 
@@ -90,3 +101,21 @@ def derived_pushforward(node: Apply, tangents: Sequence[Variable | None]) -> lis
                 seeds[b] = t if b not in seeds else total([seeds[b], t])
         results.append(backward(seeds, [u], additive=True)[0])
     return results
+
+
+def r_op_by_gradient(
+    self: Op, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
+) -> list[Variable | None]:
+    """Return the derivatives of the outputs along directions of the inputs, from the gradient of the op."""
+    if pullback.get(self, "grad", "L_op") is None and not any(written_method(self, m) for m in ("grad", "L_op")):
+        raise NotImplementedError(
+            compose(
+                f"{self} ({type(self).__name__}) has neither an R-op nor a gradient", mend="define `R_op` or `grad`"
+            )
+        )
+    node = self.make_node(*inputs)
+    with origin_from(node):
+        return derived_pushforward(node, list(eval_points))
+
+
+add_method(PureOp, "R_op", r_op_by_gradient)

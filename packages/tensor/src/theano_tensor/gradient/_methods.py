@@ -1,7 +1,7 @@
 """What rules say about an op as methods of its class: `grad`, `L_op`, `R_op` and `infer_shape`.
 
 Programs call them, and subclasses that override one call that of the base. A class that has a rule gets the methods
-with it; classes that define them themselves keep theirs.
+with it; classes that define them themselves keep theirs. Every op has `L_op`, which asks `grad`, and `R_op`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import Apply, Op, Variable, origin_from, pullback, pushforward, shape_rule
+from theano_graph import Apply, Op, PureOp, Variable, origin_from, pullback, pushforward, shape_rule
 
 from ._types import DisconnectedType
 
@@ -29,11 +29,23 @@ def _node(op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) 
     return op.make_node(*inputs)
 
 
-def _add(op_class: type, name: str, method: Any) -> None:
+def add_method(op_class: type, name: str, method: Any) -> None:
+    """Give a class a method that stands for a rule; one that is written in the class itself stays."""
     if name not in vars(op_class):
         method.__name__, method.__qualname__ = name, f"{op_class.__qualname__}.{name}"
         method.is_rule = True
         setattr(op_class, name, method)
+
+
+def l_op_by_grad(
+    self: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], output_gradients: Sequence[Variable]
+) -> Sequence[Variable]:
+    """Return the gradients by the inputs, from what ``grad`` of the op says."""
+    found: Sequence[Variable] = self.grad(inputs, output_gradients)
+    return found
+
+
+add_method(PureOp, "L_op", l_op_by_grad)
 
 
 def _add_pullback(op_class: type, rule: Callable[..., Any]) -> None:
@@ -53,9 +65,9 @@ def _add_pullback(op_class: type, rule: Callable[..., Any]) -> None:
         return pulled(_node(self, inputs), output_gradients)
 
     if "grad" not in vars(op_class):
-        _add(op_class, "L_op", l_op)
+        add_method(op_class, "L_op", l_op)
     if "L_op" not in vars(op_class) or getattr(vars(op_class)["L_op"], "is_rule", False):
-        _add(op_class, "grad", grad)
+        add_method(op_class, "grad", grad)
 
 
 def _add_pushforward(op_class: type, rule: Callable[..., Any]) -> None:
@@ -65,7 +77,7 @@ def _add_pushforward(op_class: type, rule: Callable[..., Any]) -> None:
         with origin_from(node):
             return list(rule(node, list(eval_points)))
 
-    _add(op_class, "R_op", r_op)
+    add_method(op_class, "R_op", r_op)
 
 
 def _add_shape_rule(op_class: type, rule: Callable[..., Any]) -> None:
@@ -73,7 +85,7 @@ def _add_shape_rule(op_class: type, rule: Callable[..., Any]) -> None:
         """Return the shapes of the outputs, given those of the inputs."""
         return list(rule(node, list(input_shapes)))
 
-    _add(op_class, "infer_shape", infer_shape)
+    add_method(op_class, "infer_shape", infer_shape)
 
 
 pullback.tell(_add_pullback)

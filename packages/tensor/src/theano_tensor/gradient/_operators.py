@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, ancestors, compose, describe
 
 from ._arrays import cast_to, cotangent_dtype, dtype_of, is_continuous, static_shape, total, zeros_for
 from ._errors import DisconnectedInputError, NullTypeGradError
@@ -100,9 +100,7 @@ def Rop(
     Raises
     ------
     ValueError
-        If the numbers of `wrt` and `eval_points` differ.
-    TypeError
-        If an evaluation point has another number of dimensions than its `wrt`.
+        If the numbers of `wrt` and `eval_points` differ, or an evaluation point has another number of dimensions.
     DisconnectedInputError
         If an `f` depends on none of `wrt` and `disconnected_outputs` is 'raise'.
     NullTypeGradError
@@ -114,10 +112,11 @@ def Rop(
     >>> x, v = tt.dvector("x"), tt.dvector("v")
     >>> Jv = tt.Rop(tt.exp(x), x, v)
     """
-    outputs, sources, points = _listed(f), _listed(wrt), _listed(eval_points)
+    sources, points = _listed(wrt), _listed(eval_points)
     check_option("disconnected_outputs", disconnected_outputs, ("ignore", "warn", "raise"))
     check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
     _check_points(sources, points, "wrt")
+    outputs = _listed(f)
     tangents: dict[Variable, Variable] = {}
     for source, point in zip(sources, points, strict=True):
         direction = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
@@ -125,6 +124,10 @@ def Rop(
     results: list[Variable | None] = []
     for output, tangent in zip(outputs, forward(outputs, tangents), strict=True):
         if tangent is None:
+            if sources and is_continuous(output) and not set(sources).isdisjoint(ancestors([output])):
+                # A source is in the graph, but its value does not matter: the gradient of something linear.
+                results.append(zeros_for(output))
+                continue
             _report_output(output, sources, disconnected_outputs)
             results.append(_stand_in(output, return_disconnected))
         elif isinstance(tangent.type, NullType):
@@ -175,7 +178,7 @@ def _check_points(variables: Sequence[Variable], points: Sequence[Variable], nam
     for variable, point in zip(variables, points, strict=True):
         wanted, got = static_shape(variable), static_shape(point)
         if wanted is not None and got is not None and len(wanted) != len(got):
-            raise TypeError(
+            raise ValueError(
                 compose(
                     f"the evaluation point of `{variable}` has {len(got)} dimensions, not {len(wanted)}",
                     where=[describe(variable), describe(point)],

@@ -157,7 +157,7 @@ class MPIRecv(MessageOp):
 
     def make_node(self) -> Apply:
         """Apply to nothing."""
-        kind = TensorType(self.dtype, self.shape)
+        kind = TensorType(self.dtype, shape=self.shape)
         return Apply(self, [], [generic.make_variable(), kind.make_variable()])
 
     def perform(

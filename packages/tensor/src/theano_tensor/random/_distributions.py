@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, compose, config, describe
+from theano_graph import Constant, Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
@@ -29,7 +29,7 @@ def _float_dtype(dtype: Any, *params: Tensor) -> str:
 
 
 def _draw(fn: Any, name: str, state: Any, size: Any, ndim: Any, dtype: str, *params: Tensor) -> Drawn:
-    vector, shape = size_vector(name, size, ndim, params)
+    vector, shape = size_vector(name, size, ndim, params, checked=True)
     return _apply(RandomFunction(fn, tensor_type(dtype, shape)), state, vector, *params)
 
 
@@ -156,7 +156,7 @@ def choice(
     replace : bool or scalar
         Whether an element may be drawn more than once.
     p : tensor_like, optional
-        A vector of probabilities; without it all are the same.
+        A vector of probabilities; without it, or with an empty one, all are the same.
     dtype : str
         Dtype of the draw. Elements that are no integers keep their own.
 
@@ -179,12 +179,19 @@ def choice(
     elif pool.type.dtype not in DISCRETE_DTYPES and kind in DISCRETE_DTYPES:
         kind = pool.type.dtype
     params = [pool, as_tensor_variable(np.bool_(replace) if isinstance(replace, bool) else replace)]
-    if p is not None:
+    if not _is_nothing(p):
         params.append(as_tensor_variable(p))
         if params[-1].type.ndim != 1:
             raise ShapeError(compose("choice: `p` is a vector", where=[describe(params[-1])], mend="flatten it"))
     vector, shape = size_vector("choice", size, ndim, ())
     return _apply(RandomFunction(choice_helper, tensor_type(kind, shape)), random_state, vector, *params)
+
+
+def _is_nothing(p: Any) -> bool:
+    """Tell whether probabilities were left out: None, an empty sequence, and as ever zero and False."""
+    if isinstance(p, Variable):
+        return False
+    return p is None or (not p.size if isinstance(p, np.ndarray) else not p)
 
 
 def permutation(
@@ -266,6 +273,6 @@ def multinomial(
     rows = [trials]
     if chances.type.ndim > 1:
         rows.append(chances[..., 0])
-    vector, shape = size_vector("multinomial", size, ndim, rows)
+    vector, shape = size_vector("multinomial", size, ndim, rows, checked=True)
     kind = tensor_type(_float_dtype(dtype), (*shape, chances.type.shape[-1]))
     return _apply(RandomFunction(multinomial_helper, kind, ndim_added=1), random_state, vector, trials, chances)

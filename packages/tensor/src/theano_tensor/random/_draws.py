@@ -41,6 +41,10 @@ def random_integers_helper(random_state: Any, low: Any, high: Any, size: Shape) 
                 mend="both bounds are included, so low must be at most high",
             )
         )
+    if size is not None:
+        # NumPy's integers may ignore a size that the bounds do not fit; ValueError here.
+        for bound in (first, last):
+            np.broadcast_to(bound, size)
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(low, high, size=size, endpoint=True)
     if first.ndim == 0 and last.ndim == 0:
@@ -121,7 +125,7 @@ def choice_helper(random_state: Any, a: Any, replace: Any, *rest: Any) -> Any:
     if pool.ndim == 0:
         pool = int(pool)  # type: ignore[assignment]  # NumPy takes either
     p = None
-    if chances:
+    if chances and np.size(chances[0]):
         p = np.asarray(chances[0], dtype="float64")
         total = p.sum()
         p = p / total if 0 < abs(total - 1) < _SLACK else p

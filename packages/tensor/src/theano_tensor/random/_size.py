@@ -19,7 +19,9 @@ from ..shape import as_length, make_vector, static_int, static_lengths
 StaticShape = tuple[int | None, ...]
 
 
-def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]) -> tuple[Any, StaticShape]:
+def size_vector(
+    name: str, size: Any, ndim: int | None, params: Sequence[Tensor], checked: bool = False
+) -> tuple[Any, StaticShape]:
     """Return the size of a draw as a vector of int64, and the static shape of the result.
 
     Parameters
@@ -33,6 +35,8 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]
         parameters decide, whatever it is.
     params : sequence of Tensor
         Parameters of the distribution that broadcast against each other.
+    checked : bool
+        Whether the draw itself refuses parameters that are longer than `size` says, so that a length of 1 is certain.
 
     Returns
     -------
@@ -60,7 +64,7 @@ def size_vector(name: str, size: Any, ndim: int | None, params: Sequence[Tensor]
         fixed = all(n is not None for n in shape)
         vector = constant(np.array(shape, "int64")) if fixed else cast(make_vector(*lengths), "int64")
     _check_ndim(name, ndim, len(shape), "size has")
-    return vector, _fitting(name, shape, params)
+    return vector, _fitting(name, shape, params, checked)
 
 
 def _borrowed(name: str, entries: Sequence[Any], params: Sequence[Tensor]) -> list[Any]:
@@ -82,7 +86,7 @@ def _borrowed(name: str, entries: Sequence[Any], params: Sequence[Tensor]) -> li
     return found
 
 
-def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor]) -> StaticShape:
+def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor], checked: bool) -> StaticShape:
     """Return the static shape that is left when parameters of the given shapes must not stretch it."""
     lengths = list(shape)
     for param in params:
@@ -103,7 +107,7 @@ def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor]) -> StaticS
                         mend="leave `size` out: the parameters then say how much is drawn",
                     )
                 )
-            if shape[i] == 1 and length is None:
+            if shape[i] == 1 and length is None and not checked:
                 # Not declared to be 1, so that a longer parameter is an error and does not repeat what is drawn.
                 lengths[i] = None
     return tuple(lengths)

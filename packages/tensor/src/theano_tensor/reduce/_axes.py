@@ -81,8 +81,10 @@ def sum_dtype(dtype: str) -> str:
 
 
 def accumulator_dtype(dtype: str) -> str:
-    """Return the default dtype of an accumulator: at least 64 bits for each part of a number."""
-    if dtype in ("float16", "float32"):
+    """Return the default dtype of an accumulator: the next wider one of floats, 64 bits for others."""
+    if dtype == "float16":
+        return "float32"
+    if dtype == "float32":
         return "float64"
     if dtype == "complex64":
         return "complex128"

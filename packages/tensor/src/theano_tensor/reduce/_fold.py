@@ -17,7 +17,7 @@ from .._variable import Tensor
 from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
-from ._reduce import Prod, Reduce, restore, scaled
+from ._reduce import AccumulatingReduce, Prod, Reduce, refuse_narrow_accumulator, restore, scaled
 
 #: What stands for a fold in NumPy, by the name of the scalar op.
 _UFUNCS = {
@@ -31,7 +31,21 @@ _UFUNCS = {
 }
 
 
-class CAReduce(Reduce):
+class _FoldKind(type):
+    """Counts reductions with a name among the folds that they are: ``isinstance(node.op, CAReduce)`` asks for both."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _NAMED.get(cls.__name__, ())) or super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, _NAMED.get(cls.__name__, ())) or super().__subclasscheck__(subclass)
+
+
+#: The reductions with a name that count as folds of a class.
+_NAMED: dict[str, tuple[type, ...]] = {"CAReduce": (Reduce,), "CAReduceDtype": (AccumulatingReduce,)}
+
+
+class CAReduce(Reduce, metaclass=_FoldKind):
     """Fold a scalar op over axes.
 
     Parameters
@@ -153,6 +167,7 @@ class CAReduceDtype(CAReduce):
 
     def resolved(self, x: Tensor) -> Reduce:
         """Return the op with axes and dtypes settled for `x`."""
+        refuse_narrow_accumulator(self.label, x, self.acc_dtype)
         axis = normal_axes(self.label, self.axis, x)
         dtype = self.dtype or sum_dtype(x.type.dtype)
         accumulator = self.acc_dtype or accumulator_dtype(x.type.dtype)
@@ -188,6 +203,11 @@ class ProdWithoutZeros(Prod):
 
     def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
         super().__init__(axis, dtype, acc_dtype)
+
+    def resolved(self, x: Tensor) -> Reduce:
+        """Return the op with axes and dtypes settled for `x`."""
+        refuse_narrow_accumulator(self.label, x, self.acc_dtype)
+        return super().resolved(x)
 
     def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
         return ProdWithoutZeros(axis, dtype, accumulator)

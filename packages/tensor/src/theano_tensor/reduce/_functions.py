@@ -30,10 +30,13 @@ from ..elemwise import (
 )
 from ..shape import shape_i
 from ._axes import as_axes, normal_axes
-from ._reduce import All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims
+from ._reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum, keep_dims, refuse_narrow_accumulator
 
 
 def _reduce(op: Reduce, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    # Rewriting and gradients may narrow what a program asks for.
+    if isinstance(op, AccumulatingReduce):
+        refuse_narrow_accumulator(op.label, x, op.acc_dtype)
     result: Tensor = op(x)
     return keep_dims(x, result, axis) if keepdims else result
 
@@ -206,7 +209,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ac
     variable = as_tensor_variable(x)
     discrete = variable.type.dtype in DISCRETE_DTYPES
     wanted = dtype if dtype is not None and str(dtype) not in DISCRETE_DTYPES else None
-    if wanted is None and discrete:
+    if wanted is None and (discrete or dtype is not None):
         wanted = "float64" if config.cast_policy == "custom" else config.floatX
     # The sum and the number of elements of a narrow type may be beyond it where their quotient is not.
     narrow = variable.type.dtype == "float16" and wanted in (None, "float16")

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
-from theano_linker_c.scalar import ScalarOp
+from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
@@ -120,6 +120,22 @@ class Reduce(Op):
 
     def _details(self) -> str:
         return "" if self.axis is None else f"{{{', '.join(map(str, self.axis))}}}"
+
+
+def refuse_narrow_accumulator(label: str, x: Tensor, acc_dtype: str | None) -> None:
+    """Raise DTypeError if the asked accumulator cannot hold the elements of `x`; integers fit into any float."""
+    dtype = x.type.dtype
+    if acc_dtype is None or upcast(dtype, acc_dtype) == acc_dtype:
+        return
+    if dtype in DISCRETE_DTYPES and acc_dtype not in DISCRETE_DTYPES:
+        return
+    raise DTypeError(
+        compose(
+            f"{label}: elements of {dtype} would lose precision in an accumulator of {acc_dtype}",
+            where=[describe(x)],
+            mend="leave acc_dtype out, or cast the tensor first",
+        )
+    )
 
 
 class AccumulatingReduce(Reduce):

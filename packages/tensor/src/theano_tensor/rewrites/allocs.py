@@ -22,7 +22,6 @@ from ..shape import ShapeI, shape_i
 from ._language import (
     call,
     can_replace,
-    cast_to,
     fitted,
     is_float,
     is_stretched,
@@ -33,7 +32,7 @@ from ._language import (
 )
 from ._registry import rule
 from .indexing import same_shape
-from .reductions import is_regular
+from .reductions import filled_reduced, is_regular
 
 Found = list[Variable] | None
 ONLY_RUN = ("fast_run",)
@@ -49,7 +48,12 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
         return True
     known = x.type.shape[axis]
-    return known is not None and known_number(length) == known
+    if known is not None:
+        return bool(known_number(length) == known)
+    view = x.owner
+    if view is None or not isinstance(view.op, DimShuffle):
+        return False
+    return _is_length(length, cast(Tensor, view.inputs[0]), view.op.order[axis])
 
 
 def _padded(value: Variable, ndim: int) -> Tensor:
@@ -120,16 +124,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     output = node.outputs[0]
     if not is_stretched(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
-    lengths = made.inputs[1:]
-    gone = set(node.op.axes(len(lengths)))
-    dtype = output.type.dtype
-    count = scalar_constant(1, "int64", 0)
-    for axis in sorted(gone):
-        count = call(scalar.mul, count, cast(Tensor, lengths[axis]))
-    op = scalar.mul if isinstance(node.op, Sum) else scalar.pow
-    total = call(op, cast_to(dimshuffle(value, []), dtype), cast_to(count, dtype))
-    kept = [n for axis, n in enumerate(lengths) if axis not in gone]
-    new = alloc(cast_to(total, dtype), *kept) if kept else cast_to(total, dtype)
+    new = filled_reduced(node, value, made.inputs[1:])
     return [new] if can_replace(output, new) else None
 
 
@@ -181,7 +176,10 @@ def difference_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
     a, b = node.inputs
     if a is not b:
         return None
-    return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
+    output = node.outputs[0]
+    if not output.type.ndim:
+        return [call(scalar.second, a, scalar_constant(0, output.type.dtype, 0))]
+    return fitted(node, scalar_constant(0, output.type.dtype, output.type.ndim))
 
 
 def is_filled_with_zeros(variable: Variable) -> bool:

@@ -6,18 +6,21 @@ from functools import reduce
 from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
 
+from .._assert import Assert
 from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum
-from ..shape import MakeVector, static_int
-from ._language import call, can_replace, cast_to, sole_client
+from ..shape import MakeVector, shape_i, static_int
+from ._language import call, can_replace, cast_to, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
 #: Longer joins are reduced by loops.
 MAX_PARTS = 8
+_CHECKED = Assert("split: the lengths of the parts do not add up to that of the tensor")
 
 
 def _one(node: Apply, new: Variable) -> Found:
@@ -67,8 +70,15 @@ def vectors_of_scalars_joined(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(Split, tags=("fast_run",), reach=0, key="local_useless_split")
 def split_in_one(fgraph: FunctionGraph, node: Apply) -> Found:
-    """A tensor taken apart into one part is that part."""
-    return _one(node, node.inputs[0]) if node.op.len_splits == 1 else None
+    """A tensor taken apart into one part is that part, if that has the length that is given."""
+    x, axis, lengths = cast("list[Tensor]", node.inputs)
+    place = static_int(axis)
+    if node.op.len_splits != 1 or place is None:
+        return None
+    if lengths.type.shape[0] != 1:
+        x = _CHECKED(x, call(scalar.eq, shape_i(lengths, 0), scalar_constant(1, "int64", 0)))
+    length = lengths[0]
+    return _one(node, _CHECKED(x, call(scalar.eq, shape_i(x, place), length)))
 
 
 @rule(Sum, Prod, Max, Min, key="local_reduce_join")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,9 +13,10 @@ from theano_optimize import Phase
 
 from .._dtypes import DISCRETE_DTYPES
 from .._variable import Tensor
+from ..creation import alloc
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum
-from ..shape import size
+from ..shape import shape_i, size
 from ._language import (
     call,
     can_replace,
@@ -137,7 +139,7 @@ def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
     return source.type.dtype in DISCRETE_DTYPES and names == {result} and result in DISCRETE_DTYPES
 
 
-@rule(Sum, Max, Min, reach=0, key="local_reduce_broadcastable")
+@rule(Sum, Prod, Max, Min, All, Any_, reach=0, key="local_reduce_broadcastable")
 def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     """Dimensions of length 1 need no reduction, they are dropped."""
     (x,) = node.inputs
@@ -148,9 +150,11 @@ def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     dropped = dimshuffle(x, [axis for axis in range(x.type.ndim) if axis not in single])
     left = [axis - sum(s < axis for s in single) for axis in axes if axis not in single]
-    if not left:
-        return _as_type(node, dropped)
-    return _as_type(node, _with_axes(op, left)(dropped))
+    if left:
+        return _as_type(node, _with_axes(op, left)(dropped))
+    if isinstance(op, (All, Any_)) and dropped.type.dtype != "bool":
+        dropped = call(scalar.neq, dropped, scalar_constant(0, dropped.type.dtype, dropped.type.ndim))
+    return _as_type(node, dropped)
 
 
 def _with_axes(op: Reduce, axes: list[int]) -> Any:
@@ -159,17 +163,38 @@ def _with_axes(op: Reduce, axes: list[int]) -> Any:
     return type(op)(axes)
 
 
-@rule(Sum, key="local_sum_fill", names=("local_sum_alloc", "local_sum_prod_alloc"))
+@rule(Sum, Prod, key="local_sum_fill", names=("local_sum_alloc", "local_sum_prod_alloc"))
 def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
-    """The sum of all elements of ``second(like, value)`` with a single number is that number times their count."""
+    """The sum of equal numbers is one of them times their count, their product is its power."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)
-    if inner is None or node.outputs[0].type.ndim or not is_stretched(inner[1]) or not is_regular(inner[1]):
+    if inner is None or not is_stretched(inner[1]) or not is_regular(inner[1]):
         return None
-    if is_float(inner[1]) != is_float(node.outputs[0]):
+    like, value = inner
+    output = node.outputs[0]
+    above = sole_client(fgraph, output)
+    if above is not None and type(above.op) is Sum and type(node.op) is Sum and output.type.ndim:
+        # Both sums become one first: then lengths are multiplied as integers.
+        if output.type.dtype == x.type.dtype == above.outputs[0].type.dtype:
+            return None
+    if is_float(value) != is_float(output) or like.type.broadcastable != x.type.broadcastable:
         return None
-    count = cast_to(size(inner[0]), node.outputs[0].type.dtype)
-    return _as_type(node, call(scalar.mul, dimshuffle(inner[1], []), count))
+    new = filled_reduced(node, value, [shape_i(like, axis) for axis in range(like.type.ndim)])
+    return [new] if can_replace(output, new) else None
+
+
+def filled_reduced(node: Apply, value: Tensor, lengths: Sequence[Any]) -> Tensor:
+    """Return the sum or product of a tensor of some lengths that is filled with a number, over the axes of `node`."""
+    dtype = node.outputs[0].type.dtype
+    gone = set(node.op.axes(len(lengths)))
+    counted = [cast(Tensor, lengths[axis]) for axis in sorted(gone) if number(lengths[axis]) != 1]
+    count = (
+        call(scalar.mul, *counted) if len(counted) > 1 else counted[0] if counted else scalar_constant(1, "int64", 0)
+    )
+    op = scalar.mul if isinstance(node.op, Sum) else scalar.pow
+    total = cast_to(call(op, cast_to(dimshuffle(value, []), dtype), cast_to(count, dtype)), dtype)
+    kept = [n for axis, n in enumerate(lengths) if axis not in gone]
+    return alloc(total, *kept) if kept else total
 
 
 @rule(All, Any_, key="local_all_of_fill")

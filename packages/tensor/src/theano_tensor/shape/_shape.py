@@ -89,6 +89,10 @@ class ShapeI(ShapeICode):
         return f"Shape_i{{{self.i}}}"
 
 
+class _LossOfPrecisionError(TypeError, AssertionError):
+    """Programs for Theano 1.0 expect the second class."""
+
+
 class MakeVector(Op):
     """A vector of scalars.
 
@@ -112,7 +116,7 @@ class MakeVector(Op):
                     compose("a vector is made of scalars", where=[describe(x)], mend="use T.stack or T.concatenate")
                 )
         if scalars and upcast(self.dtype, *(x.type.dtype for x in scalars)) != self.dtype:
-            raise TypeError(
+            raise _LossOfPrecisionError(
                 compose(
                     f"a vector of {self.dtype} cannot hold these scalars",
                     where=[describe(x) for x in scalars],

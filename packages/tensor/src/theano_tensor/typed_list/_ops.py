@@ -125,6 +125,8 @@ class GetItem(ListOp):
             numbers = [as_position(self, n) for n in found if n is not None]
             first, second, third = (n is not None for n in found)
             return Apply(GetItem((first, second, third)), [given, *numbers], [kind.make_variable()])
+        if self.parts is None and len(index) == 1 and _is_symbolic_slice(index[0]):
+            return Apply(self, [given, index[0]], [kind.make_variable()])
         numbers = [as_position(self, n) for n in index]
         if len(numbers) != (1 if self.parts is None else sum(self.parts)):
             raise TypeError(compose(f"{self} takes one position, not {len(numbers)}", mend="index with one number"))
@@ -140,12 +142,22 @@ class GetItem(ListOp):
             left = iter(numbers)
             output_storage[0][0] = x[slice(*(int(next(left)) if there else None for there in self.parts))]
             return
+        if isinstance(numbers[0], slice):
+            output_storage[0][0] = x[numbers[0]]
+            return
         index = int(numbers[0])
         if not -len(x) <= index < len(x):
             raise IndexError(
                 compose(f"position {index} is out of range for a list of {len(x)}", mend="count from 0 or from the end")
             )
         output_storage[0][0] = x[index]
+
+
+def _is_symbolic_slice(index: Any) -> bool:
+    """Tell whether values of a variable are slices."""
+    if not isinstance(index, Variable) or isinstance(index.type, TensorType):
+        return False
+    return index.type.is_valid_value(slice(None)) and not index.type.is_valid_value(0)
 
 
 class Append(ListChange):

@@ -86,7 +86,7 @@ class Leaf:
     @property
     def type(self) -> TensorType:
         """Type of the variable."""
-        return TensorType(self.value.dtype.name, self.shape)
+        return TensorType(self.value.dtype.name, shape=self.shape)
 
     def array(self) -> Any:
         """Return the value, laid out in memory as `layout` says."""

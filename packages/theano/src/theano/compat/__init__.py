@@ -10,6 +10,7 @@ from collections import (
 )
 from collections.abc import Callable, Iterable
 from functools import partial as partial
+from io import BytesIO as BytesIO, StringIO as StringIO
 from itertools import product as product
 
 from . import six as six
@@ -74,9 +75,11 @@ def maybe_add_to_os_environ_pathlist(var: str, newpath: str) -> None:
 
 __all__ = [
     "PY3",
+    "BytesIO",
     "Counter",
     "DefaultOrderedDict",
     "OrderedDict",
+    "StringIO",
     "cmp",
     "decode",
     "decode_iter",

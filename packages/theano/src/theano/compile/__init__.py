@@ -3,6 +3,7 @@
 from theano_graph import Variable as Variable, config as config
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 
+from .._lazy import lazy_names
 from . import (
     builders as builders,
     debugmode as debugmode,
@@ -106,3 +107,5 @@ from .sharedvalue import (
     shared as shared,
     shared_constructor as shared_constructor,
 )
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

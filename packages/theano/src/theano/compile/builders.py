@@ -13,6 +13,7 @@ from theano_tensor.builders import (
 )
 from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 
+from .._lazy import lazy_names
 from ._historical import ops_with_inner_function as ops_with_inner_function
 from ._pfunc import rebuild_collect_shared as rebuild_collect_shared
 
@@ -33,3 +34,5 @@ __all__ = [
     "orig_function",
     "rebuild_collect_shared",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

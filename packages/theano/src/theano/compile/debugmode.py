@@ -19,6 +19,7 @@ from theano_linker_c.debugmode import (
 )
 from theano_linker_c.ops import OutputGuard as OutputGuard
 
+from .._lazy import lazy_names
 from ..configparser import change_flags as change_flags
 from ..gof.link import raise_with_op as raise_with_op
 from ..gof.op import Op as _Op, OpenMPOp as _OpenMPOp
@@ -35,3 +36,5 @@ from ._historical import (
 
 #: What ops have as `make_thunk` where they do not say it themselves.
 default_make_thunk = [_Op.make_thunk, _OpenMPOp.make_thunk]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -8,4 +8,7 @@ from theano_linker_c import (
     orig_function as orig_function,
 )
 
+from .._lazy import lazy_names
 from ._pfunc import pfunc as pfunc
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -13,6 +13,7 @@ from theano_linker_c import (
 )
 from theano_optimize import Supervisor as Supervisor
 
+from .._lazy import lazy_names
 from ..gof.graph import is_same_graph as is_same_graph
 from ._historical import (
     DUPLICATE as DUPLICATE,
@@ -31,3 +32,5 @@ from ._historical import (
 
 SymbolicInput = In
 SymbolicOutput = Out
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

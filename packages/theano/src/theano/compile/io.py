@@ -6,5 +6,9 @@ from theano_linker_c import (
     SharedVariable as SharedVariable,
 )
 
+from .._lazy import lazy_names
+
 SymbolicInput = In
 SymbolicOutput = Out
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

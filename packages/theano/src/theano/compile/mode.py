@@ -18,6 +18,7 @@ from theano_linker_c import (
 from theano_linker_c.modes import register_linker as register_linker, register_optimizer as register_optimizer
 from theano_optimize import AddDestroyHandler as AddDestroyHandler, Supervisor as Supervisor
 
+from .._lazy import lazy_names
 from ..gof.opt import Optimizer
 
 OPT_NONE = predefined_optimizers[None]
@@ -77,3 +78,6 @@ class PrintCurrentFunctionGraph(Optimizer):
         """Print."""
         print("PrintCurrentFunctionGraph:", self.header)
         debugprint(fgraph.outputs)
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -27,6 +27,8 @@ from theano_tensor import (
 )
 from theano_tensor.rewrites import known_shape_i as shape_i
 
+from .._lazy import lazy_names
+
 #: `shape_i_op(i)` is the op for the length along axis i.
 shape_i_op = Shape_i
 
@@ -53,3 +55,5 @@ __all__ = [
     "specify_shape",
     "view_op",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -11,4 +11,8 @@ from theano_linker_c import (
     shared_constructor as shared_constructor,
 )
 
+from .._lazy import lazy_names
+
 generic_constructor = generic_shared_constructor
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -9,7 +9,7 @@ from theano_graph import Apply, Diagram, DiagramShape, compose, diagram
 
 from .. import printing
 from .._colours import APPLY_COLOURS, NODE_COLOURS
-from .._lazy import pydot_library
+from .._lazy import borrowed, pydot_library
 from .._pictures import PictureError
 
 
@@ -125,7 +125,7 @@ def __getattr__(name: str) -> object:
     """Tell whether the library pydot is there, and what is missing if not."""
     if name in ("pydot_imported", "pydot_imported_msg"):
         return getattr(printing, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return borrowed(__name__, name)
 
 
 def _op(shape: DiagramShape) -> object:

@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from theano_graph import Apply, Constant, Op, Variable, compose, config, is_same_graph, nodes_constructed, toposort
+from theano_graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    Op,
+    Variable,
+    compose,
+    config,
+    is_same_graph,
+    nodes_constructed,
+    toposort,
+)
 from theano_linker_c import SharedVariable, function, shared
 from theano_optimize import Tracks
 
@@ -119,13 +130,14 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
     if out.owner is None:
         return out
     made: dict[Variable, Any] = {}
+    outside = FunctionGraph([], [])
     inside = {v for node in toposort((), [out]) if node.fgraph is not None for v in node.outputs}
     for node in toposort(inside, [out]):
         node.inputs[:] = [made.get(v, v) for v in node.inputs]
         results: Sequence[Any] = node.outputs
         current = node
         for opt in list_optimizations:
-            answer = opt.transform(current)
+            answer = opt.transform(current) if isinstance(opt, LocalOptimizer) else opt.transform(outside, current)
             if answer:
                 results = list(answer)
                 if results[0].owner is None:

@@ -2,6 +2,8 @@
 
 from theano_linker_c.cache_tool import main as main
 
+from .._lazy import lazy_names
+
 
 def print_compiledir_content() -> None:
     """Print what compiled code is kept."""
@@ -14,3 +16,5 @@ def cleanup() -> None:
 
 
 __all__ = ["cleanup", "main", "print_compiledir_content"]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -20,10 +20,18 @@ from ._optimizers import SeqOptimizer
 
 
 class _SameAsBelow(type):
-    """Lets databases that the layers below have made count as instances."""
+    """Lets databases that the layers below have made count as instances, and their classes as subclasses.
+
+    It is said of the classes of this module alone: a program's own subclass has only its own instances.
+    """
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__mro__[1])
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls.__module__ == __name__:
+            return issubclass(subclass, cls.__mro__[1])
+        return super().__subclasscheck__(subclass)
 
 
 class DB(RewriteDatabase[Any], metaclass=_SameAsBelow):

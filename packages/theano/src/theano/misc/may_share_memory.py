@@ -10,7 +10,7 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
 
     Parameters
     ----------
-    a, b : ndarray
+    a, b : ndarray or SciPy matrix
     raise_other_type : bool
         Whether other values are an error; otherwise they share nothing.
 
@@ -25,11 +25,21 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
     >>> may_share_memory(x, x[1:])
     True
     """
-    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+    arrays, others = _arrays(a), _arrays(b)
+    if arrays is None or others is None:
         if raise_other_type:
             raise TypeError(f"may_share_memory compares arrays, not {type(a).__name__} and {type(b).__name__}")
         return False
-    return np.may_share_memory(a, b)
+    return any(np.may_share_memory(x, y) for x in arrays for y in others)
+
+
+def _arrays(value: Any) -> list[Any] | None:
+    """Return the arrays that a value is made of: itself, or those of a sparse matrix; None for other values."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if hasattr(value, "indptr") and type(value).__module__.startswith("scipy.sparse"):
+        return [value.data, value.indices, value.indptr]
+    return None
 
 
 __all__ = ["may_share_memory"]

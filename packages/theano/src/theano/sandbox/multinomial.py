@@ -5,4 +5,8 @@ from theano_tensor.random.mrg import (
     MultinomialFromUniform as MultinomialFromUniform,
 )
 
+from .._lazy import lazy_names
+
 MultinomialWOReplacementFromUniform = ChoiceFromUniform
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -1,5 +1,7 @@
 """Random numbers by the generator MRG31k3p."""
 
+from typing import Any
+
 from theano_tensor.random import mrg_random_make_inplace as mrg_random_make_inplace
 from theano_tensor.random.mrg import (
     A1 as A1,
@@ -17,6 +19,7 @@ from theano_tensor.random.mrg import (
 )
 
 from .._keywords import also_called
+from .._lazy import lazy_names
 
 __all__ = [
     "A1",
@@ -33,6 +36,7 @@ __all__ = [
     "ff_2p134",
     "guess_n_streams",
     "matVecModM",
+    "mrg_next_value",
     "mrg_uniform",
     "multMatVect",
 ]
@@ -45,6 +49,36 @@ A1p72, A2p72 = jump_matrices(72)
 A1p134, A2p134 = jump_matrices(134)
 
 
+def mrg_next_value(rstate: Any, new_rstate: Any, NORM: Any, mask: int, offset: Any) -> Any:
+    """Draw one number from a stream of MRG31k3p.
+
+    Parameters
+    ----------
+    rstate : array of 6 int32
+    new_rstate : array of 6 int32
+        Where the state after that goes.
+    NORM : float
+        What the number is multiplied by.
+    mask : int
+        The bits of it that are kept.
+    offset : number
+        What is added to it before it is multiplied.
+
+    Returns
+    -------
+    number
+    """
+    old = [int(part) for part in rstate]
+    halves = [
+        [sum(int(a) * x for a, x in zip(row, part, strict=True)) % modulus for row in matrix]
+        for matrix, part, modulus in ((A1, old[:3], M1), (A2, old[3:], M2))
+    ]
+    new_rstate[...] = [*halves[0], *halves[1]]
+    difference = halves[0][0] - halves[1][0]
+    number = difference if difference > 0 else difference + int(M1)
+    return ((number & int(mask)) + offset) * NORM
+
+
 def ff_2p72(rstate: object) -> object:
     """Return a state 2**72 steps further: the next substream."""
     return jump(rstate, 72)
@@ -53,3 +87,6 @@ def ff_2p72(rstate: object) -> object:
 def ff_2p134(rstate: object) -> object:
     """Return a state 2**134 steps further: the next stream."""
     return jump(rstate, 134)
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -256,6 +256,7 @@ from theano_tensor import (
     grad_undefined as grad_undefined,
 )
 
+from .._lazy import lazy_names
 from ._historical import (
     Compositef32 as Compositef32,
     IntegerDivisionError as IntegerDivisionError,
@@ -338,3 +339,5 @@ float_types = float16, float32, float64
 complex_types = complex64, complex128
 continuous_types = *float_types, *complex_types
 all_types = *discrete_types, *continuous_types
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -53,6 +53,9 @@ from theano_linker_c.scalar import (
 )
 from theano_tensor import grad_not_implemented as grad_not_implemented
 
+from .._lazy import lazy_names
 from .basic import complex_types as complex_types, discrete_types as discrete_types, float_types as float_types
 
 imported_scipy_special = True
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -11,6 +11,7 @@ from theano_tensor.gradient import (
 )
 from theano_tensor.shape import ShapeI as Shape_i
 
+from .._lazy import lazy_names
 from ..compile.mode import AddFeatureOptimizer as AddFeatureOptimizer
 from ..gof.op import PureOp as PureOp
 from ..gof.toolbox import NoOutputFromInplace as NoOutputFromInplace
@@ -36,3 +37,5 @@ __all__ = [
     "io_connection_pattern",
     "safe_new",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -18,6 +18,7 @@ from theano_tensor import (
     get_scalar_constant_value as get_scalar_constant_value,
 )
 
+from .._lazy import lazy_names
 from ..compile import optdb as optdb
 from ..compile.ops import deep_copy_op as deep_copy_op
 from ..gof import InconsistencyError as InconsistencyError
@@ -80,3 +81,5 @@ __all__ = [
     "scan_seqopt1",
     "warning",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

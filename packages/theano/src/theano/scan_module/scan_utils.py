@@ -4,6 +4,7 @@ from theano_scan import until as until
 from theano_tensor import get_scalar_constant_value as get_scalar_constant_value
 
 from .._graph_copies import clone as clone
+from .._lazy import lazy_names
 from ..compile.pfunc import rebuild_collect_shared as rebuild_collect_shared
 from ._helpers import (
     equal_computations as equal_computations,
@@ -45,3 +46,5 @@ __all__ = [
     "traverse",
     "until",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -100,7 +100,7 @@ class AddSD_ccode(SparseOp):
                 )
             )
         inputs = [csm_data(matrix), csm_indices(matrix), csm_indptr(matrix), other]
-        return Apply(self, inputs, [TensorType(dtype, other.type.shape)()])
+        return Apply(self, inputs, [TensorType(dtype, shape=other.type.shape)()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Add."""

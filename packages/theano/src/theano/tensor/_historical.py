@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import compose, describe
 from theano_tensor import (
+    Alloc,
     NotScalarConstantError,
     Tensor,
     TensorType,
@@ -34,6 +35,10 @@ float_dtypes = _names(float_types)
 complex_dtypes = _names(complex_types)
 continuous_dtypes = _names(continuous_types)
 all_dtypes = _names(all_types)
+
+
+#: The op itself, with which programs compare those of graphs.
+alloc = Alloc()
 
 
 def get_vector_length(v: Any) -> int:
@@ -143,7 +148,7 @@ def advanced_set_subtensor1(x: Any, y: Any, ilist: Any) -> Tensor:
 def _comparison(doc: str, **options: Any) -> Callable[[Any, Any], bool]:
     def compare(a: Any, b: Any) -> bool:
         a, b = np.asarray(a), np.asarray(b)
-        return TensorType(a.dtype.name, a.shape).values_eq_approx(a, b, **options)
+        return TensorType(a.dtype.name, shape=a.shape).values_eq_approx(a, b, **options)
 
     compare.__doc__ = doc
     return compare

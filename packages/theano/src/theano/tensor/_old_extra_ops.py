@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano_graph import compose, describe
-from theano_tensor import Tensor, as_tensor_variable, cumprod, cumsum, diff, repeat
+from theano_tensor import Tensor, TensorConstant, addbroadcast, as_tensor_variable, cumprod, cumsum, diff, repeat
 
 from ._expression_ops import ExpressionOp
 
@@ -118,5 +118,9 @@ class RepeatOp(ExpressionOp):
         return [_with_axis(self, x), times]
 
     def expression(self, x: Any, repeats: Any) -> list[Any]:  # type: ignore[override]
-        """Repeat."""
-        return [repeat(x, repeats, self.axis)]
+        """Repeat; a length that is known to be 1 stays so where it is repeated once."""
+        result = repeat(x, repeats, self.axis)
+        once = isinstance(repeats, TensorConstant) and repeats.type.ndim == 0 and repeats.data == 1
+        if once and self.axis is not None and x.type.broadcastable[self.axis]:
+            return [addbroadcast(result, self.axis)]
+        return [result]

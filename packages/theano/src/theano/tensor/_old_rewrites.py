@@ -15,6 +15,11 @@ from theano_tensor.rewrites import RULES
 from theano_tensor.rewrites.allocs import is_filled_with_zeros, zeros_for_empty
 from theano_tensor.shape import Reshape
 
+from ._old_lifts import (
+    local_canonicalize_alloc as local_canonicalize_alloc,
+    local_dimshuffle_lift as local_dimshuffle_lift,
+)
+
 
 class NamedOptimizer(LocalOptGroup):
     """The rules that a documented name stands for, as one local optimizer."""
@@ -39,6 +44,12 @@ class NamedOptimizer(LocalOptGroup):
 
 
 _NAMED: dict[str, LocalOptimizer] = {}
+#: Rules that a name stood for too, which are registered on another level here.
+_FURTHER = {"local_add_specialize": "sum_of_one_term", "local_mul_specialize": "sum_of_one_term"}
+
+
+def _means(name: str, entry: Any) -> bool:
+    return name == entry.key or name in entry.names or _FURTHER.get(name) == entry.rewriter.name
 
 
 def named(name: str) -> LocalOptimizer:
@@ -50,7 +61,7 @@ def named(name: str) -> LocalOptimizer:
         If there is none.
     """
     if name not in _NAMED:
-        rules = [entry.rewriter for entry in RULES if name == entry.key or name in entry.names]
+        rules = [entry.rewriter for entry in RULES if _means(name, entry)]
         if not rules:
             raise KeyError(name)
         _NAMED[name] = NamedOptimizer(name, rules)

@@ -10,10 +10,11 @@ import numpy as np
 from theano.gof.opt import LocalOptGroup, in2out
 from theano_graph import Apply, Constant, Variable
 from theano_optimize import constant_folding
-from theano_tensor import Tensor, as_tensor_variable, constant
+from theano_tensor import as_tensor_variable, constant
 from theano_tensor.elemwise import dimshuffle
 from theano_tensor.rewrites.canonizer import add_canonizer as _sum_rule, mul_canonizer as _product_rule
 
+from ._old_lifts import is_dimshuffle_useless as is_dimshuffle_useless
 from ._old_rewrites import named
 
 _DIVISION = 1.5
@@ -69,21 +70,6 @@ def apply_local_dimshuffle_lift(var: Any) -> Any:
         return var
     new = named("local_dimshuffle_lift").transform(var.owner)
     return new[0] if new else var
-
-
-def is_dimshuffle_useless(new_order: Sequence[int | str], input: Tensor) -> bool:
-    """Tell whether a dimshuffle gives what it is given: in order, but for dimensions of length 1.
-
-    Examples
-    --------
-    >>> from theano.tensor import matrix
-    >>> is_dimshuffle_useless((0, 1), matrix()), is_dimshuffle_useless((1, 0), matrix())
-    (True, False)
-    """
-    if len(new_order) != input.type.ndim:
-        return False
-    single = [axis for axis, flag in enumerate(input.type.broadcastable) if flag]
-    return all(e == axis or (axis in single and (e == "x" or e in single)) for axis, e in enumerate(new_order))
 
 
 def elemwise_max_input_fct(node: Apply) -> int:

@@ -15,6 +15,7 @@ from theano_tensor.linear import (
     ger_destructive as ger_destructive,
 )
 
+from .._lazy import lazy_names
 from ..gof.opt import in2out as in2out, local_optimizer as local_optimizer
 from ._blas_tools import GemmRelated
 from .blas_headers import blas_header_text as blas_header_text, blas_header_version as blas_header_version
@@ -89,3 +90,6 @@ def use_c_gemv(node: Apply) -> Any:
 def make_c_gemv_destructive(node: Apply) -> Any:
     """Overwrite what the product is added to."""
     return [cgemv_inplace(*node.inputs)] if node.op == cgemv_no_inplace else None
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -2,6 +2,8 @@
 
 from theano_linker_c.cop import blas_declarations as blas_header_text
 
+from .._lazy import lazy_names
+
 
 def blas_header_version() -> tuple[int]:
     """Return a version for `c_code_cache_version`; code is found again by its text, so it need never grow."""
@@ -9,3 +11,5 @@ def blas_header_version() -> tuple[int]:
 
 
 __all__ = ["blas_header_text", "blas_header_version"]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

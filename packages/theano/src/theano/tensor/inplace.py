@@ -11,6 +11,7 @@ from theano_tensor.elemwise.inplace import (
 )
 
 from .. import printing as printing
+from .._lazy import lazy_names
 from ..printing import pprint as pprint
 from . import elemwise as elemwise
 
@@ -21,3 +22,6 @@ def transpose_inplace(x: Any, **kwargs: Any) -> Tensor:
     ndim = variable.type.ndim
     result: Tensor = DimShuffle(variable.type.broadcastable, list(range(ndim))[::-1])(variable)
     return result
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

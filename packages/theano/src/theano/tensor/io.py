@@ -23,6 +23,7 @@ from theano_tensor.io import (
     send as send,
 )
 
+from .._lazy import lazy_names
 from ._mpi import (
     key_to_cmp as key_to_cmp,
     mpi_cmps as mpi_cmps,
@@ -52,3 +53,5 @@ __all__ = [
     "reduce",
     "send",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -39,6 +39,7 @@ from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
 
 from .._keywords import also_called
+from .._lazy import borrowed
 from ..gof.opt import (
     MergeOptimizer as MergeOptimizer,
     Optimizer as Optimizer,
@@ -48,6 +49,7 @@ from ..gof.opt import (
     out2in as out2in,
 )
 from ..gof.utils import MethodNotDefined as MethodNotDefined
+from ._old_lifts import MakeVectorPrinter as MakeVectorPrinter
 from ._old_rewrites import named
 from ._opt_functions import (
     add_calculate as add_calculate,
@@ -157,7 +159,7 @@ def __getattr__(name: str) -> Any:
     try:
         return named(name)
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        return borrowed(__name__, name)
 
 
 def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from theano_tensor import DimShuffle as DimShuffle, Subtensor as Subtensor
 
+from .._lazy import lazy_names
 from ._old_rewrites import (
     local_alloc_dimshuffle as local_alloc_dimshuffle,
     local_dimshuffle_alloc as local_dimshuffle_alloc,
@@ -13,3 +14,5 @@ from .elemwise import CAReduce as CAReduce
 from .opt import copy_stack_trace as copy_stack_trace, register_uncanonicalize as register_uncanonicalize
 
 local_max_to_min = named("local_max_to_min")
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

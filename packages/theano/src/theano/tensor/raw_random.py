@@ -3,6 +3,8 @@
 Each distribution is a function of a state that returns the draw and the state after it.
 """
 
+from typing import TYPE_CHECKING
+
 from theano_tensor.random import (
     RandomFunction as RandomFunction,
     RandomStateType as RandomStateType,
@@ -24,4 +26,24 @@ from theano_tensor.random import (
     uniform as uniform,
 )
 
+from .._lazy import lazy_names
 from ._random_shapes import _infer_ndim_bcast as _infer_ndim_bcast
+
+if TYPE_CHECKING:
+    from theano import gof as gof, tensor as tensor, theano as theano
+    from theano_linker_c import optdb as optdb
+
+    from ..gof._historical_utils import string_types as string_types
+    from . import opt as opt
+else:
+    # Programs that take everything from here take these modules with it.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        __package__,
+        {
+            "theano": "theano gof tensor",
+            "theano_linker_c": "optdb",
+            ".": "opt",
+            "..gof._historical_utils": "string_types",
+        },
+    )

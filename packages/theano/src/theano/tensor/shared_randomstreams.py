@@ -8,6 +8,8 @@ from theano_tensor.random import (
     random_state_constructor as randomstate_constructor,
 )
 
+from .._lazy import lazy_names
+
 __all__ = [
     "GeneratorStreams",
     "RandomStateSharedVariable",
@@ -15,3 +17,5 @@ __all__ = [
     "RandomVariable",
     "randomstate_constructor",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

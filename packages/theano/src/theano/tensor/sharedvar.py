@@ -11,6 +11,7 @@ from theano_tensor import (
     tensor_constructor as tensor_constructor,
 )
 
+from .._lazy import lazy_names
 from ._old_functions import integer_types as integer_types
 from .var import _tensor_py_operators as _tensor_py_operators
 
@@ -19,3 +20,6 @@ def load_shared_variable(val: Any) -> TensorSharedVariable:
     """Return a shared variable with this value: what pickles of 2011 call."""
     variable: TensorSharedVariable = tensor_constructor(val)
     return variable
+
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

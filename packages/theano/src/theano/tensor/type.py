@@ -5,6 +5,7 @@ from theano_tensor import (
     TensorType as TensorType,
 )
 
+from .._lazy import lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._historical import (
     values_eq_approx_always_true as values_eq_approx_always_true,
@@ -14,3 +15,5 @@ from ._historical import (
 )
 
 values_eq_approx = TensorType.values_eq_approx
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, compose
 from theano_tensor import DisconnectedType, as_tensor_variable
 
+from .._lazy import lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._historical import integer_dtypes
 
@@ -120,3 +121,5 @@ class MakeSlice(Op):
 
 
 make_slice = MakeSlice()
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

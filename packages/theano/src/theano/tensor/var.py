@@ -10,8 +10,11 @@ from theano_tensor import (
 )
 from theano_tensor.utils import hash_from_ndarray as hash_from_ndarray
 
+from .._lazy import lazy_names
 from ..gof.utils import hashtype as hashtype
 from ._constant_signature import TensorConstantSignature as TensorConstantSignature, equal_slices as equal_slices
 from ._old_functions import integer_types as integer_types
 
 _tensor_py_operators = TensorOperators  # the documented name of the class
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply
 from theano_tensor import Elemwise
 
+from .._lazy import lazy_names
 from ..scalar import BinaryScalarOp, UnaryScalarOp, eq, log, switch, upgrade_to_float
 
 
@@ -73,3 +74,5 @@ scalar_xlogy0 = XlogY0(upgrade_to_float, name="scalar_xlogy0")
 xlogy0 = Elemwise(scalar_xlogy0, name="xlogy0")
 
 __all__ = ["XlogX", "XlogY0", "xlogx", "xlogy0"]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -9,8 +9,8 @@ import numpy as np
 
 import theano
 import theano.tensor as T
-from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.shared_randomstreams import RandomStreams
+from theano_tensor.random.mrg import MRG_RandomStreams
 from theano_testing.tensor import assert_allclose, verify_grad
 
 MACHINES = (theano.Mode("cvm", "fast_run"), theano.Mode("py", "fast_run"))

@@ -14,6 +14,7 @@ from theano_testing.tensor import (
     verify_grad as verify_grad,
 )
 
+from .._lazy import borrowed
 from ._historical import (
     AttemptManyTimes as AttemptManyTimes,
     T_OpContractMixin as T_OpContractMixin,
@@ -33,4 +34,4 @@ def __getattr__(name: str) -> object:
     """Find the class `parameterized`, whose library is imported only when it is asked for."""
     if name == "parameterized":
         return importlib.import_module(name).parameterized
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return borrowed(__name__, name)

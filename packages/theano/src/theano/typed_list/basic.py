@@ -24,3 +24,7 @@ from theano_tensor.typed_list import (
     remove as remove,
     reverse as reverse,
 )
+
+from .._lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -151,10 +151,14 @@ class _FromUniform(DiscreteOp):
         kinds = ("float32", "float64")
         chances, numbers = (v if v.type.dtype in kinds else cast(v, "float64") for v in (chances, numbers))
         kind = tensor_type(
-            chances.type.dtype if self.odtype == "auto" else self.odtype,
+            self._chosen_dtype(chances) if self.odtype == "auto" else self.odtype,
             (chances.type.shape[0], self._static_width(chances, draws)),
         )
         return Apply(self, [chances, numbers, cast(draws, "int64")], [kind.make_variable()])
+
+    def _chosen_dtype(self, chances: Any) -> str:
+        dtype: str = chances.type.dtype
+        return dtype
 
     def _static_width(self, chances: Any, draws: Any) -> int | None:
         width: int | None = chances.type.shape[1]
@@ -232,7 +236,7 @@ class ChoiceFromUniform(_FromUniform):
     Parameters
     ----------
     odtype : str
-        Dtype of the numbers of the categories; ``"auto"`` stands for that of the probabilities.
+        Dtype of the numbers of the categories; ``"auto"`` stands for int64.
     replace : bool
         Whether a category may come up in a row more than once.
 
@@ -253,6 +257,9 @@ class ChoiceFromUniform(_FromUniform):
     def __init__(self, odtype: str, replace: bool = False) -> None:
         super().__init__(odtype)
         self.replace = bool(replace)
+
+    def _chosen_dtype(self, chances: Any) -> str:
+        return "int64"
 
     @property
     def _draw(self) -> str:  # type: ignore[override]  # which text it is depends on the op

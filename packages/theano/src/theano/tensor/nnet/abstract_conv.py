@@ -36,6 +36,7 @@ from theano_tensor.nnet.convolution import (
     separable_conv3d as separable_conv3d,
 )
 
+from ..._lazy import lazy_names
 from . import _conv_rewrites as _conv_rewrites
 from ._scipy_signal import imported_scipy_signal as imported_scipy_signal
 
@@ -74,3 +75,5 @@ __all__ = [
     "separable_conv2d",
     "separable_conv3d",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

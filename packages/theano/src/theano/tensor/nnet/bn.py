@@ -6,6 +6,7 @@ from theano_tensor.nnet.bn import (
     batch_normalization_train as batch_normalization_train,
 )
 
+from ..._lazy import lazy_names
 from ._bn_ops import (
     AbstractBatchNormInference as AbstractBatchNormInference,
     AbstractBatchNormTrain as AbstractBatchNormTrain,
@@ -17,3 +18,5 @@ from ._bn_ops import (
     local_abstract_batch_norm_train as local_abstract_batch_norm_train,
     local_abstract_batch_norm_train_grad as local_abstract_batch_norm_train_grad,
 )
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

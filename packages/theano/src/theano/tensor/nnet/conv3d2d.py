@@ -2,6 +2,7 @@
 
 from theano_tensor.nnet.convolution import conv3d2d as conv3d
 
+from ..._lazy import lazy_names
 from ._diagonals import (
     DiagonalSubtensor as DiagonalSubtensor,
     IncDiagonalSubtensor as IncDiagonalSubtensor,
@@ -20,3 +21,5 @@ __all__ = [
     "inc_diagonal_subtensor",
     "local_inplace_DiagonalSubtensor",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

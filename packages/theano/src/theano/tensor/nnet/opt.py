@@ -14,6 +14,7 @@ from theano_tensor.nnet.convolution import (
     get_conv_output_shape as get_conv_output_shape,
 )
 
+from ..._lazy import lazy_names
 from ...gof.opt import copy_stack_trace as copy_stack_trace, local_optimizer as local_optimizer
 from ..type import TensorType as TensorType
 from ._blocks import (
@@ -60,3 +61,5 @@ __all__ = [
     "local_inplace_sparse_block_gemv",
     "local_inplace_sparse_block_outer",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

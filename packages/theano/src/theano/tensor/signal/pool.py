@@ -25,5 +25,7 @@ else:
     _SOURCES = dict.fromkeys(_OPS, "theano.tensor.signal._pool_ops")
 
     def __getattr__(name: str) -> object:
-        """Find a name whose module has not been imported yet."""
+        """Find a name whose module has not been imported yet; a star import asks for all that is public."""
+        if name == "__all__":
+            return sorted({key for key in [*globals(), *_SOURCES] if not key.startswith("_")})
         return from_module(__name__, _SOURCES, name)

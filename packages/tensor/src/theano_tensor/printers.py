@@ -25,7 +25,7 @@ from .indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Sli
 from .indexing.entries import NEWAXIS, SYMBOL
 from .joining import Join
 from .linear import Dot
-from .shape import Rebroadcast
+from .shape import MakeVector, Rebroadcast
 
 #: Operators bind as in Python; the higher, the tighter. Comparisons are written as functions.
 _OR, _XOR, _AND, _SUM, _PRODUCT, _SIGN, _POWER, _MEMBER = range(1, 9)
@@ -63,10 +63,11 @@ class _CastPrinter:
         return FunctionPrinter(str(getattr(variable.type, "dtype", "cast"))).fragments(variable, place)
 
 
-class _DimShufflePrinter:
+class DimShufflePrinter:
     """Hides what only adds dimensions in front; the reverse of all others is ``x.T``."""
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        """Return the input, its transpose or a call."""
         node = variable.owner
         assert node is not None
         op = cast(DimShuffle, node.op)
@@ -79,10 +80,24 @@ class _DimShufflePrinter:
         return FunctionPrinter(f"DimShuffle{{{', '.join(map(str, order))}}}").fragments(variable, place)
 
 
-class _SubtensorPrinter:
+class MakeVectorPrinter:
+    """Writes ``[x, y]``."""
+
+    def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        """Return the numbers in brackets."""
+        node = variable.owner
+        assert node is not None
+        pieces: list[Fragment] = ["["]
+        for i, x in enumerate(node.inputs):
+            pieces += [", ", Operand(x)] if i else [Operand(x)]
+        return [*pieces, "]"]
+
+
+class SubtensorPrinter:
     """Writes ``x[1:n, 0]``."""
 
     def fragments(self, variable: Variable, place: Place) -> Iterable[Fragment]:
+        """Return the array and the index."""
         node = variable.owner
         assert node is not None
         x, *numbers = node.inputs
@@ -147,11 +162,12 @@ def _register() -> None:
     pprint.assign(Alloc, FunctionPrinter("alloc"))
     pprint.assign(scalar.Composite, _CompositePrinter())
     pprint.assign(Elemwise, _ElemwisePrinter())
-    pprint.assign(DimShuffle, _DimShufflePrinter())
+    pprint.assign(DimShuffle, DimShufflePrinter())
+    pprint.assign(MakeVector, MakeVectorPrinter())
     pprint.assign(Rebroadcast, TransparentPrinter())
     pprint.assign(Dot, OperatorPrinter("\\dot", _PRODUCT))
     for read in (Subtensor, AdvancedSubtensor):
-        pprint.assign(read, _SubtensorPrinter())
+        pprint.assign(read, SubtensorPrinter())
     for write in (IncSubtensor, AdvancedIncSubtensor):
         pprint.assign(write, _IncSubtensorPrinter())
 

@@ -1,0 +1,90 @@
+"""Tests of names that modules of Theano had because they imported them."""
+
+import importlib
+import subprocess
+import sys
+from unittest import TestCase
+
+import numpy as np
+
+import theano.tensor as tt
+from theano import pp, pprint
+from theano._borrowed import BORROWED
+from theano.misc.frozendict import FrozenOrderedDict, frozendict
+from theano.printing import PrinterState
+from theano.sandbox.rng_mrg import mrg_next_value
+from theano.tensor.elemwise import DimShufflePrinter
+from theano.tensor.opt import MakeVector, MakeVectorPrinter
+from theano.tensor.subtensor import SubtensorPrinter
+from theano.typed_list import Append, TypedListType
+from theano.typed_list.opt import typed_list_inplace_opt
+
+
+class TestBorrowedNames(TestCase):
+    def test_all_are_found(self) -> None:
+        for module, sources in BORROWED.items():
+            for name in [word.split("=")[0] for words in sources.values() for word in words.split()]:
+                with self.subTest(module=module, name=name):
+                    self.assertIsNotNone(getattr(importlib.import_module(module), name))
+
+    def test_what_they_are(self) -> None:
+        self.assertIs(importlib.import_module("theano.tensor.nnet.conv").Apply, importlib.import_module("theano").Apply)
+        self.assertIs(
+            importlib.import_module("theano.tensor.nnet.nnet").opt, importlib.import_module("theano.tensor.opt")
+        )
+
+    def test_other_names_are_not_found(self) -> None:
+        for module in ("theano.tensor.nnet.conv", "theano.printing", "theano.gradient", "theano.tensor.signal.pool"):
+            with self.subTest(module=module), self.assertRaisesRegex(AttributeError, f"{module}.*no_such_name"):
+                importlib.import_module(module).no_such_name  # noqa: B018
+
+    def test_stars_have_what_is_imported_when_asked_for(self) -> None:
+        program = (
+            "from theano.tensor.nnet import *\nfrom theano.tensor.signal.pool import *\n"
+            "from theano.tensor.nnet.corr import *\nprint(conv2d.__name__, PoolGrad.__name__, EnumList.__name__)"
+        )
+        found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        self.assertEqual(found.stdout.split(), ["conv2d", "PoolGrad", "EnumList"])
+
+
+class TestPrinters(TestCase):
+    def test_texts(self) -> None:
+        m, x, y = tt.matrix("m"), tt.scalar("x"), tt.scalar("y")
+        vector = MakeVector(m.dtype)(x, y)
+        state = PrinterState(pprinter=pprint)
+        for printer, variable, text in (
+            (SubtensorPrinter(), m[x.astype("int64") :], None),
+            (DimShufflePrinter(), m.T, "m.T"),
+            (DimShufflePrinter(), m.dimshuffle("x", 0, 1), "m"),
+            (MakeVectorPrinter(), vector, "[x, y]"),
+        ):
+            with self.subTest(printer=type(printer).__name__):
+                self.assertEqual(printer.process(variable, state), text or pp(variable))
+                table = pprint.clone_assign(type(variable.owner.op), printer)
+                self.assertEqual(table(variable), text or pp(variable))
+        self.assertEqual(pp(vector), "[x, y]")
+
+    def test_other_ops(self) -> None:
+        with self.assertRaisesRegex(TypeError, "Subtensor"):
+            SubtensorPrinter().process(tt.matrix() + 1)
+
+
+class TestHelpers(TestCase):
+    def test_next_value_of_a_stream(self) -> None:
+        new = np.empty(6, "int32")
+        value = mrg_next_value(np.full(6, 12345, "int32"), new, 2.0, 0xFF, 7)
+        self.assertEqual(value, 316.0)
+        self.assertEqual(new.tolist(), [240667857, 12345, 12345, 809054265, 12345, 12345])
+
+    def test_mappings_as_keys(self) -> None:
+        first = frozendict(a=1, b=2)
+        self.assertEqual({first: "found"}[frozendict({"b": 2, "a": 1})], "found")
+        self.assertEqual(dict(first.copy(a=3)), {"a": 3, "b": 2})
+        self.assertEqual((len(first), "a" in first, first["b"]), (2, True, 2))
+        self.assertEqual(list(FrozenOrderedDict([("z", 1), ("a", 2)])), ["z", "a"])
+
+    def test_lists_are_changed_where_they_are(self) -> None:
+        numbers, x = TypedListType(tt.dvector.make_variable().type)("numbers"), tt.dvector("x")
+        (changed,) = typed_list_inplace_opt.transform(Append()(numbers, x).owner)
+        self.assertTrue(changed.owner.op.inplace)
+        self.assertFalse(typed_list_inplace_opt.transform(changed.owner))
