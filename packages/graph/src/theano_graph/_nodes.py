@@ -586,8 +586,7 @@ def describe(variable: Variable) -> str:
     True
     """
     made = f" made at {variable.origin}" if variable.origin is not None else ""
-    kind = variable.type
-    return f"`{variable}`: {kind.describe() if hasattr(kind, 'describe') else kind}{made}"
+    return f"`{variable}`: {getattr(variable.type, 'describe', variable.type.__str__)()}{made}"
 
 
 Type.variable_class = Variable

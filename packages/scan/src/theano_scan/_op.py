@@ -302,7 +302,8 @@ class Scan(Kinds, ComparedGraphOp):
                     if before.type != after.type:
                         raise TypeError(
                             compose(
-                                f"{self}: a state of type {before.type.describe()} has a new value of type {after.type.describe()}",
+                                f"{self}: a state of type {before.type.describe()} "
+                                f"has a new value of type {after.type.describe()}",
                                 where=[describe(after)],
                                 mend="convert the new value to the type of the state",
                             )

@@ -60,7 +60,8 @@ def _check_swap(signature: Signature, swap: Mapping[Any, Any]) -> None:
             found = describe(new) if isinstance(new, Variable) else repr(new)
             raise FunctionInputError(
                 compose(
-                    f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type {old.type.describe()}",
+                    f"{signature.label}.copy: `{old}` can only be swapped for a shared variable of its type "
+                    f"{old.type.describe()}",
                     where=[describe(old), f"to be swapped for {found}"],
                     mend="make a shared variable of the same type.",
                 )

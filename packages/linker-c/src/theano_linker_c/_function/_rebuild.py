@@ -69,7 +69,8 @@ def _substitute(old: Variable, new: Any, strict: bool, where: str) -> Variable:
             compose(
                 f"{where}: givens would replace a variable by one of another type",
                 where=[describe(old), f"by {describe_any(new)}"],
-                mend=f"convert the substitute to {old.type.describe()}; or pass rebuild_strict=False to rebuild what depends on "
+                mend=f"convert the substitute to {old.type.describe()}; "
+                f"or pass rebuild_strict=False to rebuild what depends on "
                 "it with the new type.",
             )
         ) from error
