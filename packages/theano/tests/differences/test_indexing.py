@@ -8,7 +8,7 @@ import numpy as np
 
 import theano
 import theano.tensor as T
-from theano.tensor.blas import Gemv
+from theano.tensor.blas import Dot22, Gemm, Gemv
 from theano.tensor.blas_c import CGemv
 from theano.tensor.subtensor import get_idx_list
 
@@ -212,6 +212,27 @@ class TestBetaTimesNan(unittest.TestCase):
         m, x, y, a = T.dmatrix("m"), T.dvector("x"), T.dvector("y"), T.dscalar("a")
         f = theano.function([m, x, y, a], a * y + T.dot(m, x), mode="FAST_RUN")
         self.assertTrue(np.isnan(f(np.ones((3, 1)), np.ones(1), np.full(3, np.nan), 0)).all())
+
+
+class TestOuterInLoops(unittest.TestCase):
+    difference = "outer-in-loops"
+
+    def test_a_column_times_a_row(self) -> None:
+        x, y = T.dvector("x"), T.dvector("y")
+        f = theano.function([x, y], T.outer(x, y), mode="FAST_RUN")
+        self.assertIsInstance(f.maker.fgraph.outputs[0].owner.op, T.Elemwise)
+        np.testing.assert_array_equal(f([1, 2], [3, 4]), [[3, 4], [6, 8]])
+
+
+class TestSumsOfProducts(unittest.TestCase):
+    difference = "sums-of-products"
+
+    def test_the_rest_is_one_loop(self) -> None:
+        z, r, s, b = T.dmatrix("z"), T.dmatrix("r"), T.dmatrix("s"), T.dscalar("b")
+        f = theano.function([z, r, s, b], z * (z + b * T.dot(r, s).T), mode="FAST_RUN")
+        kinds = {type(node.op) for node in f.maker.fgraph.toposort()}
+        self.assertIn(Dot22, kinds)
+        self.assertNotIn(Gemm, kinds)
 
 
 if __name__ == "__main__":
