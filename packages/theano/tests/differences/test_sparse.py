@@ -6,9 +6,11 @@ import pickle
 import unittest
 
 import numpy as np
+import scipy.sparse
 
 import theano
 import theano.tensor as T
+from theano import sparse
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.raw_random import RandomFunction, permutation_helper, random_state_type
 from theano.typed_list import TypedListType, length
@@ -83,3 +85,32 @@ class TestPickledGraphs(unittest.TestCase):
         x = T.dmatrix("x")
         again, result = pickle.loads(pickle.dumps([x, x + 1]))
         np.testing.assert_array_equal(theano.function([again], result)([[1.0]]), [[2.0]])
+
+
+class TestSparseFormats(unittest.TestCase):
+    difference = "sparse-formats"
+
+    def test_blocks(self) -> None:
+        with self.assertRaisesRegex(ValueError, "bsr"):
+            sparse.SparseType("bsr", "float64")
+
+
+class TestOrderOfComplex(unittest.TestCase):
+    difference = "order-of-complex"
+
+    def test_complex_numbers_are_not_compared(self) -> None:
+        x = sparse.csr_matrix(dtype="complex128")
+        for choose in (sparse.structured_minimum, sparse.structured_maximum):
+            with self.assertRaisesRegex(TypeError, "complex"):
+                choose(x, 1)
+
+
+class TestSparseValues(unittest.TestCase):
+    difference = "sparse-values"
+
+    def test_arrays_are_refused(self) -> None:
+        shared = theano.shared(scipy.sparse.csr_matrix(np.eye(2)))
+        with self.assertRaisesRegex(TypeError, "sparse"):
+            shared.set_value(np.eye(2))
+        shared.set_value(scipy.sparse.csr_matrix(2 * np.eye(2)))
+        np.testing.assert_array_equal(shared.get_value().toarray(), 2 * np.eye(2))
