@@ -1,41 +1,28 @@
 """Derivatives."""
 
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from theano_graph import Variable as Variable
+from theano_linker_c import DebugMode as DebugMode, FAST_RUN as FAST_RUN, ViewOp as ViewOp, get_mode as get_mode
+from theano_tensor.gradient import (
+    DisconnectedGrad as DisconnectedGrad, DisconnectedInputError as DisconnectedInputError,
+    DisconnectedType as DisconnectedType, GradClip as GradClip, GradNotImplementedError as GradNotImplementedError,
+    GradScale as GradScale, GradUndefinedError as GradUndefinedError, Lop as Lop, NullType as NullType,
+    NullTypeGradError as NullTypeGradError, Rop as Rop, UndefinedGrad as UndefinedGrad, ZeroGrad as ZeroGrad,
+    consider_constant as consider_constant, disconnected_grad as disconnected_grad, format_as as format_as,
+    grad as grad, grad_clip as grad_clip, grad_not_implemented as grad_not_implemented, grad_scale as grad_scale,
+    grad_sources_inputs as grad_sources_inputs, grad_undefined as grad_undefined, hessian as hessian,
+    jacobian as jacobian, subgraph_grad as subgraph_grad, undefined_grad as undefined_grad, zero_grad as zero_grad,
+)
+from .gof.op import get_debug_values as get_debug_values
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
 from typing import TYPE_CHECKING
 
-from theano_graph import Variable as Variable
-from theano_linker_c import FAST_RUN as FAST_RUN, DebugMode as DebugMode, ViewOp as ViewOp, get_mode as get_mode
-from theano_tensor.gradient import (
-    DisconnectedGrad as DisconnectedGrad,
-    DisconnectedInputError as DisconnectedInputError,
-    DisconnectedType as DisconnectedType,
-    GradClip as GradClip,
-    GradNotImplementedError as GradNotImplementedError,
-    GradScale as GradScale,
-    GradUndefinedError as GradUndefinedError,
-    Lop as Lop,
-    NullType as NullType,
-    NullTypeGradError as NullTypeGradError,
-    Rop as Rop,
-    UndefinedGrad as UndefinedGrad,
-    ZeroGrad as ZeroGrad,
-    consider_constant as consider_constant,
-    disconnected_grad as disconnected_grad,
-    format_as as format_as,
-    grad as grad,
-    grad_clip as grad_clip,
-    grad_not_implemented as grad_not_implemented,
-    grad_scale as grad_scale,
-    grad_sources_inputs as grad_sources_inputs,
-    grad_undefined as grad_undefined,
-    hessian as hessian,
-    jacobian as jacobian,
-    subgraph_grad as subgraph_grad,
-    undefined_grad as undefined_grad,
-    zero_grad as zero_grad,
-)
-
 from ._lazy import from_testing
-from .gof.op import get_debug_values as get_debug_values
 
 ConsiderConstant = ZeroGrad
 consider_constant_ = ConsiderConstant()

@@ -1,111 +1,60 @@
 """Compiling graphs into functions."""
 
-from theano_graph import Variable as Variable, config as config
-from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
-
-from .._lazy import lazy_names
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
 from . import (
-    builders as builders,
-    debugmode as debugmode,
-    function_module as function_module,
-    io as io,
-    mode as mode,
-    monitormode as monitormode,
-    nanguardmode as nanguardmode,
-    ops as ops,
-    profiling as profiling,
+    builders as builders, debugmode as debugmode, function_module as function_module, io as io, mode as mode,
+    monitormode as monitormode, nanguardmode as nanguardmode, ops as ops, profiling as profiling,
     sharedvalue as sharedvalue,
 )
+from theano_graph import Variable as Variable, config as config
+from theano_tensor.gradient import DisconnectedType as DisconnectedType, NullType as NullType
 from .builders import (
-    OpFromGraph as OpFromGraph,
-    inline_ofg_expansion as inline_ofg_expansion,
+    OpFromGraph as OpFromGraph, inline_ofg_expansion as inline_ofg_expansion,
     io_connection_pattern as io_connection_pattern,
 )
 from .debugmode import DebugMode as DebugMode
-
-# The module `function` stays importable, yet the name `function` in this package is the function: what is imported
-# last wins.
 from .function import function as function, function_dump as function_dump
 from .function_module import (
-    DUPLICATE as DUPLICATE,
-    AliasedMemoryError as AliasedMemoryError,
-    Function as Function,
-    FunctionMaker as FunctionMaker,
-    Supervisor as Supervisor,
-    UnusedInputError as UnusedInputError,
-    alias_root as alias_root,
-    check_equal as check_equal,
-    convert_function_input as convert_function_input,
-    fgraph_updated_vars as fgraph_updated_vars,
-    infer_reuse_pattern as infer_reuse_pattern,
-    is_same_graph as is_same_graph,
-    ops_with_inner_function as ops_with_inner_function,
-    orig_function as orig_function,
-    register_checker as register_checker,
-    std_fgraph as std_fgraph,
+    AliasedMemoryError as AliasedMemoryError, DUPLICATE as DUPLICATE, Function as Function,
+    FunctionMaker as FunctionMaker, Supervisor as Supervisor, UnusedInputError as UnusedInputError,
+    alias_root as alias_root, check_equal as check_equal, convert_function_input as convert_function_input,
+    fgraph_updated_vars as fgraph_updated_vars, infer_reuse_pattern as infer_reuse_pattern,
+    is_same_graph as is_same_graph, ops_with_inner_function as ops_with_inner_function, orig_function as orig_function,
+    register_checker as register_checker, std_fgraph as std_fgraph,
 )
 from .io import In as In, Out as Out, SymbolicInput as SymbolicInput, SymbolicOutput as SymbolicOutput
 from .mode import (
-    FAST_COMPILE as FAST_COMPILE,
-    FAST_RUN as FAST_RUN,
-    OPT_FAST_COMPILE as OPT_FAST_COMPILE,
-    OPT_FAST_RUN as OPT_FAST_RUN,
-    OPT_FAST_RUN_STABLE as OPT_FAST_RUN_STABLE,
-    OPT_MERGE as OPT_MERGE,
-    OPT_NONE as OPT_NONE,
-    OPT_O2 as OPT_O2,
-    OPT_O3 as OPT_O3,
-    OPT_STABILIZE as OPT_STABILIZE,
-    OPT_UNSAFE as OPT_UNSAFE,
-    AddDestroyHandler as AddDestroyHandler,
-    AddFeatureOptimizer as AddFeatureOptimizer,
-    Mode as Mode,
-    PrintCurrentFunctionGraph as PrintCurrentFunctionGraph,
-    exclude as exclude,
-    get_default_mode as get_default_mode,
-    get_mode as get_mode,
-    instantiated_default_mode as instantiated_default_mode,
-    optdb as optdb,
-    predefined_linkers as predefined_linkers,
-    predefined_modes as predefined_modes,
-    predefined_optimizers as predefined_optimizers,
-    register_linker as register_linker,
-    register_mode as register_mode,
+    AddDestroyHandler as AddDestroyHandler, AddFeatureOptimizer as AddFeatureOptimizer, FAST_COMPILE as FAST_COMPILE,
+    FAST_RUN as FAST_RUN, Mode as Mode, OPT_FAST_COMPILE as OPT_FAST_COMPILE, OPT_FAST_RUN as OPT_FAST_RUN,
+    OPT_FAST_RUN_STABLE as OPT_FAST_RUN_STABLE, OPT_MERGE as OPT_MERGE, OPT_NONE as OPT_NONE, OPT_O2 as OPT_O2,
+    OPT_O3 as OPT_O3, OPT_STABILIZE as OPT_STABILIZE, OPT_UNSAFE as OPT_UNSAFE,
+    PrintCurrentFunctionGraph as PrintCurrentFunctionGraph, exclude as exclude, get_default_mode as get_default_mode,
+    get_mode as get_mode, instantiated_default_mode as instantiated_default_mode, optdb as optdb,
+    predefined_linkers as predefined_linkers, predefined_modes as predefined_modes,
+    predefined_optimizers as predefined_optimizers, register_linker as register_linker, register_mode as register_mode,
     register_optimizer as register_optimizer,
 )
 from .monitormode import MonitorMode as MonitorMode
 from .nanguardmode import NanGuardMode as NanGuardMode
 from .ops import (
-    DeepCopyOp as DeepCopyOp,
-    FromFunctionOp as FromFunctionOp,
-    Rebroadcast as Rebroadcast,
-    Shape as Shape,
-    Shape_i as Shape_i,
-    SpecifyShape as SpecifyShape,
-    ViewOp as ViewOp,
-    as_op as as_op,
-    deep_copy_op as deep_copy_op,
+    DeepCopyOp as DeepCopyOp, FromFunctionOp as FromFunctionOp, Rebroadcast as Rebroadcast, Shape as Shape,
+    Shape_i as Shape_i, SpecifyShape as SpecifyShape, ViewOp as ViewOp, as_op as as_op, deep_copy_op as deep_copy_op,
     register_deep_copy_op_c_code as register_deep_copy_op_c_code,
-    register_rebroadcast_c_code as register_rebroadcast_c_code,
-    register_shape_c_code as register_shape_c_code,
-    register_shape_i_c_code as register_shape_i_c_code,
-    register_specify_shape_c_code as register_specify_shape_c_code,
-    register_view_op_c_code as register_view_op_c_code,
-    shape as shape,
-    shape_i as shape_i,
-    specify_shape as specify_shape,
-    view_op as view_op,
+    register_rebroadcast_c_code as register_rebroadcast_c_code, register_shape_c_code as register_shape_c_code,
+    register_shape_i_c_code as register_shape_i_c_code, register_specify_shape_c_code as register_specify_shape_c_code,
+    register_view_op_c_code as register_view_op_c_code, shape as shape, shape_i as shape_i,
+    specify_shape as specify_shape, view_op as view_op,
 )
-from .pfunc import (
-    Param as Param,
-    pfunc as pfunc,
-    rebuild_collect_shared as rebuild_collect_shared,
-)
+from .pfunc import Param as Param, pfunc as pfunc, rebuild_collect_shared as rebuild_collect_shared
 from .profiling import ProfileStats as ProfileStats, ScanProfileStats as ScanProfileStats
-from .sharedvalue import (
-    SharedVariable as SharedVariable,
-    shared as shared,
-    shared_constructor as shared_constructor,
-)
+from .sharedvalue import SharedVariable as SharedVariable, shared as shared, shared_constructor as shared_constructor
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+
+from .._lazy import lazy_names
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -1,22 +1,24 @@
 """Modes: how a function is rewritten and run."""
 
-from typing import Any
-
-from theano_graph import Feature, FunctionGraph, config as config, debugprint
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from theano_graph import config as config
 from theano_linker_c import (
-    FAST_COMPILE as FAST_COMPILE,
-    FAST_RUN as FAST_RUN,
-    Mode as Mode,
-    get_default_mode as get_default_mode,
-    get_mode as get_mode,
-    optdb as optdb,
-    predefined_linkers as predefined_linkers,
-    predefined_modes as predefined_modes,
-    predefined_optimizers as predefined_optimizers,
+    FAST_COMPILE as FAST_COMPILE, FAST_RUN as FAST_RUN, Mode as Mode, get_default_mode as get_default_mode,
+    get_mode as get_mode, optdb as optdb, predefined_linkers as predefined_linkers,
+    predefined_modes as predefined_modes, predefined_optimizers as predefined_optimizers,
     register_mode as register_mode,
 )
 from theano_linker_c.modes import register_linker as register_linker, register_optimizer as register_optimizer
 from theano_optimize import AddDestroyHandler as AddDestroyHandler, Supervisor as Supervisor
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+from typing import Any
+
+from theano_graph import Feature, FunctionGraph, debugprint
 
 from .._lazy import lazy_names
 from ..gof.opt import Optimizer

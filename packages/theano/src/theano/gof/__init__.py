@@ -1,118 +1,63 @@
 """Graphs and their rewriting, under the names that programs for Theano 1.0 know."""
 
-from typing import TYPE_CHECKING
-
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from . import (
+    cc as cc, cmodule as cmodule, compiledir as compiledir, compilelock as compilelock,
+    destroyhandler as destroyhandler, fg as fg, graph as graph, link as link, op as op, opt as opt, optdb as optdb,
+    params_type as params_type, toolbox as toolbox, type as type, utils as utils, vm as vm,
+)
 from theano_graph import (
-    Apply as Apply,
-    Constant as Constant,
-    Feature as Feature,
-    FunctionGraph as FunctionGraph,
-    Generic as Generic,
-    InconsistencyError as InconsistencyError,
-    MissingInputError as MissingInputError,
-    Op as Op,
-    SingletonType as SingletonType,
-    Type as Type,
-    Variable as Variable,
-    clone_graph as clone_graph,
-    generic as generic,
+    Apply as Apply, Constant as Constant, Feature as Feature, FunctionGraph as FunctionGraph, Generic as Generic,
+    InconsistencyError as InconsistencyError, MissingInputError as MissingInputError, Op as Op,
+    SingletonType as SingletonType, Type as Type, Variable as Variable, clone_graph as clone_graph, generic as generic,
     toposort as toposort,
 )
 from theano_linker_c import Container as Container
 from theano_linker_c.cop import (
-    CDataType as CDataType,
-    CEnumType as CEnumType,
-    COp as COp,
-    EnumList as EnumList,
-    EnumType as EnumType,
-    OpenMPOp as OpenMPOp,
-    Params as Params,
-    ParamsType as ParamsType,
+    CDataType as CDataType, CEnumType as CEnumType, COp as COp, EnumList as EnumList, EnumType as EnumType,
+    OpenMPOp as OpenMPOp, Params as Params, ParamsType as ParamsType,
 )
-
-from .._lazy import lazy_names
-from . import (
-    cc as cc,
-    cmodule as cmodule,
-    compiledir as compiledir,
-    compilelock as compilelock,
-    destroyhandler as destroyhandler,
-    fg as fg,
-    graph as graph,
-    link as link,
-    op as op,
-    opt as opt,
-    optdb as optdb,
-    params_type as params_type,
-    toolbox as toolbox,
-    type as type,
-    utils as utils,
-    vm as vm,
-)
-from .cc import (
-    CLinker as CLinker,
-    CLinkerType as CLinkerType,
-    DualLinker as DualLinker,
-    OpWiseCLinker as OpWiseCLinker,
-)
+from .cc import CLinker as CLinker, CLinkerType as CLinkerType, DualLinker as DualLinker, OpWiseCLinker as OpWiseCLinker
 from .destroyhandler import DestroyHandler as DestroyHandler, Supervisor as Supervisor
 from .graph import view_roots as view_roots
 from .link import (
-    Linker as Linker,
-    LocalLinker as LocalLinker,
-    PerformLinker as PerformLinker,
-    WrapLinker as WrapLinker,
+    Linker as Linker, LocalLinker as LocalLinker, PerformLinker as PerformLinker, WrapLinker as WrapLinker,
     WrapLinkerMany as WrapLinkerMany,
 )
 from .null_type import NullType as NullType, null_type as null_type
 from .op import CLinkerOp as CLinkerOp, PureOp as PureOp
 from .opt import (
-    CheckStackTraceOptimization as CheckStackTraceOptimization,
-    EquilibriumOptimizer as EquilibriumOptimizer,
-    FromFunctionLocalOptimizer as FromFunctionLocalOptimizer,
-    FromFunctionOptimizer as FromFunctionOptimizer,
-    GlobalOptimizer as GlobalOptimizer,
-    LocalOptGroup as LocalOptGroup,
-    LocalOptimizer as LocalOptimizer,
-    LocalSeqOptGroup as LocalSeqOptGroup,
-    MergeOptimizer as MergeOptimizer,
-    NavigatorOptimizer as NavigatorOptimizer,
-    OpKeyOptimizer as OpKeyOptimizer,
-    OpRemove as OpRemove,
-    OpSub as OpSub,
-    Optimizer as Optimizer,
-    PatternSub as PatternSub,
-    PureThenInplaceOptimizer as PureThenInplaceOptimizer,
-    SeqOptimizer as SeqOptimizer,
-    TopoOptimizer as TopoOptimizer,
-    copy_stack_trace as copy_stack_trace,
-    in2out as in2out,
-    inplace_optimizer as inplace_optimizer,
-    local_optimizer as local_optimizer,
-    optimizer as optimizer,
+    CheckStackTraceOptimization as CheckStackTraceOptimization, EquilibriumOptimizer as EquilibriumOptimizer,
+    FromFunctionLocalOptimizer as FromFunctionLocalOptimizer, FromFunctionOptimizer as FromFunctionOptimizer,
+    GlobalOptimizer as GlobalOptimizer, LocalOptGroup as LocalOptGroup, LocalOptimizer as LocalOptimizer,
+    LocalSeqOptGroup as LocalSeqOptGroup, MergeOptimizer as MergeOptimizer, NavigatorOptimizer as NavigatorOptimizer,
+    OpKeyOptimizer as OpKeyOptimizer, OpRemove as OpRemove, OpSub as OpSub, Optimizer as Optimizer,
+    PatternSub as PatternSub, PureThenInplaceOptimizer as PureThenInplaceOptimizer, SeqOptimizer as SeqOptimizer,
+    TopoOptimizer as TopoOptimizer, copy_stack_trace as copy_stack_trace, in2out as in2out,
+    inplace_optimizer as inplace_optimizer, local_optimizer as local_optimizer, optimizer as optimizer,
     out2in as out2in,
 )
 from .optdb import (
-    DB as DB,
-    EquilibriumDB as EquilibriumDB,
-    LocalGroupDB as LocalGroupDB,
-    ProxyDB as ProxyDB,
-    Query as Query,
-    SequenceDB as SequenceDB,
-    TopoDB as TopoDB,
+    DB as DB, EquilibriumDB as EquilibriumDB, LocalGroupDB as LocalGroupDB, ProxyDB as ProxyDB, Query as Query,
+    SequenceDB as SequenceDB, TopoDB as TopoDB,
 )
 from .toolbox import (
-    History as History,
-    NodeFinder as NodeFinder,
-    NoOutputFromInplace as NoOutputFromInplace,
-    PrintListener as PrintListener,
-    ReplacementDidntRemovedError as ReplacementDidntRemovedError,
-    ReplaceValidate as ReplaceValidate,
-    Validator as Validator,
+    History as History, NoOutputFromInplace as NoOutputFromInplace, NodeFinder as NodeFinder,
+    PrintListener as PrintListener, ReplaceValidate as ReplaceValidate,
+    ReplacementDidntRemovedError as ReplacementDidntRemovedError, Validator as Validator,
 )
 from .type import PureType as PureType
 from .utils import MethodNotDefined as MethodNotDefined, hashtype as hashtype
 from .vm import VM_Linker as VM_Linker
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_names
 
 if TYPE_CHECKING:
     from theano import theano as theano

@@ -7,23 +7,25 @@
 
 from __future__ import annotations
 
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+from . import basic_ops as basic_ops, dnn as dnn, subtensor as subtensor, type as type
+from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
+from .type import (
+    ContextNotDefined as ContextNotDefined, GpuArrayConstant as GpuArrayConstant,
+    GpuArraySharedVariable as GpuArraySharedVariable, GpuArrayType as GpuArrayType,
+    GpuArrayVariable as GpuArrayVariable, get_context as get_context,
+    gpuarray_shared_constructor as gpuarray_shared_constructor, reg_context as reg_context,
+)
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
 import logging
 from typing import Any, NamedTuple
 
 from theano_graph import Variable
-
-from . import basic_ops as basic_ops, dnn as dnn, subtensor as subtensor, type as type
-from .basic_ops import as_gpuarray_variable as as_gpuarray_variable
-from .type import (
-    ContextNotDefined as ContextNotDefined,
-    GpuArrayConstant as GpuArrayConstant,
-    GpuArraySharedVariable as GpuArraySharedVariable,
-    GpuArrayType as GpuArrayType,
-    GpuArrayVariable as GpuArrayVariable,
-    get_context as get_context,
-    gpuarray_shared_constructor as gpuarray_shared_constructor,
-    reg_context as reg_context,
-)
 
 _logger = logging.getLogger("theano.gpuarray")
 error = _logger.error

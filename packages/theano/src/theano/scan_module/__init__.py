@@ -1,7 +1,13 @@
 """Loops."""
 
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
 from . import scan_op as scan_op, scan_opt as scan_opt, scan_utils as scan_utils, scan_views as scan_views
 from .scan import scan as scan
 from .scan_checkpoints import scan_checkpoints as scan_checkpoints
 from .scan_utils import clone as clone, until as until
 from .scan_views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
+# isort: on
+# fmt: on
+# End of the names of names.toml.

@@ -1,31 +1,27 @@
 """Seeds, comparison within tolerances, and the check of a gradient by finite differences."""
 
-import importlib
-from unittest import SkipTest as SkipTest
-
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
 from theano_testing.linker_c import FunctionContents as FunctionContents
 from theano_testing.tensor import (
-    GradientError as GradientError,
-    InferShapeTester as InferShapeTester,
-    MockRandomState as MockRandomState,
-    fetch_seed as fetch_seed,
-    numeric_grad as numeric_grad,
-    seed_rng as seed_rng,
-    verify_grad as verify_grad,
+    GradientError as GradientError, InferShapeTester as InferShapeTester, MockRandomState as MockRandomState,
+    fetch_seed as fetch_seed, numeric_grad as numeric_grad, seed_rng as seed_rng, verify_grad as verify_grad,
 )
-
-from .._lazy import borrowed
 from ._historical import (
-    AttemptManyTimes as AttemptManyTimes,
-    T_OpContractMixin as T_OpContractMixin,
-    TestOptimizationMixin as TestOptimizationMixin,
-    WrongValue as WrongValue,
-    assert_allclose as assert_allclose,
-    assertFailure_fast as assertFailure_fast,
-    attr as attr,
-    custom_name_func as custom_name_func,
+    AttemptManyTimes as AttemptManyTimes, T_OpContractMixin as T_OpContractMixin,
+    TestOptimizationMixin as TestOptimizationMixin, WrongValue as WrongValue, assertFailure_fast as assertFailure_fast,
+    assert_allclose as assert_allclose, attr as attr, custom_name_func as custom_name_func,
     str_diagnostic as str_diagnostic,
 )
+from unittest import SkipTest as SkipTest
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+import importlib
+
+from .._lazy import borrowed
 
 OptimizationTestMixin = TestOptimizationMixin
 

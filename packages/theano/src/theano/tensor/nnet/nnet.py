@@ -3,30 +3,26 @@
 What few programs need is imported when it is asked for.
 """
 
-from typing import TYPE_CHECKING
-
-from theano_linker_c import scalar as _scalar
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
 from theano_tensor.nnet import (
-    LogSoftmax as LogSoftmax,
-    Softmax as Softmax,
-    binary_crossentropy as binary_crossentropy,
-    categorical_crossentropy as categorical_crossentropy,
-    crossentropy_softmax_1hot as crossentropy_softmax_1hot,
+    LogSoftmax as LogSoftmax, Softmax as Softmax, binary_crossentropy as binary_crossentropy,
+    categorical_crossentropy as categorical_crossentropy, crossentropy_softmax_1hot as crossentropy_softmax_1hot,
     crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
     crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
     crossentropy_softmax_max_and_argmax_1hot_with_bias as crossentropy_softmax_max_and_argmax_1hot_with_bias,
-    elu as elu,
-    hard_sigmoid as hard_sigmoid,
-    logsoftmax as logsoftmax,
-    relu as relu,
-    selu as selu,
-    sigmoid as sigmoid,
-    sigmoid_binary_crossentropy as sigmoid_binary_crossentropy,
-    softmax as softmax,
-    softplus as softplus,
-    softsign as softsign,
-    ultra_fast_sigmoid as ultra_fast_sigmoid,
+    elu as elu, hard_sigmoid as hard_sigmoid, logsoftmax as logsoftmax, relu as relu, selu as selu, sigmoid as sigmoid,
+    sigmoid_binary_crossentropy as sigmoid_binary_crossentropy, softmax as softmax, softplus as softplus,
+    softsign as softsign, ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
+# isort: on
+# fmt: on
+# End of the names of names.toml.
+
+from typing import TYPE_CHECKING
+
+from theano_linker_c import scalar as _scalar
 
 from ..._lazy import from_module
 
