@@ -91,3 +91,9 @@ class TestCopies(unittest.TestCase):
             value = np.ones(2)
             function(value)
             np.testing.assert_allclose(value, np.exp(np.ones(2)))
+
+
+class TestNames(unittest.TestCase):
+    def test_tensor_is_the_class_of_types(self) -> None:
+        self.assertIs(T.Tensor, T.TensorType)
+        self.assertEqual(T.Tensor(dtype="int8", broadcastable=[False])().dtype, "int8")
