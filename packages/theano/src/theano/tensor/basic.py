@@ -186,8 +186,6 @@ Argmax = ArgMax
 Shape = ShapeOf
 Shape_i = ShapeI
 as_tensor = as_tensor_variable
-#: The old name of the class of types, not of variables.
-Tensor = TensorType
 power = pow
 
 if TYPE_CHECKING:
