@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,7 @@ class TestIndexConstants(unittest.TestCase):
 
     def test_constants_stand_in_the_op(self) -> None:
         x, i = T.dmatrix("x"), T.lscalar("i")
-        node = x[0, 1:i].owner
-        assert node is not None, "it is computed"
+        node: Any = x[0, 1:i].owner
         self.assertEqual(len(node.inputs), 2)
         first, part = get_idx_list(node.inputs, node.op.idx_list)
         self.assertEqual((first, part.start, part.stop), (0, 1, node.inputs[1]))
@@ -80,8 +80,7 @@ class TestIndexGraphs(unittest.TestCase):
     difference = "index-graphs"
 
     def test_one_op_reads_what_is_asked_for(self) -> None:
-        node = T.dtensor3()[..., [0, 2]].owner
-        assert node is not None, "it is computed"
+        node: Any = T.dtensor3()[..., [0, 2]].owner
         self.assertIsInstance(node.op, T.AdvancedSubtensor)
 
 
