@@ -130,17 +130,26 @@ class TestInplace(unittest.TestCase):
         compiled = function([x, y], [tt.log(x), after, tt.log(x), tt.log(after)], accept_inplace=True)
         np.testing.assert_allclose(compiled(2.0, 3.0), np.log([2.0, np.exp(5.0), 2.0, 5.0]))
 
-    def test_arguments_are_safe_otherwise(self) -> None:
+    def test_accepting_gives_arguments_up(self) -> None:
+        """As in Theano 1.0, what an op of the program overwrites is not protected where this is accepted."""
+        x, y = tt.dvectors("x", "y")
+        a, b = np.array([3.0, 4.0]), np.array([1.0, 2.0])
+        compiled = function([x, y], inplace.add_inplace(x, y), accept_inplace=True)
+        np.testing.assert_array_equal(compiled(a, b), [4.0, 6.0])
+        np.testing.assert_array_equal(a, [4.0, 6.0])
+        np.testing.assert_array_equal(b, [1.0, 2.0])  # which nothing overwrites
+
+    def test_what_reads_the_argument_reads_it_before(self) -> None:
         x = tt.dvector("x")
         compiled = function([x], inplace.sqr_inplace(x) + x, accept_inplace=True)
-        value = np.array([3.0, 4.0])
-        np.testing.assert_array_equal(compiled(value), [12.0, 20.0])
-        np.testing.assert_array_equal(value, [3.0, 4.0])
+        np.testing.assert_array_equal(compiled(np.array([3.0, 4.0])), [12.0, 20.0])
 
-    def test_shared_values_are_safe(self) -> None:
-        state = shared(np.array([3.0, 4.0]))
-        np.testing.assert_array_equal(function([], inplace.neg_inplace(state), accept_inplace=True)(), [-3.0, -4.0])
-        np.testing.assert_array_equal(state.get_value(), [3.0, 4.0])
+    def test_accepting_gives_shared_values_up(self) -> None:
+        state, other = shared(np.array([3.0, 4.0])), shared(np.array([1.0, 2.0]))
+        compiled = function([], inplace.add_inplace(state, other), accept_inplace=True)
+        np.testing.assert_array_equal(compiled(), [4.0, 6.0])
+        np.testing.assert_array_equal(state.get_value(), [4.0, 6.0])
+        np.testing.assert_array_equal(other.get_value(), [1.0, 2.0])
 
     def test_is_refused_by_default(self) -> None:
         x = tt.dvector("x")
