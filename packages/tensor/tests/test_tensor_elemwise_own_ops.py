@@ -130,12 +130,19 @@ class TestInplace(unittest.TestCase):
         compiled = function([x, y], [tt.log(x), after, tt.log(x), tt.log(after)], accept_inplace=True)
         np.testing.assert_allclose(compiled(2.0, 3.0), np.log([2.0, np.exp(5.0), 2.0, 5.0]))
 
-    def test_arguments_are_safe_otherwise(self) -> None:
+    def test_accepting_gives_arguments_up(self) -> None:
+        """As in Theano 1.0, what an op of the program overwrites is not protected where this is accepted."""
+        x, y = tt.dvectors("x", "y")
+        a, b = np.array([3.0, 4.0]), np.array([1.0, 2.0])
+        compiled = function([x, y], inplace.add_inplace(x, y), accept_inplace=True)
+        np.testing.assert_array_equal(compiled(a, b), [4.0, 6.0])
+        np.testing.assert_array_equal(a, [4.0, 6.0])
+        np.testing.assert_array_equal(b, [1.0, 2.0])  # which nothing overwrites
+
+    def test_what_reads_the_argument_reads_it_before(self) -> None:
         x = tt.dvector("x")
         compiled = function([x], inplace.sqr_inplace(x) + x, accept_inplace=True)
-        value = np.array([3.0, 4.0])
-        np.testing.assert_array_equal(compiled(value), [12.0, 20.0])
-        np.testing.assert_array_equal(value, [3.0, 4.0])
+        np.testing.assert_array_equal(compiled(np.array([3.0, 4.0])), [12.0, 20.0])
 
     def test_shared_values_are_overwritten_where_the_program_does_it(self) -> None:
         for result, wanted in ((inplace.neg_inplace, [-3.0, -4.0]), (lambda s: inplace.sqr_inplace(s) + s, [3.0, 4.0])):
@@ -144,6 +151,13 @@ class TestInplace(unittest.TestCase):
             found = compiled()
             np.testing.assert_array_equal(found, [-3.0, -4.0] if wanted[0] < 0 else [12.0, 20.0])
             np.testing.assert_array_equal(state.get_value(), wanted)
+
+    def test_accepting_gives_shared_values_up(self) -> None:
+        state, other = shared(np.array([3.0, 4.0])), shared(np.array([1.0, 2.0]))
+        compiled = function([], inplace.add_inplace(state, other), accept_inplace=True)
+        np.testing.assert_array_equal(compiled(), [4.0, 6.0])
+        np.testing.assert_array_equal(state.get_value(), [4.0, 6.0])
+        np.testing.assert_array_equal(other.get_value(), [1.0, 2.0])
 
     def test_is_refused_by_default(self) -> None:
         x = tt.dvector("x")

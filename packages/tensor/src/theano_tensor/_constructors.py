@@ -46,7 +46,8 @@ def tensor(
         raise TypeError(
             compose("tensor needs either `broadcastable` or `shape`", mend="write tensor('float64', shape=(None, 3))")
         )
-    return TensorType(chosen, shape if shape is not None else broadcastable)(name)
+    kind = TensorType(chosen, broadcastable) if shape is None else TensorType(chosen, shape=shape)
+    return kind(name)
 
 
 def _make(pattern: tuple[bool, ...], name: str | None, dtype: Any) -> Tensor:
