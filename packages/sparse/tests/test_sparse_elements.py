@@ -107,6 +107,26 @@ class TestArithmetic(unittest.TestCase):
             np.testing.assert_allclose(run([x], -x, a), -a.toarray())
             self.assertTrue(S.is_sparse(x + y) and S.is_sparse(x * m) and not S.is_sparse(x + m))
 
+    def test_two_formats(self) -> None:
+        """The result has the format of the first operand, as Theano 1.0 had it."""
+        for first, second in (("csr", "csc"), ("csc", "csr")):
+            x, y = S.matrix(first, "x"), S.matrix(second, "y")
+            a, b = sparse_value(first, (3, 4)), sparse_value(second, (3, 4), seed=1)
+            p, q = a.toarray(), b.toarray()
+            for act, wanted in (
+                (operator.add, [np.ones_like(p), np.ones_like(p)]),
+                (operator.sub, [np.ones_like(p), -np.ones_like(p)]),
+                (operator.mul, [q, p]),
+            ):
+                result = act(x, y)
+                self.assertEqual(result.type, S.SparseType(first, "float64"))
+                np.testing.assert_allclose(run([x, y], result, a, b), act(p, q))
+                weights = np.arange(1.0, 13.0).reshape(3, 4)
+                gradients = grad((S.DenseFromSparse(sparse_grad=False)(result) * weights).sum(), [x, y])
+                for gradient, symbol, slope in zip(gradients, (x, y), wanted, strict=True):
+                    self.assertEqual(gradient.type, symbol.type)
+                    np.testing.assert_allclose(run([x, y], gradient, a, b), slope * weights)
+
     def test_scales(self) -> None:
         a = sparse_value("csr", (3, 4))
         x, v = S.csr_matrix("x"), T.dvector("v")
@@ -172,9 +192,8 @@ class TestArithmetic(unittest.TestCase):
         for act in (S.add, S.sub, S.mul, S.eq):
             with self.assertRaisesRegex(TypeError, "one of the two must be sparse"):
                 act(m, m)
-        for act in (S.add, S.mul, S.lt):
-            with self.assertRaisesRegex(TypeError, "one format"):
-                act(x, y)
+        with self.assertRaisesRegex(TypeError, "one format"):
+            S.lt(x, y)
         for other, value in ((m, np.zeros((2, 4))), (S.csr_matrix("z"), sparse_value("csr", (2, 4)))):
             for act in (S.add, S.mul, S.eq):
                 with self.assertRaisesRegex(ValueError, "differ"):

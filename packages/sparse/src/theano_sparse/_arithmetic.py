@@ -51,21 +51,13 @@ def _pushforward_neg(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 
 class _TwoSparse(SparseOp):
-    """Base of the ops on two sparse matrices of one format."""
+    """Base of the ops on two sparse matrices; the result has the format of the first."""
 
     like: ClassVar[int | None] = 0
 
     def make_node(self, x: Any, y: Any) -> Apply:
         """Apply to two sparse matrices; the result has the format of the first."""
         first, second = as_sparse_variable(x), as_sparse_variable(y)
-        if first.type.format != second.type.format:
-            raise TypeError(
-                compose(
-                    f"{self} works on two matrices of one format",
-                    where=[describe(first), describe(second)],
-                    mend="make both csc or both csr, for instance csr_from_dense(x.toarray())",
-                )
-            )
         return Apply(
             self, [first, second], [SparseType(first.type.format, self.dtype_of(first, second)).make_variable()]
         )
@@ -80,6 +72,44 @@ class _TwoSparse(SparseOp):
             raise ValueError(
                 compose(f"{self}: the shapes {x.shape} and {y.shape} differ", mend="sparse matrices do not broadcast")
             )
+
+
+class InFormat(SparseOp):
+    """The same matrix in another format. Regular gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    like: ClassVar[int | None] = 0
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Convert."""
+        return values[0].asformat(self.format, copy=True)
+
+
+def _in_format_of(x: Any, like: Any) -> Any:
+    return x if x.type.format == like.type.format else InFormat(like.type.format)(x)
+
+
+@pullback.register(InFormat)
+def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    return [_in_format_of(cotangents[0], node.inputs[0])]
+
+
+@pushforward.register(InFormat)
+def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else _in_format_of(tangents[0], node.outputs[0])]
 
 
 class AddSS(_TwoSparse):
@@ -160,7 +190,10 @@ add_s_s, add_s_d, mul_s_s, mul_s_d = AddSS(), AddSD(), MulSS(), MulSD()
 
 @pullback.register(AddSS)
 def _pullback_add(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    return [cotangents[0], cotangents[0]]
+    g: Any = cotangents[0]
+    if not is_sparse(g):
+        return [g, g]
+    return [_in_format_of(g, x) for x in node.inputs]
 
 
 @pullback.register(AddSD)
@@ -178,7 +211,7 @@ def _pushforward_add(node: Apply, tangents: list[Variable | None]) -> list[Varia
     result = there[0] if len(there) == 1 else add(*there)
     if is_sparse(result) and not is_sparse(node.outputs[0]):
         result = dense_from_sparse(result)
-    return [result]
+    return [_in_format_of(result, node.outputs[0]) if is_sparse(result) else result]
 
 
 @pullback.register(MulSS)
@@ -191,7 +224,9 @@ def _pullback_mul(node: Apply, cotangents: list[Variable]) -> list[Variable | No
         for_x = SparseFromDense(as_sparse_variable(node.inputs[0]).type.format)(for_x)
     if not is_sparse(y) and is_sparse(for_y):
         for_y = dense_from_sparse(for_y)
-    return [for_x, for_y]
+    if is_sparse(for_y):
+        for_y = _in_format_of(for_y, y)
+    return [_in_format_of(for_x, x), for_y]
 
 
 @pushforward.register(MulSS)
@@ -232,12 +267,12 @@ def add(x: Any, y: Any) -> Any:
     Returns
     -------
     SparseVariable or Tensor
-        Sparse if both are, else dense.
+        Sparse if both are, in the format of the first, else dense.
 
     Raises
     ------
     TypeError
-        If neither is sparse, or a dense one is no matrix, or the formats differ.
+        If neither is sparse, or a dense one is no matrix.
 
     Notes
     -----
@@ -271,7 +306,7 @@ def mul(x: Any, y: Any) -> Any:
     Raises
     ------
     TypeError
-        If neither is sparse, a dense one has more than two dimensions, or the formats differ.
+        If neither is sparse, or a dense one has more than two dimensions.
     """
     first, second = _operands("mul", x, y)
     if not is_sparse(first):
