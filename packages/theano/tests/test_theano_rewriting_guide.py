@@ -108,7 +108,7 @@ class TestLocal(GuideCase):
         result = simplify.optimize(e)
         self.assertEqual(str(e), "[add(z, mul(x, true_div(z, x)))]")
         self.assertIs(result[0], simplify)
-        self.assertEqual((len(result), result[1:4]), (7, (1, 5, 3)))
+        self.assertEqual((len(result), result[1:4], result[7]), (8, (1, 5, 3), simplify.local_opt))
         self.assertRegex(repr(result), r"^\(<theano\.gof\.opt\.TopoOptimizer object at 0x[0-9a-f]+>, 1, 5, 3, ")
 
     def test_until_nothing_changes(self) -> None:

@@ -302,4 +302,45 @@ BORROWED: dict[str, dict[str, str]] = {
     "theano.typed_list.type": {
         "theano": "gof",
     },
+    "theano.sparse": {
+        "scipy.sparse": "bsr_matrix",
+        "theano.gradient": "DisconnectedType grad_not_implemented grad_undefined",
+    },
+    "theano.sparse.basic": {
+        "scipy.sparse": "bsr_matrix",
+        "theano.gradient": "DisconnectedType grad_not_implemented grad_undefined",
+    },
+    "theano.sparse.opt": {
+        "theano.tensor.opt": "register_canonicalize register_specialize",
+    },
+    "theano.sparse.sandbox.sp": {
+        "theano.gof": "Op",
+        "theano.sparse.basic": (
+            "ColScaleCSC Diag EnsureSortedIndices Remove0 RowScaleCSC SpSum SquareDiagonal clean col_scale "
+            "diag ensure_sorted_indices remove0 row_scale sp_sum square_diagonal"
+        ),
+        "theano.tensor.opt": "register_specialize",
+    },
+    "theano.sparse.sandbox.sp2": {
+        "theano.sparse.basic": (
+            "AddSSData CSC CSM CSMProperties CSR Cast EliminateZeros=Remove0 HStack MulSV Remove0 "
+            "SamplingDot SparseType StructuredAddSV VStack add_s_s add_s_s_data as_sparse_variable bcast "
+            "ccast csm_data csm_indices csm_indptr csm_properties csm_shape dcast dot "
+            "eliminate_zeros=remove0 fcast hstack icast lcast mul_s_d mul_s_s mul_s_v neg remove0 "
+            "sampling_dot structured_add structured_add_s_v structured_exp structured_log structured_maximum "
+            "structured_minimum structured_monoid structured_pow structured_sigmoid vstack wcast zcast"
+        ),
+        "theano.sparse.opt": (
+            "MulSDCSC MulSDCSR MulSVCSR SamplingDotCSR StructuredAddSVCSR mul_s_d_csc mul_s_d_csr "
+            "mul_s_v_csr sampling_dot_csr structured_add_s_v_csr"
+        ),
+        "theano.tensor.opt": "register_specialize",
+    },
+    "theano.sparse.sandbox.truedot": {
+        "theano.sparse.basic": "SparseType as_sparse_variable dense_from_sparse transpose",
+        "theano.sparse.tests.test_basic": "sparse_random_inputs",
+    },
+    "theano.sparse.utils": {
+        "theano.gof.utils": "hash_from_code",
+    },
 }

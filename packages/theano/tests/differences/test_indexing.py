@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unittest
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,8 @@ class TestIndexConstants(unittest.TestCase):
 
     def test_constants_stand_in_the_op(self) -> None:
         x, i = T.dmatrix("x"), T.lscalar("i")
-        node: Any = x[0, 1:i].owner
+        node = x[0, 1:i].owner
+        assert node is not None, "it is computed"
         self.assertEqual(len(node.inputs), 2)
         first, part = get_idx_list(node.inputs, node.op.idx_list)
         self.assertEqual((first, part.start, part.stop), (0, 1, node.inputs[1]))
@@ -80,7 +80,8 @@ class TestIndexGraphs(unittest.TestCase):
     difference = "index-graphs"
 
     def test_one_op_reads_what_is_asked_for(self) -> None:
-        node: Any = T.dtensor3()[..., [0, 2]].owner
+        node = T.dtensor3()[..., [0, 2]].owner
+        assert node is not None, "it is computed"
         self.assertIsInstance(node.op, T.AdvancedSubtensor)
 
 
@@ -192,8 +193,12 @@ class TestDiagonalsOfStacks(unittest.TestCase):
 
     def test_rows_become_matrices(self) -> None:
         x = T.dmatrix("x")
-        found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
-        np.testing.assert_array_equal(found, [np.diag([1, 2]), np.diag([3, 4])])
+        value = np.array([[1.0, 2.0], [3.0, 4.0]])
+        found = T.nlinalg.alloc_diag(x).eval({x: value})
+        np.testing.assert_array_equal(found, T.AllocDiag()(x).eval({x: value}))
+        # The new dimensions come first, and the rows lie along the last one.
+        np.testing.assert_array_equal(found[:, :, 0], np.diag([1, 2]))
+        np.testing.assert_array_equal(found[:, :, 1], np.diag([3, 4]))
 
 
 class TestSingularSigns(unittest.TestCase):

@@ -70,7 +70,7 @@ class TestOutputsInLists(unittest.TestCase):
         double = theano.function([x], 2 * x)
         double.input_storage[0].storage[0] = np.asarray(4.0)
         self.assertEqual(double.fn(), 8.0)
-        self.assertEqual(double.output_storage, [[None]])
+        self.assertEqual([container.data for container in double.output_storage], [None])
 
 
 class TestPickledGraphs(unittest.TestCase):

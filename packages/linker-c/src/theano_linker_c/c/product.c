@@ -380,10 +380,11 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
 }
 
 /* Put a result that BLAS could not compute in z, for its order or its steps, into z, which the op overwrites. Where
- * nobody else has z, nobody can tell. */
+ * nobody else has z, nobody can tell; the caller has what he lets us overwrite. */
 static int put_back(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *made, PyArrayObject *z) {
     const Product *p = in->plan;
-    if (f->commits != NULL || !PyArray_ISBEHAVED(z) || (p->takes && buffer_is_ours(m, f, in->inputs[0])))
+    int reg = in->inputs[0], unseen = p->takes && f->home[reg] != OFFERED && buffer_is_ours(m, f, reg);
+    if (f->commits != NULL || !PyArray_ISBEHAVED(z) || unseen)
         return RUN_DONE;
     if (PyArray_CopyInto(z, made) < 0)
         return RUN_RAISED;

@@ -8,6 +8,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._assert import Assert
 from .._variable import Tensor
 from ..control import IfElse, ifelse
 from ..creation import Alloc
@@ -152,7 +153,10 @@ def _filling(variable: Variable) -> Any:
     if fill is not None:
         return number(fill[1])
     owner = variable.owner
-    return number(owner.inputs[0] if owner is not None and isinstance(owner.op, Alloc) else variable)
+    value = owner.inputs[0] if owner is not None and isinstance(owner.op, Alloc) else variable
+    while value.owner is not None and isinstance(value.owner.op, Assert):
+        value = value.owner.inputs[0]  # What products with zeros leave until their lengths are known to fit.
+    return number(value)
 
 
 def _seen_through(variable: Variable, condition: Variable, value: bool) -> Variable:

@@ -46,9 +46,12 @@ def number_there_and_back(fgraph: FunctionGraph, node: Apply) -> Found:
     return [inner.inputs[0]]
 
 
-@rule(Subtensor, tags=ONLY_RUN, phases=BOTH, key="local_subtensor_remove_broadcastable_index")
+@rule(Subtensor, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_subtensor_remove_broadcastable_index")
 def only_element_of_dimension(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x[:, 0] -> dimshuffle(x, 0)`` where the second dimension has length 1."""
+    """``x[:, 0] -> dimshuffle(x, 0)`` where the second dimension has length 1.
+
+    After stabilisation, whose patterns the view would hide: it moves between a logarithm and the exponential below.
+    """
     x = cast(Tensor, node.inputs[0])
     dropped = []
     for axis, item in enumerate(index_of(node)):

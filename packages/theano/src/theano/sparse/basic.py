@@ -141,6 +141,7 @@ from theano_sparse import (
     zcast as zcast,
 )
 
+from .._lazy import lazy_names
 from ._historical import (
     AddSSData as AddSSData,
     ColScaleCSC as ColScaleCSC,
@@ -209,6 +210,8 @@ from ._names import (
     uint_dtypes as uint_dtypes,
 )
 from .utils import hash_from_sparse as hash_from_sparse
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})
 
 _structured_dot, _dot = StructuredDot(), Dot()
 

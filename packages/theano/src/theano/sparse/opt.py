@@ -22,3 +22,7 @@ from ._names import _is_dense as _is_dense, _is_sparse_variable as _is_sparse_va
 # isort: on
 # fmt: on
 # End of the names of names.toml.
+
+from .._lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})

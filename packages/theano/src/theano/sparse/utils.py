@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})
+
 
 def hash_from_sparse(data: Any) -> str:
     """Return a text that differs for matrices of other elements, places, shape, dtype or format.

@@ -12,6 +12,10 @@ from theano_sparse import (
     poisson as poisson,
 )
 
+from ..._lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__, __package__, {})
+
 __all__ = [
     "Binomial",
     "Multinomial",
