@@ -137,10 +137,13 @@ class TestInplace(unittest.TestCase):
         np.testing.assert_array_equal(compiled(value), [12.0, 20.0])
         np.testing.assert_array_equal(value, [3.0, 4.0])
 
-    def test_shared_values_are_safe(self) -> None:
-        state = shared(np.array([3.0, 4.0]))
-        np.testing.assert_array_equal(function([], inplace.neg_inplace(state), accept_inplace=True)(), [-3.0, -4.0])
-        np.testing.assert_array_equal(state.get_value(), [3.0, 4.0])
+    def test_shared_values_are_overwritten_where_the_program_does_it(self) -> None:
+        for result, wanted in ((inplace.neg_inplace, [-3.0, -4.0]), (lambda s: inplace.sqr_inplace(s) + s, [3.0, 4.0])):
+            state = shared(np.array([3.0, 4.0]))
+            compiled = function([], result(state), accept_inplace=True)
+            found = compiled()
+            np.testing.assert_array_equal(found, [-3.0, -4.0] if wanted[0] < 0 else [12.0, 20.0])
+            np.testing.assert_array_equal(state.get_value(), wanted)
 
     def test_is_refused_by_default(self) -> None:
         x = tt.dvector("x")

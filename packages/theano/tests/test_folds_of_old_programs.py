@@ -13,24 +13,29 @@ from theano.tensor.elemwise import CAReduce, CAReduceDtype
 from theano.tensor.extra_ops import RepeatOp
 
 
+def op_of(variable: Any) -> Any:
+    """Return the op that makes a variable."""
+    return variable.owner.op
+
+
 class TestFolds(unittest.TestCase):
     def test_reductions_with_a_name_are_folds(self) -> None:
         x = T.fmatrix("x")
         for result in (x.sum(), x.prod(axis=0), T.any(x > 0), CAReduce(theano.scalar.add)(x)):
-            self.assertIsInstance(result.owner.op, CAReduce)
-        self.assertIsInstance(x.sum().owner.op, CAReduceDtype)
+            self.assertIsInstance(op_of(result), CAReduce)
+        self.assertIsInstance(op_of(x.sum()), CAReduceDtype)
         self.assertNotIsInstance(CAReduce(theano.scalar.add), CAReduceDtype)
-        self.assertNotIsInstance(T.exp(x).owner.op, CAReduce)
+        self.assertNotIsInstance(op_of(T.exp(x)), CAReduce)
 
     def test_narrow_accumulators_are_refused(self) -> None:
         for build in (T.sum, T.prod, lambda x, acc_dtype: T.elemwise.ProdWithoutZeros(acc_dtype=acc_dtype)(x)):
             with self.assertRaises(TypeError):
                 build(T.fvector(), acc_dtype="int8")
-            self.assertEqual(build(T.ivector(), acc_dtype="float32").owner.op.acc_dtype, "float32")
+            self.assertEqual(op_of(build(T.ivector(), acc_dtype="float32")).acc_dtype, "float32")
 
     def test_default_accumulators(self) -> None:
         for dtype, expected in (("float16", "float32"), ("float32", "float64"), ("bool", "int64")):
-            self.assertEqual(T.vector(dtype=dtype).sum().owner.op.acc_dtype, expected)
+            self.assertEqual(op_of(T.vector(dtype=dtype).sum()).acc_dtype, expected)
 
     def test_means_are_no_integers(self) -> None:
         self.assertEqual(T.vector(dtype="float16").mean(dtype="bool").dtype, "float64")

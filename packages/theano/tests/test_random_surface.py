@@ -27,7 +27,8 @@ class TestRawRandom(unittest.TestCase):
         state = raw_random.random_state_type()
         wanted = np.random.RandomState(3).choice(10, (4, 2))
         p = T.dvector()
-        for chances in (None, [], 0, np.zeros(0)):
+        without: list[Any] = [None, [], 0, np.zeros(0)]
+        for chances in without:
             _, draw = raw_random.choice(state, (4, 2), 10, True, chances)
             np.testing.assert_array_equal(theano.function([state], draw)(np.random.RandomState(3)), wanted)
         _, draw = raw_random.choice(state, (4, 2), 10, True, p)
@@ -58,7 +59,9 @@ class TestRawRandom(unittest.TestCase):
 class TestChoiceFromUniform(unittest.TestCase):
     def test_categories_are_integers(self) -> None:
         for dtype, wanted in (("auto", "int64"), ("int32", "int32")):
-            picks = ChoiceFromUniform(odtype=dtype)(np.float32([[0.25, 0.25, 0.5]]), np.float32([0.1, 0.5]), 2)
+            picks = ChoiceFromUniform(odtype=dtype)(
+                np.array([[0.25, 0.25, 0.5]], "float32"), np.array([0.1, 0.5], "float32"), 2
+            )
             self.assertEqual(picks.dtype, wanted)
             np.testing.assert_array_equal(picks.eval(), [[0, 2]])
 

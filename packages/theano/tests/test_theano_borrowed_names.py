@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+from typing import Any
 from unittest import TestCase
 
 import numpy as np
@@ -52,12 +53,13 @@ class TestPrinters(TestCase):
         m, x, y = tt.matrix("m"), tt.scalar("x"), tt.scalar("y")
         vector = MakeVector(m.dtype)(x, y)
         state = PrinterState(pprinter=pprint)
-        for printer, variable, text in (
+        cases: list[tuple[Any, Any, str | None]] = [
             (SubtensorPrinter(), m[x.astype("int64") :], None),
             (DimShufflePrinter(), m.T, "m.T"),
             (DimShufflePrinter(), m.dimshuffle("x", 0, 1), "m"),
             (MakeVectorPrinter(), vector, "[x, y]"),
-        ):
+        ]
+        for printer, variable, text in cases:
             with self.subTest(printer=type(printer).__name__):
                 self.assertEqual(printer.process(variable, state), text or pp(variable))
                 table = pprint.clone_assign(type(variable.owner.op), printer)

@@ -312,5 +312,6 @@ class TestSmallThings(unittest.TestCase):
         f = theano.function([x], x + 1, mode=theano.compile.DebugMode(check_isfinite=True))
         with self.assertRaises(theano.compile.debugmode.InvalidValueError):
             f([float("inf")])
-        f.maker.mode.check_isfinite = False
+        mode: Any = f.maker.mode
+        mode.check_isfinite = False
         self.assertEqual(f([float("inf")])[0], float("inf"))

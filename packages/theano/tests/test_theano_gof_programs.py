@@ -173,7 +173,7 @@ class TestHelpers(unittest.TestCase):
         gof.opt.pre_constant_merge([first, second])
         kept = [v for out in (first, second) for v in gof.graph.inputs([out]) if isinstance(v, gof.Constant)]
         self.assertIs(kept[0], kept[1])
-        out = gof.opt.pre_greedy_local_optimizer([OpSub(T.exp, T.sin)], T.tanh(T.exp(x)))
+        out: Any = gof.opt.pre_greedy_local_optimizer([OpSub(T.exp, T.sin)], T.tanh(T.exp(x)))
         self.assertEqual(out.owner.inputs[0].owner.op, T.sin)
 
     def test_small_ones(self) -> None:

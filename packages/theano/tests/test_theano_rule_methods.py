@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ class DoubledDot(T.Dot):
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
         """Double what the base gives."""
-        by_x, by_y = super().grad(inputs, output_gradients)
+        base: Any = super()
+        by_x, by_y = base.grad(inputs, output_gradients)
         return [2 * by_x, by_y]
 
 
@@ -30,7 +31,7 @@ class GradOnly(theano.Op):
         """Apply the op to a variable."""
         return theano.Apply(self, [x], [x.type()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         """Double the value."""
         output_storage[0][0] = 2 * inputs[0]
 
@@ -43,8 +44,14 @@ class Bare(theano.Op):
     """An op that says nothing about its gradient."""
 
     __props__ = ()
-    make_node = GradOnly.make_node
-    perform = GradOnly.perform
+
+    def make_node(self, x: Any) -> Any:
+        """Apply the op to a variable."""
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        """Double the value."""
+        output_storage[0][0] = 2 * inputs[0]
 
 
 class SteepSoftmax(T.nnet.Softmax):
@@ -52,11 +59,13 @@ class SteepSoftmax(T.nnet.Softmax):
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
         """Triple what the base gives."""
-        return [3 * g for g in super().L_op(inputs, outputs, output_gradients)]
+        base: Any = super()
+        return [3 * g for g in base.L_op(inputs, outputs, output_gradients)]
 
     def infer_shape(self, node: Any, shapes: Any) -> list[Any]:
         """Say what the base says."""
-        return list(super().infer_shape(node, shapes))
+        base: Any = super()
+        return list(base.infer_shape(node, shapes))
 
 
 class SteepExp(theano.scalar.Exp):
@@ -70,23 +79,24 @@ class SteepExp(theano.scalar.Exp):
 class TestBase(unittest.TestCase):
     def test_every_op_has_l_op_and_r_op(self) -> None:
         x = T.dvector("x")
-        for base in (theano.Op, theano.gof.op.PureOp, theano.gof.COp, theano.compile.ops.FromFunctionOp):
+        bases: list[Any] = [theano.Op, theano.gof.op.PureOp, theano.gof.COp, theano.compile.ops.FromFunctionOp]
+        for base in bases:
             self.assertTrue(callable(base.L_op) and callable(base.R_op))
             self.assertFalse(hasattr(base, "grad") or hasattr(base, "infer_shape"))
-        op = GradOnly()
+        op: Any = GradOnly()
         (by_x,) = op.L_op([x], [op(x)], [x])
         (along,) = op.R_op([x], [x])
         for found in (by_x, along, T.Rop(op(x), x, x), T.Lop(op(x), x, x)):
             np.testing.assert_allclose(found.eval({x: [1.0, 2.0]}), [2.0, 4.0])
 
     def test_an_op_without_gradient(self) -> None:
-        x = T.dvector("x")
+        x, op = T.dvector("x"), cast(Any, Bare())
         with self.assertRaisesRegex(NotImplementedError, "R-op"):
-            Bare().R_op([x], [x])
+            op.R_op([x], [x])
         with self.assertRaisesRegex(AttributeError, "grad"):
-            Bare().L_op([x], [Bare()(x)], [x])
+            op.L_op([x], [op(x)], [x])
         with self.assertRaises(theano.gradient.NullTypeGradError):
-            T.grad(Bare()(x).sum(), x)
+            T.grad(op(x).sum(), x)
 
     def test_subclasses_of_softmax_and_of_a_scalar_op(self) -> None:
         x, w = T.dmatrices("x", "w")
@@ -103,8 +113,8 @@ class TestBase(unittest.TestCase):
         scanned = theano.scan(lambda a: 2 * a, sequences=v)[0]
         inner = theano.OpFromGraph([x], [2 * x])(x)
         for y in (T.exp(x), T.dot(x, x), x.sum(), x[1:], x[[0, 1]], T.nnet.softmax(x), scanned, inner):
-            with self.subTest(op=str(y.owner.op)):
-                node = y.owner
+            with self.subTest(y=str(y)):
+                node: Any = y.owner
                 by_inputs = node.op.grad(node.inputs, [y.ones_like()])
                 self.assertEqual(len(by_inputs), len(node.inputs))
                 self.assertEqual(len(node.op.R_op(node.inputs, node.inputs)), 1)
@@ -115,7 +125,7 @@ class TestBase(unittest.TestCase):
 class TestMethods(unittest.TestCase):
     def test_grad_and_l_op(self) -> None:
         x, y, g = T.dmatrices("x", "y", "g")
-        node = T.dot(x, y).owner
+        node: Any = T.dot(x, y).owner
         values = [np.random.default_rng(k).normal(size=(2, 2)) for k in range(3)]
         for found in (node.op.grad([x, y], [g]), node.op.L_op([x, y], node.outputs, [g])):
             by_x, by_y = theano.function([x, y, g], found)(*values)
@@ -132,7 +142,8 @@ class TestMethods(unittest.TestCase):
 
     def test_disconnected_inputs(self) -> None:
         x, n = T.dmatrix("x"), T.lscalar("n")
-        by_x, by_n = x[n].owner.op.grad(x[n].owner.inputs, [T.dvector()])
+        node: Any = x[n].owner
+        by_x, by_n = node.op.grad(node.inputs, [T.dvector()])
         self.assertEqual(by_x.type.ndim, 2)
         self.assertIsInstance(by_n.type, theano.gradient.DisconnectedType)
 

@@ -60,7 +60,7 @@ class TestSteps(unittest.TestCase):
     def test_inner_variables_have_test_values(self) -> None:
         x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
         x.tag.test_value = np.array([2.0, 3.0])
-        seen = []
+        seen: list[Any] = []
 
         def step(v: Any, total: Any, w: Any) -> Any:
             seen.extend(u.tag.test_value for u in (v, total))

@@ -1,6 +1,8 @@
 """What programs of Theano 1.0 ask of the functions of ``theano.tensor.basic`` beyond their values."""
 
 import unittest
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from theano.tensor.opt import Assert
 class TestErrors(unittest.TestCase):
     def test_axes_that_are_not_there_are_index_errors(self) -> None:
         x = T.constant(np.zeros((2, 3)))
-        calls = [
+        calls: list[Callable[[], Any]] = [
             lambda: T.swapaxes([2, 1], 0, 1),
             lambda: T.join(-3, x, x),
             lambda: T.stack([x, x], 4),
@@ -48,7 +50,7 @@ class TestKnownNumbers(unittest.TestCase):
             T.get_scalar_constant_value(np.array([]))
 
     def test_a_scalar_becomes_a_tensor(self) -> None:
-        variable = T.as_tensor_variable(theano.scalar.constant(56))
+        variable: Any = T.as_tensor_variable(theano.scalar.constant(56))
         self.assertIs(variable.owner.op, T.tensor_from_scalar)
         self.assertEqual(variable.eval(), 56)
 
@@ -75,8 +77,10 @@ class TestOps(unittest.TestCase):
 
     def test_one_range_op_for_a_dtype(self) -> None:
         n = T.lscalar("n")
-        self.assertIs(T.arange(n).owner.op, T.arange(n, 8, dtype="int64").owner.op)
-        self.assertIsNot(T.arange(n).owner.op, T.arange(n, 8, 2.0).owner.op)
+        ranges: list[Any] = [T.arange(n), T.arange(n, 8, dtype="int64"), T.arange(n, 8, 2.0)]
+        whole, same, other = (made.owner.op for made in ranges)
+        self.assertIs(whole, same)
+        self.assertIsNot(whole, other)
 
     def test_the_pattern_of_a_scalar_changes_nothing(self) -> None:
         x = T.dmatrix("x")

@@ -19,7 +19,7 @@ from ._tags import AutoName, NoParams, Tag, TagOfNode
 from ._type import Type
 
 if TYPE_CHECKING:
-    from ._op import Op
+    from ._op import PureOp
 
 
 class Node:
@@ -329,7 +329,7 @@ class Apply(Node):
     inputs: list[Any]
     outputs: list[Any]
 
-    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(self, op: PureOp, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         if not isinstance(inputs, (list, tuple)) or not isinstance(outputs, (list, tuple)):
             raise TypeError(
                 compose(
@@ -540,7 +540,7 @@ class Apply(Node):
         return str(self)
 
 
-def _no_output(op: Op, i: int, output: Variable) -> GraphError:
+def _no_output(op: PureOp, i: int, output: Variable) -> GraphError:
     what = "never has an owner" if isinstance(output, AtomicVariable) else "is one of the inputs as well"
     return GraphError(
         compose(

@@ -7,7 +7,7 @@ that is to be linked again or copied gets its plain ops back first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from theano_graph import Apply, Op, RuleTable
@@ -76,10 +76,13 @@ def overwritten(program: Program) -> Iterator[tuple[int, int]]:
     ]
     if not candidates:
         return
-    memory = _Memory(program)
+    # The graph has to be right in the order in which it is shown, too.
+    orders = [_Memory(program, range(len(program.instructions)))]
+    if program.shown:
+        orders.append(_Memory(program, program.shown))
     for i, positions in candidates:
         for position in positions:
-            if memory.ends(i, position):
+            if all(memory.ends(i, position) for memory in orders):
                 yield i, position
                 break
 
@@ -106,8 +109,9 @@ def _candidates(instruction: Instruction) -> Collection[int]:
 class _Memory:
     """In whose memory the value of each register lies, and who reads that memory last."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, times: Sequence[int]) -> None:
         self._instructions = program.instructions
+        self._times = times
         self._roots: dict[int, tuple[int, ...]] = {}
         self._fresh: set[int] = set()
         self._last: dict[int, int] = {}
@@ -123,7 +127,7 @@ class _Memory:
     def _enter(self, i: int, instruction: Instruction) -> None:
         for register in instruction.inputs:
             for root in self._roots_of(register):
-                self._last[root] = i
+                self._last[root] = max(self._last.get(root, -1), self._times[i])
         op = instruction.node.op
         if not op.view_map and not op.destroy_map:
             self._fresh.update(instruction.outputs)
@@ -139,6 +143,6 @@ class _Memory:
         """Tell whether nobody but an instruction has the memory of one of its inputs any more."""
         inputs = self._instructions[i].inputs
         register = inputs[position]
-        if register not in self._fresh or self._last[register] != i:
+        if register not in self._fresh or self._last[register] != self._times[i]:
             return False
         return sum(register in self._roots_of(other) for other in inputs) == 1

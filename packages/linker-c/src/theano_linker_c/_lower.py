@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
+from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
 
 from ._overwriting import ALL_KINDS, Overwriting, kind_of
 from ._perform import OwnThunk
@@ -63,7 +63,7 @@ def lower(
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    order = fgraph.toposort()
+    order = _run_order(fgraph)
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
     thunks = [_thunk_of(node, native) for node in order]
@@ -99,7 +99,26 @@ def lower(
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
+        shown=_shown_positions(fgraph, order),
     )
+
+
+def _run_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in the order in which they run: what the first input of a node needs comes first.
+
+    A sum to which term after term is added takes up each term before the next one is made. In the order in which nodes
+    are shown (:meth:`FunctionGraph.toposort`) all terms would be there at the same time.
+    """
+    return toposort(fgraph.inputs, fgraph.outputs, fgraph.orderings() or None)
+
+
+def _shown_positions(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[int, ...]:
+    """Return where each node is in the order in which nodes are shown; nothing where the orders are the same."""
+    shown = fgraph.toposort()
+    if shown == list(order):
+        return ()
+    positions = {node: i for i, node in enumerate(shown)}
+    return tuple(positions[node] for node in order)
 
 
 def _parts_written(

@@ -194,7 +194,9 @@ def native_machine(
         view.note(index, values)
         return annotate(raised, program, index, values)
 
-    view = MachineView(program, runner_of, fetch=(lambda: machine.kept()) if keep else None)
+    view = MachineView(
+        program, runner_of, fetch=(lambda: machine.kept()) if keep else None, failed=lambda: machine.failed_instruction
+    )
     deferred = deferred_writes(program)
     machine = _runtime.Machine(
         n_registers=program.n_registers,

@@ -32,7 +32,7 @@ class PythonMachine:
     Attributes
     ----------
     position_of_error : int
-        Index of the instruction that failed last, or -1.
+        Which of the nodes, in the order in which they are shown, failed last, or -1.
     """
 
     def __init__(self, program: Program, hooks: Hooks, keep: bool = False) -> None:
@@ -108,7 +108,7 @@ class PythonMachine:
 
     @property
     def thunks(self) -> list[Thunk]:
-        """The nodes in the order in which they run, each with its storage."""
+        """The nodes in the order in which they are shown, each with its storage."""
         return self.view.thunks
 
     @property
@@ -165,7 +165,7 @@ class PythonMachine:
                 with self._counters.step(index):
                     results = self._results(index, instruction, operands, known)
         except BaseException as error:
-            self.position_of_error = index
+            self.position_of_error = self.program.position_of(index)
             self.view.note(index, operands)
             annotate(error, self.program, index, operands)
             raise

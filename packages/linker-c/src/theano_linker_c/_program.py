@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -130,6 +130,8 @@ class Program:
         Registers that are stored in one-element lists when everything has succeeded.
     schedule : Schedule or None
         Of a program with instructions that ask for their inputs; without one, all instructions run in their order.
+    shown : tuple of int
+        The position of each instruction in the order in which nodes are shown; empty where that is their own order.
     """
 
     instructions: tuple[Instruction, ...]
@@ -140,6 +142,16 @@ class Program:
     outputs: tuple[int, ...]
     updates: tuple[tuple[int, list[Any]], ...]
     schedule: Schedule | None = None
+    shown: tuple[int, ...] = ()
+
+    def position_of(self, index: int) -> int:
+        """Return where an instruction is in the order in which nodes are shown."""
+        return self.shown[index] if self.shown and index >= 0 else index
+
+    def in_shown_order(self, values: Sequence[Any]) -> list[Any]:
+        """Return values, one for each instruction, in the order in which nodes are shown."""
+        indices = sorted(range(len(values)), key=self.position_of)
+        return [values[i] for i in indices]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def annotate(error: BaseException, program: Program, index: int, values: Sequenc
     instructions = program.instructions
     position = [
         f"  Apply node that caused the error: {instructions[index].node}",
-        f"  Toposort index: {index}, of {len(instructions)} node{'s' * (len(instructions) != 1)}",
+        f"  Toposort index: {program.position_of(index)}, of {len(instructions)} node{'s' * (len(instructions) != 1)}",
     ]
     return _annotate(error, program, index, values, position)
 

@@ -5,6 +5,7 @@ from typing import Any
 SHARED_CODE: dict[str, int]
 
 class Machine:
+    failed_instruction: int
     position_of_error: int
     buffer_limit: int
     buffered_bytes: int

@@ -85,6 +85,8 @@ class MachineView:
         A one-element list for each register.
     fetch : callable, optional
         Returns values that stayed after the last call, by register.
+    failed : callable, optional
+        Returns the index of the instruction that failed last, or -1.
     """
 
     def __init__(
@@ -93,8 +95,10 @@ class MachineView:
         runner_of: Callable[[Instruction], Runner],
         cells: list[list[Any]] | None = None,
         fetch: Callable[[], Mapping[int, Any]] | None = None,
+        failed: Callable[[], int] | None = None,
     ) -> None:
         self.program = program
+        self._failed_last = failed
         self._fetch = fetch
         if cells is not None:
             self.cells = cells
@@ -116,13 +120,23 @@ class MachineView:
         return frozenset(register for register, _ in (*self.program.cells, *self.program.constants))
 
     @cached_property
-    def _thunks(self) -> list[Thunk]:
+    def thunks_as_run(self) -> list[Thunk]:
+        """The thunks of the instructions, in the order in which these run."""
         cells = self.cells
         return [Thunk(x, cells, self._runner_of(x), x.native) for x in self.program.instructions]
 
+    @cached_property
+    def _thunks(self) -> list[Thunk]:
+        return self.program.in_shown_order(self.thunks_as_run)
+
+    @property
+    def position_of_error(self) -> int:
+        """Which of the thunks failed last, or -1."""
+        return -1 if self._failed_last is None else self.program.position_of(self._failed_last())
+
     @property
     def thunks(self) -> list[Thunk]:
-        """The nodes in the order in which they run, each with its storage.
+        """The nodes in the order in which they are shown, each with its storage.
 
         After a failed call, ``thunks[position_of_error]`` holds the operands that the failing node got. Where memory of
         intermediate results is not freed, the storage holds the values of the last call.
@@ -138,7 +152,7 @@ class MachineView:
     @property
     def nodes(self) -> list[Apply]:
         """The nodes, in the order of the thunks."""
-        return [x.node for x in self.program.instructions]
+        return self.program.in_shown_order([x.node for x in self.program.instructions])
 
     @property
     def storage_map(self) -> dict[Variable, list[Any]]:

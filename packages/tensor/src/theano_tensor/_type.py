@@ -73,7 +73,7 @@ class TensorType(ArrayInterface, Type):
     >>> TensorType("float64", (None, 3))
     TensorType(float64, (None, 3))
     >>> str(TensorType("float64", (False, True)))
-    'float64[None, 1]'
+    'TensorType(float64, col)'
     """
 
     dtype: str

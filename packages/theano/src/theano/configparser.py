@@ -213,9 +213,12 @@ if TYPE_CHECKING:
         parse_config_string as parse_config_string,
         theano_cfg as theano_cfg,
         theano_raw_cfg as theano_raw_cfg,
+        variables,
     )
     from .compat import PY3 as PY3
     from .gof._historical_utils import string_types as string_types
+
+    _config_var_list = variables
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,

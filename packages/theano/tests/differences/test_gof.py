@@ -96,7 +96,8 @@ class TestOrderOfLinkers(unittest.TestCase):
     difference = "schedules"
 
     def test_linkers_take_no_schedule(self) -> None:
-        for linker in (gof.OpWiseCLinker, gof.VM_Linker):
+        linkers: list[Any] = [gof.OpWiseCLinker, gof.VM_Linker]
+        for linker in linkers:
             with self.subTest(linker), self.assertRaises((TypeError, ValueError)):
                 linker(schedule=gof.sched.sort_schedule_fn())
 

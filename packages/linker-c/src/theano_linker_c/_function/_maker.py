@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano_graph import FunctionGraph, Variable, clone_graph, config
-from theano_optimize import destroyed_inputs
+from theano_optimize import Supervisor, destroyed_inputs
 
 from .._alias import alias_roots, protect_outputs
 from .._container import Container
@@ -137,15 +137,27 @@ class FunctionMaker:
 
     def optimize(self) -> None:
         """Rewrite the graph by the mode, then insert the copies that keep outputs from sharing memory."""
-        if self.accept_inplace:
-            self.given_up = _overwritten_inputs(self.fgraph)
         with config.change_flags(compute_test_value=config.compute_test_value_opt):
+            if self.accept_inplace:
+                self._give_up()
             supervise(self.fgraph, self._mutable())
             # Before rewriting too: only a graph that is legal can be sorted once readers have to come first.
             protect_overwritten(self.fgraph, self._mutable())
             self.profile = self.mode.rewrite(self.fgraph)
             self.overwriting = overwriting_of(self.fgraph)
             self.protect()
+
+    def _give_up(self) -> None:
+        """Find the inputs that the user's graph overwrites; one that it reads afterwards, too, is copied and stays."""
+        self.given_up = _overwritten_inputs(self.fgraph)
+        if not self.given_up:
+            return
+        protect_overwritten(self.fgraph, self._mutable())
+        kept = _overwritten_inputs(self.fgraph)
+        if kept != self.given_up:
+            self.given_up = kept
+            for feature in [f for f in self.fgraph.features if isinstance(f, Supervisor)]:
+                self.fgraph.remove_feature(feature)
 
     def protect(self) -> None:
         """Insert the copies without which memory of the caller or of shared variables could be seen or overwritten."""

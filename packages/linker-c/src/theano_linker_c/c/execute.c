@@ -123,7 +123,7 @@ void machine_explain(Machine *m, Frame *f, int position, int status) {
         if (traceback != NULL && error != NULL)
             PyException_SetTraceback(error, traceback);
     }
-    m->position_of_error = position;
+    m->failed_instruction = position;
     PyObject *values = frame_values(f, &m->instructions[position]);
     PyObject *raised = NULL;
     if (values != NULL)
@@ -146,7 +146,7 @@ void machine_explain(Machine *m, Frame *f, int position, int status) {
 int machine_step(Machine *m, Frame *f, int position) {
     const Instruction *in = &m->instructions[position];
     if (position > 0 && PyErr_CheckSignals() < 0) {
-        m->position_of_error = position;
+        m->failed_instruction = position;
         return -1;
     }
     int status = m->profile == NULL ? in->run(m, f, in) : profile_step(m, f, position);

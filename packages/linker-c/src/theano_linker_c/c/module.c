@@ -74,7 +74,7 @@ static PyMethodDef machine_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef machine_members[] = {
-    {"position_of_error", T_PYSSIZET, offsetof(Machine, position_of_error), READONLY,
+    {"failed_instruction", T_PYSSIZET, offsetof(Machine, failed_instruction), READONLY,
      "Index of the instruction that failed last, or -1."},
     {"buffer_limit", T_PYSSIZET, offsetof(Machine, buffer_limit), 0, "Most bytes kept for the next call."},
     {"view", T_OBJECT, offsetof(Machine, view), 0, "Object that has the machine's further attributes, or None."},

@@ -129,7 +129,7 @@ struct Machine {
     unsigned long owner;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
-    Py_ssize_t position_of_error;
+    Py_ssize_t failed_instruction;
     int most_asked;
     Schedule *schedule; /* NULL: all instructions run, in their order */
     Profile *profile;   /* NULL: nothing is counted */

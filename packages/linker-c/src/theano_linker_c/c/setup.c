@@ -147,7 +147,7 @@ int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     m->on_input = Py_NewRef(input);
     m->on_error = Py_NewRef(error);
     m->finish = finish == Py_None ? NULL : Py_NewRef(finish);
-    m->position_of_error = -1;
+    m->failed_instruction = -1;
     m->view = NULL;
     if (setup_cells(m, &m->cells, &m->n_cells, cells, 1) < 0 ||
         setup_cells(m, &m->constants, &m->n_constants, constants, 0) < 0 ||

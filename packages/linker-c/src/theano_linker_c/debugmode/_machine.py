@@ -77,7 +77,7 @@ class DebugMachine(PythonMachine):
         except Exception as error:
             position = self._position[i]
             if position is not None:
-                self.position_of_error = position
+                self.position_of_error = self.program.position_of(position)
                 self.view.note(position, operands)
             if node in self._reasons and len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (f"{error.args[0]}\n  the node was inserted by the rewrite {self._reasons[node]}",)

@@ -55,7 +55,7 @@ class StepMachine(PythonMachine):
             for native in natives
         ]
         self.view = self._views[0]
-        self._groups: list[tuple[Thunk, ...]] = list(zip(*(view.thunks for view in self._views), strict=True))
+        self._groups: list[tuple[Thunk, ...]] = list(zip(*(view.thunks_as_run for view in self._views), strict=True))
         self._lock = threading.Lock()
 
     def _run(self, registers: list[Any]) -> None:
@@ -95,7 +95,7 @@ class StepMachine(PythonMachine):
             if isinstance(asked, list):
                 return asked
         thunks = self._groups[index]
-        self._around(index, instruction.node, *thunks)
+        self._around(self.program.position_of(index), instruction.node, *thunks)
         for thunk in thunks:
             for cell, variable in zip(thunk.outputs, instruction.node.outputs, strict=True):
                 cell[0] = as_value(cell[0], variable)

@@ -32,8 +32,10 @@ class ScalarType(ScalarInterface, Type):
 
     Examples
     --------
+    >>> ScalarType("float32")
+    Scalar(float32)
     >>> str(ScalarType("float32"))
-    'Scalar(float32)'
+    'float32'
     """
 
     dtype: str
@@ -158,6 +160,11 @@ class ScalarOperators:
     """Python's operators on scalar variables. Comparison with ``==`` stays identity; use `eq`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> str:
+            """NumPy's name of the element type."""
 
     __neg__ = _unary("neg")
     __abs__ = _unary("abs")

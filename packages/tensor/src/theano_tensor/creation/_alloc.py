@@ -122,8 +122,8 @@ def alloc(value: Any, *shape: Any) -> Tensor:
 
     Examples
     --------
-    >>> alloc(0.0, 2, 3).type
-    TensorType(float32, (2, 3))
+    >>> alloc(0.0, 2, 3).type.shape
+    (2, 3)
     """
     result: Tensor = Alloc()(value, *shape)
     return result
@@ -264,8 +264,8 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> zeros((2, 3), dtype="int32").type
-    TensorType(int32, (2, 3))
+    >>> zeros((2, 3), dtype="int32").type.shape
+    (2, 3)
     """
     return alloc(
         constant(0, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)

@@ -153,8 +153,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 
     Examples
     --------
-    >>> arange(3).type
-    TensorType(int64, (3,))
+    >>> arange(3).type.shape
+    (3,)
     """
     # What is not given has no say in the dtype.
     given = [as_tensor_variable(v) for v in (start, stop) if v is not None]
@@ -192,8 +192,8 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
 
     Examples
     --------
-    >>> eye(2).type
-    TensorType(float64, (2, 2))
+    >>> eye(2).type.shape
+    (2, 2)
     """
     result: Tensor = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(
         n, n if m is None else m, k

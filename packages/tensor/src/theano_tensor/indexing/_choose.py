@@ -154,8 +154,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
 
     Examples
     --------
-    >>> choose([0, 1], [[10, 20], [30, 40]]).type
-    TensorType(int64, (2,))
+    >>> choose([0, 1], [[10, 20], [30, 40]]).type.shape
+    (2,)
     """
     if out is not None:
         raise ValueError(compose("choose: an expression cannot be written into `out`", mend="leave it out"))

@@ -307,8 +307,8 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
     Examples
     --------
     >>> from theano_tensor import dscalars
-    >>> stack(dscalars("a", "b")).type
-    TensorType(float64, (2,))
+    >>> stack(dscalars("a", "b")).type.shape
+    (2,)
     """
     if isinstance(tensors, (list, tuple)):
         parts = list(tensors)

@@ -10,7 +10,7 @@ from typing import Any, cast as typed
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward
+from theano_graph import Apply, Op, Variable, compose, describe, pushforward
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES
@@ -26,27 +26,6 @@ _WORKING_DTYPES = frozenset({"float32", "float64", "complex64", "complex128"})
 
 class MatrixOp(Op):
     """An op with rules for its derivatives, which can also be asked for in the way of ops that users write."""
-
-    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
-        """Return the gradients by the inputs, given those by the outputs.
-
-        Parameters
-        ----------
-        inputs, outputs : sequence of Tensor
-            Of one application of this op.
-        output_gradients : sequence of Tensor
-        """
-        node = outputs[0].owner
-        if node is None or node.op != self or list(inputs) != node.inputs:
-            raise ValueError(
-                compose(f"{self}: {outputs[0]} is not the result for {inputs[0]}", mend="pass what it was applied to")
-            )
-        return list(pullback.lookup(self)(node, list(output_gradients)))
-
-    def grad(self, inputs: Sequence[Any], g_outputs: Sequence[Any]) -> list[Any]:
-        """Return the gradients by the inputs, given those by the outputs of an application to `inputs`."""
-        node = self.make_node(*inputs)
-        return self.L_op(node.inputs, node.outputs, g_outputs)
 
 
 pushforward.register(MatrixOp)(derived_pushforward)

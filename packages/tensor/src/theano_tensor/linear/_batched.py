@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -125,7 +125,8 @@ def batched_dot(a: Any, b: Any) -> Tensor:
             compose("batched_dot takes tensors with dimensions", where=[describe(x), describe(y)], mend="use a product")
         )
     if max(x.type.ndim, y.type.ndim) > 3 and min(x.type.ndim, y.type.ndim) > 1:
-        return call("batched_tensordot", x, y, [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]])
+        axes = [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]]
+        return cast(Tensor, call("batched_tensordot", x, y, axes))
     check_inner("batched_dot", x, y, 0, 0)
     if x.type.ndim == 1:
         return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y

@@ -49,23 +49,6 @@ class Reduce(Op):
         """The scalar op that is folded."""
         return self.combine
 
-    def L_op(self, inp: Sequence[Any], out: Sequence[Any], grads: Sequence[Any]) -> list[Variable | None]:
-        """Return the gradient by the input, given that by the output.
-
-        Parameters
-        ----------
-        inp, out : sequence of Tensor
-            Input and output of one application of this op.
-        grads : sequence of Tensor
-            Gradient by the output.
-        """
-        node = out[0].owner
-        if node is None or node.op != self or list(inp) != node.inputs:
-            raise ValueError(
-                compose(f"{self}: {out[0]} is not the result for {inp[0]}", mend="pass what the op was applied to")
-            )
-        return list(pullback.lookup(self)(node, list(grads)))
-
     def axes(self, ndim: int) -> tuple[int, ...]:
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis

@@ -53,7 +53,8 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     view = x.owner
     if view is None or not isinstance(view.op, DimShuffle):
         return False
-    return _is_length(length, cast(Tensor, view.inputs[0]), view.op.order[axis])
+    source = view.op.order[axis]
+    return isinstance(source, int) and _is_length(length, cast(Tensor, view.inputs[0]), source)
 
 
 def _padded(value: Variable, ndim: int) -> Tensor:

@@ -195,8 +195,8 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
     Examples
     --------
     >>> from theano_tensor import dvector
-    >>> reshape(dvector("x"), (2, -1)).type
-    TensorType(float64, (2, None))
+    >>> reshape(dvector("x"), (2, -1)).type.shape
+    (2, None)
     """
     variable = as_tensor_variable(x)
     if isinstance(newshape, Variable):

@@ -271,8 +271,8 @@ def shape(x: Any) -> Tensor:
     Examples
     --------
     >>> from theano_tensor import dmatrix
-    >>> shape(dmatrix("x")).type
-    TensorType(int64, (2,))
+    >>> shape(dmatrix("x")).type.shape
+    (2,)
     """
     if is_other(x, SHAPE_CODE):
         other: Tensor = ShapeOf()(x)
@@ -350,8 +350,8 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
     Examples
     --------
     >>> from theano_tensor import dmatrix
-    >>> specify_shape(dmatrix("x"), (2, None)).type
-    TensorType(float64, (2, None))
+    >>> specify_shape(dmatrix("x"), (2, None)).type.shape
+    (2, None)
     """
     variable = as_tensor_variable(x)
     if isinstance(shape, Variable):

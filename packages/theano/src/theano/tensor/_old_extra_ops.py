@@ -43,11 +43,11 @@ class CumOp(ExpressionOp):
             raise ValueError(compose(f'{type(self).__name__}: Unknown mode "{mode}"', mend='use "add" or "mul"'))
         self.axis, self.mode = axis, mode
 
-    def operands(self, x: Any) -> list[Any]:  # type: ignore[override]
+    def operands(self, x: Any) -> list[Any]:
         """Take one tensor."""
         return [_with_axis(self, x)]
 
-    def expression(self, x: Any) -> list[Any]:  # type: ignore[override]
+    def expression(self, x: Any) -> list[Any]:
         """Accumulate."""
         return [(cumsum if self.mode == "add" else cumprod)(x, self.axis)]
 
@@ -85,11 +85,11 @@ class DiffOp(ExpressionOp):
     def __init__(self, n: int = 1, axis: int = -1) -> None:
         self.n, self.axis = n, axis
 
-    def operands(self, x: Any) -> list[Any]:  # type: ignore[override]
+    def operands(self, x: Any) -> list[Any]:
         """Take one tensor."""
         return [_with_axis(self, x)]
 
-    def expression(self, x: Any) -> list[Any]:  # type: ignore[override]
+    def expression(self, x: Any) -> list[Any]:
         """Subtract."""
         return [diff(x, self.n, self.axis)]
 
@@ -108,7 +108,7 @@ class RepeatOp(ExpressionOp):
     def __init__(self, axis: int | None = None) -> None:
         self.axis = axis
 
-    def operands(self, x: Any, repeats: Any) -> list[Any]:  # type: ignore[override]
+    def operands(self, x: Any, repeats: Any) -> list[Any]:
         """Take a tensor, and a number or a vector of numbers of repetitions."""
         times = as_tensor_variable(repeats)
         if times.type.dtype not in _INTEGERS or times.type.dtype == "uint64":
@@ -117,7 +117,7 @@ class RepeatOp(ExpressionOp):
             )
         return [_with_axis(self, x), times]
 
-    def expression(self, x: Any, repeats: Any) -> list[Any]:  # type: ignore[override]
+    def expression(self, x: Any, repeats: Any) -> list[Any]:
         """Repeat; a length that is known to be 1 stays so where it is repeated once."""
         result = repeat(x, repeats, self.axis)
         once = isinstance(repeats, TensorConstant) and repeats.type.ndim == 0 and repeats.data == 1

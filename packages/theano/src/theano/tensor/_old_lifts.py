@@ -48,7 +48,7 @@ def local_dimshuffle_lift(node: Apply) -> Any:
 
 def _lifted(variable: Any, order: Sequence[Any]) -> Any:
     view = DimShuffle(variable.type.broadcastable, order)(variable)
-    found = local_dimshuffle_lift.transform(view.owner) if view.owner is not None else False
+    found: Any = local_dimshuffle_lift.transform(view.owner) if view.owner is not None else False
     return found[0] if found else view
 
 

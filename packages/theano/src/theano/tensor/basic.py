@@ -16,11 +16,12 @@ from theano_tensor import (
     BatchedDot as BatchedDot, BinCount as BinCount, CAReduce as CAReduce, CAReduceDtype as CAReduceDtype,
     CheckAndRaise as CheckAndRaise, Choose as Choose, CpuContiguous as CpuContiguous, Cumulative as Cumulative,
     DTypeError as DTypeError, DimShuffle as DimShuffle, DisconnectedInputError as DisconnectedInputError,
-    DisconnectedType as DisconnectedType, Dot as Dot, Elemwise as Elemwise, ExtractDiag as ExtractDiag, Eye as Eye,
-    FillDiagonal as FillDiagonal, FillDiagonalOffset as FillDiagonalOffset, Flatten as Flatten, Grid as Grid,
-    IncSubtensor as IncSubtensor, IndexingError as IndexingError, Join as Join, Lop as Lop, MakeVector as MakeVector,
-    Max as Max, Min as Min, Nonzero as Nonzero, NotScalarConstantError as NotScalarConstantError, NullType as NullType,
-    Prod as Prod, ProdWithoutZeros as ProdWithoutZeros, RavelMultiIndex as RavelMultiIndex, Rebroadcast as Rebroadcast,
+    DisconnectedType as DisconnectedType, Dot as Dot, Elemwise as Elemwise, EmptyConstantError as EmptyConstantError,
+    ExtractDiag as ExtractDiag, Eye as Eye, FillDiagonal as FillDiagonal, FillDiagonalOffset as FillDiagonalOffset,
+    Flatten as Flatten, Grid as Grid, IncSubtensor as IncSubtensor, IndexingError as IndexingError, Join as Join,
+    Lop as Lop, MakeVector as MakeVector, Max as Max, Min as Min, Nonzero as Nonzero,
+    NotScalarConstantError as NotScalarConstantError, NullType as NullType, Prod as Prod,
+    ProdWithoutZeros as ProdWithoutZeros, RavelMultiIndex as RavelMultiIndex, Rebroadcast as Rebroadcast,
     Reduce as Reduce, RepeatedNumbers as RepeatedNumbers, Reshape as Reshape, Roll as Roll, Rop as Rop,
     ScalarFromTensor as ScalarFromTensor, ScalarSharedVariable as ScalarSharedVariable,
     SearchsortedOp as SearchsortedOp, ShapeError as ShapeError, ShapeI as ShapeI, ShapeOf as ShapeOf, Sort as Sort,
@@ -128,8 +129,9 @@ from ._historical import (
     inverse_permutation as inverse_permutation, uint_dtypes as uint_dtypes,
 )
 from ._max_and_argmax import MaxAndArgmax as MaxAndArgmax, max_and_argmax as max_and_argmax
+from ._old_types import Tensor as Tensor
 from ._old_functions import (
-    EmptyConstantError as EmptyConstantError, _cast_mapping as _cast_mapping, _convert_to_bool as _convert_to_bool,
+    _cast_mapping as _cast_mapping, _convert_to_bool as _convert_to_bool,
     _convert_to_complex128 as _convert_to_complex128, _convert_to_complex64 as _convert_to_complex64,
     _convert_to_float16 as _convert_to_float16, _convert_to_float32 as _convert_to_float32,
     _convert_to_float64 as _convert_to_float64, _convert_to_int16 as _convert_to_int16,
@@ -150,7 +152,6 @@ from ._old_functions import (
     largest as largest, makeKeepDims as makeKeepDims, numpy_diagonal_return_view as numpy_diagonal_return_view,
     numpy_scalar as numpy_scalar, smallest as smallest,
 )
-from ._old_types import Tensor as Tensor
 from ._tolerances import (
     _allclose as _allclose, _get_atol_rtol as _get_atol_rtol, float16_atol as float16_atol,
     float16_rtol as float16_rtol, float32_atol as float32_atol, float32_rtol as float32_rtol,

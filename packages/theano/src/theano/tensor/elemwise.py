@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         Apply as Apply,
         Op as Op,
     )
+
+    from ._old_printers import DimShufflePrinter as DimShufflePrinter
 else:
     LAZY = {
         "theano": "config gof scalar theano",

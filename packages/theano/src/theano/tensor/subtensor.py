@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         make_constant as make_constant,
         sparse_module_ref as sparse_module_ref,
     )
+    from ._old_printers import SubtensorPrinter as SubtensorPrinter
 else:
     LAZY = {
         "._index_tools": (

@@ -285,7 +285,8 @@ class MRG_RandomStreams:
         """Draw numbers whose radii do not exceed two standard deviations."""
         draw = self._flat(None, transforms.as_vector(count), (None,), dtype, nstreams)
         lowest, one = (constant(np.asarray(value, dtype)) for value in (math.e**-2, 1.0))
-        return draw * (one - lowest) + lowest
+        within: Tensor = draw * (one - lowest) + lowest
+        return within
 
     @_drawing
     def truncated_normal(

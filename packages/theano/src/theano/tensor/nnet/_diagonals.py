@@ -81,7 +81,7 @@ class DiagonalSubtensor(_Diagonals):
     --------
     >>> DiagonalSubtensor()([[0, 1], [2, 3], [4, 5]], 0, 1).eval()
     array([[2, 1],
-           [4, 3]], dtype=int8)
+           [4, 3]])
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -113,7 +113,7 @@ class IncDiagonalSubtensor(_Diagonals):
     >>> IncDiagonalSubtensor()([[0, 0], [0, 0], [0, 0]], 0, 1, [[1, 2], [3, 4]]).eval()
     array([[0, 2],
            [1, 4],
-           [3, 0]], dtype=int8)
+           [3, 0]])
     """
 
     def __init__(self, inplace: bool = False) -> None:
