@@ -94,12 +94,15 @@ class TestErrors(unittest.TestCase):
             ((i, i, i), IndexingError, "too many indices: 3 for 2"),
             (slice(i, None), IndexingError, "a bound of a slice must be an integer(.|\n)*`i`"),
             (slice(0.5, None), IndexingError, "0.5 .float. is no index"),
-            ([slice(None)], IndexingError, "slices and Ellipsis in a tuple"),
             ("name", IndexingError, "'name' .str. is no index"),
         ]
         for index, kind, text in table:
             with self.subTest(index=str(index)), self.assertRaisesRegex(kind, text):
                 _ = x[index]
+
+    def test_list_with_slices_counts_as_a_tuple(self) -> None:
+        x, value = T.dmatrix("x"), np.arange(6.0).reshape(2, 3)
+        np.testing.assert_array_equal(run([x], x[[slice(None), 1]], value), value[:, 1])
 
     def test_while_running(self) -> None:
         x, i, m = T.dmatrix("x"), T.lvector("i"), T.tensor("bool", shape=(None,), name="m")
