@@ -55,7 +55,8 @@ class TestDtypes(unittest.TestCase):
     @settings(max_examples=100, deadline=None)
     @given(st.sampled_from(sorted(tt.elemwise.inplace.__all__)), st.data())
     def test_every_function(self, name: str, data: Any) -> None:
-        function = getattr(tt, name.removesuffix("_inplace"), None) or getattr(tt, name.replace("_inplace", "_"))
+        names = (name.removesuffix("_inplace"), name.replace("_inplace", "_"))
+        function = next(getattr(place, n) for place in (tt, tt.nnet) for n in names if hasattr(place, n))
         op = function.scalar_op if hasattr(function, "scalar_op") else None
         if op is None:
             return

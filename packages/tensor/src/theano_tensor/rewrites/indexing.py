@@ -469,34 +469,51 @@ def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, tip)
 
 
+def _chain(fgraph: FunctionGraph, last: Apply) -> tuple[list[Apply], Variable]:
+    """Return the increments that follow each other up to `last`, in order, and what the first one increments."""
+    chain = [last]
+    while True:
+        base = chain[-1].inputs[0]
+        inner = base.owner
+        if inner is None or not _adds(inner) or sole_client(fgraph, base) is not chain[-1]:
+            return chain[::-1], base
+        chain.append(inner)
+
+
 @rule(scalar.sub, tags=ONLY_RUN)
 def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x - inc(zeros, y, i) -> inc(x, -y, i)``: no tensor of the size of x is made."""
+    """``x - inc(zeros, y, i) -> inc(x, -y, i)``, for several increments too: no tensor of the size of x is made."""
     x, term = node.inputs
     inner = term.owner
-    if inner is None or not _adds(inner) or not is_zeros(inner.inputs[0]) or sole_client(fgraph, term) is not node:
+    if inner is None or not _adds(inner) or sole_client(fgraph, term) is not node:
         return None
-    if not can_replace(node.outputs[0], x) or not same_shape(x, term):
+    chain, base = _chain(fgraph, inner)
+    if not is_zeros(base) or not can_replace(node.outputs[0], x) or not same_shape(x, term):
         return None
-    negative = call(scalar.neg, cast(Tensor, inner.inputs[1]))
-    return _if_it_fits(node, inner.op(x, negative, *inner.inputs[2:]))
+    tip = x
+    for part in chain:
+        tip = part.op(tip, call(scalar.neg, cast(Tensor, part.inputs[1])), *part.inputs[2:])
+    return _if_it_fits(node, tip)
 
 
 @rule(scalar.mul, scalar.neg, tags=ONLY_RUN)
 def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c."""
+    """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c, for several increments too."""
     found = dict(_increments(fgraph, node, node.outputs[0]))
     if len(found) != 1:
         return None
     ((place, inner),) = found.items()
-    zeros, y, *index = inner.inputs
     others = [v for i, v in enumerate(node.inputs) if i != place]
-    if not is_zeros(zeros) or not all(_is_finite_number(v) for v in others):
+    chain, tip = _chain(fgraph, inner)
+    if not is_zeros(tip) or not all(_is_finite_number(v) for v in others):
         return None
-    ndim = cast(Tensor, y).type.ndim
-    factors = [cast(Tensor, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
-    scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
-    return _if_it_fits(node, inner.op(zeros, scaled, *index))
+    for part in chain:
+        y, *index = part.inputs[1:]
+        ndim = cast(Tensor, y).type.ndim
+        factors = [cast(Tensor, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
+        scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
+        tip = part.op(tip, scaled, *index)
+    return _if_it_fits(node, tip)
 
 
 def _bare(variable: Variable) -> Variable:
