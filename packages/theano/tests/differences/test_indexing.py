@@ -193,7 +193,8 @@ class TestDiagonalsOfStacks(unittest.TestCase):
     def test_rows_become_matrices(self) -> None:
         x = T.dmatrix("x")
         found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
-        np.testing.assert_array_equal(found, [np.diag([1, 2]), np.diag([3, 4])])
+        # The layout of `AllocDiag` of Theano 1.0: the matrices lie along the first two axes.
+        np.testing.assert_array_equal(found, np.moveaxis([np.diag([1, 2]), np.diag([3, 4])], 0, -1))
 
 
 class TestSingularSigns(unittest.TestCase):
