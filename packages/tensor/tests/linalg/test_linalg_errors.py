@@ -244,17 +244,18 @@ class TestSecondDerivatives(unittest.TestCase):
 class TestMethods(unittest.TestCase):
     def test_derivatives_can_be_asked_of_an_op(self) -> None:
         x = T.dmatrix("x")
-        y = L.matrix_inverse(x)
-        (by_rule,) = L.matrix_inverse.L_op([x], [y], [T.ones_like(y)])
-        (by_grad,) = L.matrix_inverse.grad([x], [T.ones_like(y)])
-        (forward,) = L.matrix_inverse.R_op([x], [T.ones_like(x)])
+        invert: Any = L.matrix_inverse
+        y = invert(x)
+        (by_rule,) = invert.L_op([x], [y], [T.ones_like(y)])
+        (by_grad,) = invert.grad([x], [T.ones_like(y)])
+        (forward,) = invert.R_op([x], [T.ones_like(x)])
         inverse = np.linalg.inv(SQUARE)
         ones = np.ones((4, 4))
         for found in function([x], [by_rule, by_grad])(SQUARE):
             np.testing.assert_allclose(found, -inverse.T @ ones @ inverse.T)
         np.testing.assert_allclose(function([x], forward)(SQUARE), -inverse @ ones @ inverse)
         # Outputs of another application are not used: the op is applied to the inputs that are given.
-        (of_others,) = L.matrix_inverse.L_op([x.T], [y], [T.ones_like(y)])
+        (of_others,) = invert.L_op([x.T], [y], [T.ones_like(y)])
         np.testing.assert_allclose(function([x], of_others)(SQUARE), -inverse @ ones @ inverse)
 
     def test_gradient_of_eigenvalues_by_a_real_matrix(self) -> None:

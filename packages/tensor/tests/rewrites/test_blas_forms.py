@@ -247,3 +247,15 @@ class TestEdges(unittest.TestCase):
             f = function([n["a"], n["b"], n["z"]], n["z"] + tt.dot(n["a"], n["b"]), mode=mode)
             with self.assertRaisesRegex(ValueError, "Shape mismatch: x has 5 cols|cannot be added"):
                 f(a, b, z)
+
+
+class TestAliasedProducts(unittest.TestCase):
+    """What a product is added to may be one of its factors."""
+
+    def test_a_product_is_not_added_in_place_to_its_factor(self) -> None:
+        x, y = tt.dmatrices("x", "y")
+        total = tt.dot(x, y) - 2 * tt.roll(x, 1, 1)
+        f = function([x, y], [tt.roll(x, 1, 1) - 2 * tt.dot(tt.roll(x, 1, 1), y), total])
+        a, b = np.arange(9.0).reshape(3, 3), np.eye(3) * 3
+        rolled = np.roll(a, 1, 1)
+        np.testing.assert_allclose(f(a, b), [rolled - 2 * rolled @ b, a @ b - 2 * rolled])

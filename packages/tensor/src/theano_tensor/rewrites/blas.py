@@ -34,6 +34,7 @@ from ..linear import (
     gemv_no_inplace,
     ger,
     matrix_product,
+    view_roots,
 )
 from ._language import call, can_replace, cast_to, is_stretched, lift, number, sole_client
 from .blas_sums import DTYPES, GemmOptimizer, is_read_elementwise, transposed, without_dimensions
@@ -134,7 +135,11 @@ def dot22_with_vectors(fgraph: FunctionGraph, node: Apply) -> Found:
 
 def _inplace_forms(node: Apply) -> Iterator[Op]:
     """Yield the form of a node that uses the memory of what the product is added to."""
-    if not node.op.inplace:
+    z, _, *factors = node.inputs[:4]
+    roots = view_roots(z)
+    # What is added to may be a factor as well, which must not change meanwhile.
+    aliased = any(root in roots for factor in factors for root in view_roots(factor))
+    if not node.op.inplace and not aliased:
         yield node.op.in_place()
 
 
