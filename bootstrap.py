@@ -126,7 +126,9 @@ def command_of(arguments: list[str]) -> list[str]:
     """Translate the arguments into a call of nox or tox."""
     task, options = arguments[0], arguments[1:]
     if task == "test":
-        return [os.path.join(BIN, "tox"), "run", *options]
+        # All environments at once, as many at a time as there are processors; chosen ones one after another, seen live.
+        how = ["run"] if options else ["run-parallel", "--parallel", "auto", "--parallel-no-spinner"]
+        return [os.path.join(BIN, "tox"), *how, *options]
     return [os.path.join(BIN, "nox"), "--session", task, "--", *options]
 
 

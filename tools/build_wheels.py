@@ -8,6 +8,7 @@ The C runtime makes the wheel of ``linker-c`` one per Python version; the other 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -106,20 +109,30 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder of wheels: environments that are set up in parallel want the same ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def wheel(item: Layer, python: str = sys.executable, out: Path = WHEELS) -> tuple[Path, str]:
     """Return the wheel of a layer for an interpreter, built if needed, and the hash of its content."""
     variant = variant_of(item, python)
     key = fingerprint(item, variant)
     stamp = out / f"{item.module}-{variant}.json"
-    if stamp.exists():
-        known = json.loads(stamp.read_text())
-        path = out / known["wheel"]
-        if known["key"] == key and path.exists() and known.get("sha256") == sha256(path):
-            return path, key
-    print(f"building the wheel of {item.distribution} ({variant})", flush=True)
-    (path,) = build(item, ("--wheel",), out, python)
-    stamp.write_text(json.dumps({"key": key, "wheel": path.name, "sha256": sha256(path)}))
-    return path, key
+    with lock(out):
+        if stamp.exists():
+            known = json.loads(stamp.read_text())
+            path = out / known["wheel"]
+            if known["key"] == key and path.exists() and known.get("sha256") == sha256(path):
+                return path, key
+        print(f"building the wheel of {item.distribution} ({variant})", flush=True)
+        (path,) = build(item, ("--wheel",), out, python)
+        stamp.write_text(json.dumps({"key": key, "wheel": path.name, "sha256": sha256(path)}))
+        return path, key
 
 
 def main() -> None:

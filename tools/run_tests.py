@@ -19,7 +19,7 @@ from pathlib import Path
 
 from _house import LAYERS, REPORTS, ROOT, Layer, import_base, layer_of
 
-TIME_LIMIT = 600
+TIME_LIMIT = 1500
 """Seconds after which the tests of one layer are stopped, so that one that hangs is a failure and not a wait."""
 
 
