@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +25,14 @@ class Spoiling(Op):
     def make_node(self, x: Variable) -> Apply:
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         inputs[0][...] = 0
         output_storage[0][0] = inputs[0]
 
 
 def program_of(*args: Any, **kwargs: Any) -> Program:
-    compiled: Any = function(*args, mode="FAST_RUN", **kwargs)
+    kwargs["mode"] = "FAST_RUN"
+    compiled: Any = function(*args, **kwargs)
     program: Program = compiled.fn.program
     check_program(program)
     return program

@@ -17,6 +17,7 @@ class CheckPrograms(Plugin):  # type: ignore[misc]  # nose2 has no types
     def startTestRun(self, event: Any) -> None:
         """Begin when the modules of the tests have been imported, which may set flags."""
         if importlib.util.find_spec("theano_linker_c") is not None:
-            from theano_testing.overwriting import check_program, on_lowered  # noqa: PLC0415  (not before the flags)
+            from theano_linker_c.program import on_lowered  # noqa: PLC0415  (not before the flags)
+            from theano_testing.overwriting import check_program  # noqa: PLC0415
 
             on_lowered.append(check_program)

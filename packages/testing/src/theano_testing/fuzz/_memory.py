@@ -45,7 +45,7 @@ class Bump(Op):
         x = tt.as_tensor_variable(x)
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         """Overwrite the operand."""
         inputs[0][...] += 1
         output_storage[0][0] = inputs[0]
@@ -62,7 +62,7 @@ class Spoil(Op):
         x = tt.as_tensor_variable(x)
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         """Overwrite the operand, and return another array."""
         output_storage[0][0] = np.asarray(inputs[0] + inputs[0], dtype=inputs[0].dtype)
         inputs[0][...] = 99
