@@ -57,8 +57,11 @@ class Instruction:
         The form in which a machine chooses between inputs itself.
     c_thunk : CThunk or None
         The op's own C code, compiled.
-    overwrites : bool
-        Whether the result may be put into the memory of an operand that dies here.
+    donors : tuple of tuple of int
+        For each of the first outputs, the inputs in whose memory it may lie if nobody else sees that in a call.
+    waits : int or None
+        The number of the update for which this instruction may write into the storage of a shared variable when the
+        call has succeeded.
     """
 
     node: Apply
@@ -70,7 +73,8 @@ class Instruction:
     thunk: OwnThunk | None = None
     branch: Branch | None = None
     c_thunk: CThunk | None = None
-    overwrites: bool = True
+    donors: tuple[tuple[int, ...], ...] = ()
+    waits: int | None = None
 
     @property
     def lazy(self) -> bool:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, RuleTable, Variable
+from theano_graph import Apply, FunctionGraph, RuleTable, Variable
+
+from ._overwriting._release import deaths_by_counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def make_schedule(
         wanted = {position[other] for other in before.get(node, ()) if other in position}
         wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
         needs.append(tuple(sorted(wanted)))
-    readers, release = _deaths(fgraph, order, registers)
+    readers, release = deaths_by_counting(fgraph, order, registers)
     return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers), release
 
 
@@ -110,27 +112,3 @@ def _always_needed(
             found.add(i)
             stack.extend(needs[i])
     return tuple(sorted(found))
-
-
-def _deaths(
-    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    kept = set(fgraph.outputs)
-    edges: dict[Variable, list[int]] = {v: [] for v in registers}
-    made: dict[Variable, int] = {}
-    for i, node in enumerate(order):
-        made.update((v, i) for v in node.outputs)
-        for v in node.inputs:
-            edges[v].append(i)
-    readers, release = [0] * len(registers), [list[int]() for _ in order]
-    for v, register in registers.items():
-        if v in kept or isinstance(v, Constant):
-            continue
-        distinct = set(edges[v])
-        if len(distinct) > 1:
-            readers[register] = len(edges[v])
-        elif distinct:
-            release[distinct.pop()].append(register)
-        elif v in made:
-            release[made[v]].append(register)
-    return tuple(readers), [tuple(found) for found in release]

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import MissingInputError, Variable, collector_paused, compose, config, current_origin
 
-from .._alias import check_no_inplace
+from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._callable import Function

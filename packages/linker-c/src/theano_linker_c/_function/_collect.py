@@ -9,7 +9,7 @@ from typing import Any
 
 from theano_graph import FunctionGraph, Variable, ancestors, compose, describe
 
-from .._alias import Boundary
+from .._overwriting._results import Boundary
 from .._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out

@@ -12,8 +12,8 @@ import numpy as np
 from theano_graph import FunctionGraph, compose, config, filter_options
 
 from .._container import Container
-from .._decisions import Decisions
-from .._overwriting import Overwriting
+from .._overwriting._kinds import Overwriting
+from .._overwriting._shown import Decisions
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
 from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower

@@ -119,15 +119,21 @@ int cells_read(Machine *m, Frame *f) {
     return 0;
 }
 
+/* Borrowed. */
+static PyObject *result_of(const Machine *m, const Frame *f, int k) {
+    PyObject *value = f->registers[m->outputs[k]];
+    return m->n_overwrite > 0 ? loan_returned(value) : value;
+}
+
 /* The outputs in the form that the call returns. */
 static PyObject *collect(Machine *m, Frame *f, int raw) {
     if (m->single && !raw && m->finish == NULL)
-        return Py_NewRef(f->registers[m->outputs[0]]);
+        return Py_NewRef(result_of(m, f, 0));
     PyObject *outputs = PyList_New(m->n_outputs);
     if (outputs == NULL)
         return NULL;
     for (int k = 0; k < m->n_outputs; k++)
-        PyList_SET_ITEM(outputs, k, Py_NewRef(f->registers[m->outputs[k]]));
+        PyList_SET_ITEM(outputs, k, Py_NewRef(result_of(m, f, k)));
     if (m->finish != NULL && !raw)
         Py_SETREF(outputs, PyObject_CallOneArg(m->finish, outputs));
     return outputs;
@@ -136,12 +142,8 @@ static PyObject *collect(Machine *m, Frame *f, int raw) {
 /* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
 int updates_store(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_updates; k++)
-        if (f->home[m->updates[k].reg] == OFFERED) { /* the caller keeps what he passed; the cell gets a copy */
-            PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[m->updates[k].reg], NPY_KEEPORDER);
-            if (copy == NULL)
-                return -1;
-            frame_set(f, m->updates[k].reg, copy);
-        }
+        if (m->n_overwrite > 0 && unlend(f, m->updates[k].reg) < 0) /* the caller keeps what he has passed */
+            return -1;
     for (int k = 0; k < m->n_updates; k++)
         if (PyList_GET_SIZE(m->updates[k].cell) < 1) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
@@ -210,7 +212,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
         if (input_accept(m, f, i, values[i]) < 0)
             goto done;
     if (cells_read(m, f) == 0) {
-        if (m->n_overwrite > 0 && offer_inputs(m, f) < 0)
+        if (m->n_overwrite > 0 && lend_inputs(m, f) < 0)
             goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }

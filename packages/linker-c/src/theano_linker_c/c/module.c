@@ -154,7 +154,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__runtime(void) {
     import_array();
-    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&TurnsType) < 0 || threads_init() != 0)
+    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&TurnsType) < 0 || PyType_Ready(&LoanType) < 0 ||
+        threads_init() != 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||

@@ -60,9 +60,6 @@ typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *stri
 typedef void (*fold_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
 typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
-/* `home` of a register with an array of the caller that may be overwritten. */
-#define OFFERED (-2)
-
 typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
@@ -101,7 +98,7 @@ typedef struct {
 
 struct Frame {
     PyObject **registers;
-    int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
+    int *home; /* index into the machine's buffer store that holds this register's array too, or -1 */
     void *scratch;
     int *asked, n_asked; /* inputs that a lazy instruction wants */
     PyArrayObject **slots; /* for each register, memory that its result is to be put into (borrowed) or NULL; or NULL */
@@ -152,9 +149,16 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);
 void buffers_clear(Machine *m);
-int offer_inputs(const Machine *m, Frame *f);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
+
+/* loans.c */
+extern PyTypeObject LoanType;
+int is_loan(PyArrayObject *array);
+int is_lent(PyObject *value);
+PyObject *loan_returned(PyObject *value);
+int lend_inputs(const Machine *m, Frame *f);
+int unlend(Frame *f, int reg);
 
 /* nest.c: loops over broadcast operands */
 typedef struct {
@@ -214,14 +218,14 @@ void frame_release_all(Machine *m, Frame *f);
 /* commit.c */
 struct Commit {
     Commit *next;
+    int target;           /* number of the update whose new value the array becomes */
     int output;           /* a register that holds the array, or is empty again */
     PyArrayObject *array; /* owned: what is written into */
     void (*run)(Commit *);
     void (*free)(Commit *); /* of all but `array` */
 };
 PyObject *owner_of(PyObject *value);
-void commit_add(Frame *f, Commit *c, int output, PyArrayObject *array);
-void commit_pin(const Machine *m, Frame *f, PyArrayObject *operand);
+void commit_add(Frame *f, Commit *c, int target, int output, PyArrayObject *array);
 PyArrayObject *commits_settle(Frame *f, int reg);
 int commits_run(const Machine *m, Frame *f);
 void commits_drop(Frame *f);

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from theano_graph import Constant, FunctionGraph, Variable, compose, walk
 
-from .ops import deep_copy_op
+from ..ops import deep_copy_op
 
 
 @dataclass(frozen=True, slots=True)
