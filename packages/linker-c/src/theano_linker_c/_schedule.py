@@ -8,13 +8,12 @@ call with the list of the inputs that it wants next, or with nothing when its ou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, RuleTable, Variable
+from theano_graph import Apply, Constant, FunctionGraph, RuleTable, Variable, record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch:
     """A node whose outputs are one of two groups of its inputs, as another input says.
 
@@ -47,7 +46,7 @@ lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
 """Op class -> its form as a :class:`Branch`, or None for a node that is to run with all of its inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """In which order a lazy program may run, and when its registers die.
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from theano_graph import record
+
 from ._info import RewriteInfo
 from ._profile import RewriteProfile as RewriteProfile
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RewriteEvent:
     """One replacement.
 

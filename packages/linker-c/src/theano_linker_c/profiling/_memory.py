@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Type
+from theano_graph import Apply, Type, record
 
 from ..program import Program
 from ._records import Shapes, shape_of
@@ -17,7 +17,7 @@ from ._records import Shapes, shape_of
 MOST_WORK = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """One output of a node as it was in a call.
 
