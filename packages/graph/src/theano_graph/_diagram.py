@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ._debugprint import TreeOptions, TreePrinter
@@ -71,7 +71,7 @@ class Diagram:
     edges: tuple[DiagramEdge, ...]
 
 
-@dataclass
+@record(frozen=False)
 class _Builder:
     """Shapes and edges of a diagram, the same for each language."""
 

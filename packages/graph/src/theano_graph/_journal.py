@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._nodes import Apply, Variable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._features import Feature
 
 
-@dataclass(frozen=True)
+@record
 class Undo:
     """The reason that callbacks are given when a failed change is taken back.
 

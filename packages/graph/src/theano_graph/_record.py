@@ -60,7 +60,7 @@ class _Methods:
 
     def __init__(self, cls: type[Any], defaults: dict[str, Any], frozen: bool) -> None:
         self.cls, self.defaults, self.frozen = cls, defaults, frozen
-        self.made: type[Any] = cls
+        self.made: Any = cls
         self.twin: Any = None
 
     def write(self) -> Any:
@@ -70,7 +70,7 @@ class _Methods:
             body = {**self.defaults, "__annotations__": own.get("__annotations__", {}), "__module__": own["__module__"]}
             if hasattr(self.cls, "__post_init__"):
                 body["__post_init__"] = self.cls.__post_init__
-            twin = dataclasses.dataclass(frozen=self.frozen)(type(self.cls.__name__, (), body))
+            twin: Any = dataclasses.dataclass(frozen=self.frozen)(type(self.cls.__name__, (), body))
             for name in _WRITTEN:
                 if own.get(name) is None and name in twin.__dict__:
                     setattr(self.made, name, twin.__dict__[name])
@@ -94,7 +94,7 @@ class _Methods:
 
         def __hash__(self_: Any) -> int:
             self.write()
-            return self.made.__hash__(self_)
+            return cast(int, self.made.__hash__(self_))
 
         hashed = __hash__ if self.frozen else None
         return {"__init__": __init__, "__repr__": __repr__, "__eq__": __eq__, "__hash__": hashed}
@@ -122,13 +122,13 @@ def _refuse_delete(self: Any, name: str) -> None:
 
 def _get_state(self: Any) -> list[Any]:
     """List the values of the fields, for pickles."""
-    return [getattr(self, name) for name in type(self).__dataclass_fields__]
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
     """Take over the values of the fields from a pickle."""
-    for name, value in zip(type(self).__dataclass_fields__, state, strict=True):
-        object.__setattr__(self, name, value)
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
 
 
 def _with_slots(cls: type[T], frozen: bool) -> type[T]:
@@ -154,7 +154,8 @@ def _with_slots(cls: type[T], frozen: bool) -> type[T]:
         "__dataclass_fields__": _OfTwin(methods, "__dataclass_fields__"),
         "__dataclass_params__": _OfTwin(methods, "__dataclass_params__"),
     }
-    made = type(cls)(cls.__name__, cls.__bases__, body)
+    kind: Any = type(cls)
+    made = kind(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
     methods.made = made
-    return made
+    return cast(type[T], made)

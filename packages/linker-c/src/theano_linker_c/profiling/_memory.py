@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Result:
         return "v" if self.source in node.op.view_map.get(index, ()) else "i"
 
 
-@dataclass
+@record(frozen=False)
 class MemoryRecord:
     """What an observer of one machine saw: the last call of each node.
 
