@@ -21,6 +21,7 @@ from ._perform import Runner, call_form, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
+from ._turns import turns_of
 from .kernels import (
     CONVOLUTION_TASKS,
     POOLING_MODES,
@@ -212,6 +213,7 @@ def native_machine(
         finish=hooks.finish,
         buffer_limit=buffer_limit,
         thread_scale=thread_scale,
+        turns=tuple(turns_of(cell) for _, cell in program.updates),
     )
     if program.schedule is not None:
         machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
@@ -269,6 +271,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
+        turns=(),
     )
     first = [instruction.inputs.index(register) for register in given]
     return lambda values: machine.run([values[i] for i in first])

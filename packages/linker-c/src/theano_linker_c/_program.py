@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from theano_graph import Apply, Variable
+from theano_graph import Apply, Variable, record
 
 from ._perform import OwnThunk
 from ._schedule import Branch, Schedule
@@ -14,7 +13,7 @@ from .cop import CThunk
 from .kernels import Kernel, LoadedKernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySpec:
     """What a native check of an array looks at: dtype and static shape (None where it is known at run time)."""
 
@@ -37,7 +36,7 @@ def array_spec_of(variable: Variable) -> ArraySpec | None:
     return None if ask is None else ask()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One node, with the registers that it reads, writes, and lets go of.
 
@@ -87,7 +86,7 @@ class Instruction:
         return self.kernel is not None or self.c_thunk is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accepts:
     """What a machine may do with an argument without asking the variable's type.
 
@@ -107,7 +106,7 @@ class Accepts:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramInput:
     """An argument of a call: its register, its variable, and what the machine may take for it."""
 
@@ -116,7 +115,7 @@ class ProgramInput:
     accepts: Accepts
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """An ordered graph, ready to be run.
 
@@ -158,7 +157,7 @@ class Program:
         return [values[i] for i in indices]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hooks:
     """How a machine is connected to the function around it.
 

@@ -8,15 +8,14 @@ call with the list of the inputs that it wants next, or with nothing when its ou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, RuleTable, Variable
+from theano_graph import Apply, FunctionGraph, RuleTable, Variable, record
 
 from ._overwriting._release import deaths_by_counting
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch:
     """A node whose outputs are one of two groups of its inputs, as another input says.
 
@@ -49,7 +48,7 @@ lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
 """Op class -> its form as a :class:`Branch`, or None for a node that is to run with all of its inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """In which order a lazy program may run, and when its registers die.
 

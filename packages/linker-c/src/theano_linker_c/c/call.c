@@ -1,7 +1,6 @@
 /* From the arguments of a call to its result. */
 #include "runtime.h"
 #include <limits.h>
-#include <time.h>
 
 static int fits(const InputCheck *check, PyObject *value) {
     if (!PyArray_CheckExact(value))
@@ -176,41 +175,15 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds)
     return result;
 }
 
-#define FIRST_PAUSE 20
-#define LONGEST_PAUSE 2000
-
-/* Wait until no other thread is in a call of this machine; a thread that is in one already may go on. Returns -1 when a
- * signal handler raised. Ends without a system call where nobody is in. */
-static int take_turn(Machine *m) {
-    unsigned long self = PyThread_get_thread_ident();
-    long pause = FIRST_PAUSE;
-    if (m->era != fork_era) {
-        m->era = fork_era;
-        m->depth = 0;
-    }
-    while (m->depth > 0 && m->owner != self) {
-        struct timespec time = {0, pause * 1000};
-        Py_BEGIN_ALLOW_THREADS;
-        nanosleep(&time, NULL);
-        Py_END_ALLOW_THREADS;
-        if (PyErr_CheckSignals() < 0)
-            return -1;
-        pause = pause * 2 > LONGEST_PAUSE ? LONGEST_PAUSE : pause * 2;
-    }
-    m->owner = self;
-    m->depth++;
-    return 0;
-}
-
 /* The frame of a call that begins: the machine's own, or `extra` where that is in use. NULL with an exception. */
 Frame *frame_begin(Machine *m, Frame *extra) {
     Frame *f = &m->frame;
-    if (m->serial && take_turn(m) < 0)
+    if (m->n_turns > 0 && turns_take(m) < 0)
         return NULL;
     if (f->busy) {
         f = extra;
         if (frame_make(m, f) < 0) {
-            m->depth -= m->serial;
+            turns_hand_back(m);
             return NULL;
         }
     }
@@ -222,7 +195,7 @@ Frame *frame_begin(Machine *m, Frame *extra) {
 void frame_end(Machine *m, Frame *f, Frame *extra) {
     frame_release_all(m, f);
     f->busy = 0;
-    m->depth -= m->serial;
+    turns_hand_back(m);
     if (f == extra)
         frame_free(m, f);
 }
@@ -253,6 +226,9 @@ done:
 }
 
 static PyObject *call_irregular(Machine *m, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+    /* What is read for an argument that was left out may be updated by another thread, too. */
+    if (m->n_turns > 0 && turns_take(m) < 0)
+        return NULL;
     PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *answer = NULL, *result = NULL;
     if (positional == NULL || keywords == NULL)
         goto done;
@@ -275,6 +251,7 @@ done:
     Py_XDECREF(answer);
     Py_XDECREF(positional);
     Py_XDECREF(keywords);
+    turns_hand_back(m);
     return result;
 }
 

@@ -66,6 +66,7 @@ typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
 typedef struct Keep Keep;         /* keep.c */
 typedef struct Commit Commit;     /* commit.c */
+typedef struct Turns Turns;       /* turns.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -120,10 +121,10 @@ struct Machine {
     PyObject **buffers;     /* one possible array a register, kept for the next call */
     npy_intp *buffer_bytes; /* their sizes when they were put there */
     npy_intp buffered_bytes, buffer_limit;
-    /* Calls of several threads take turns where they would disturb each other (`serial`): with updates, and with code that
-     * has storage of its own. All under the GIL. */
-    int serial, depth, era;
-    unsigned long owner;
+    /* Calls of several threads take turns where they would disturb each other: those of each variable that is updated,
+     * or one of the machine's own, for code that has storage of its own. In the order in which they are taken. */
+    Turns **turns;
+    int n_turns;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t failed_instruction;
@@ -134,7 +135,7 @@ struct Machine {
     PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 
-extern PyTypeObject MachineType;
+extern PyTypeObject MachineType, TurnsType;
 
 /* buffers.c */
 PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored);
@@ -270,6 +271,13 @@ int cells_read(Machine *m, Frame *f);
 int updates_store(Machine *m, Frame *f);
 Frame *frame_begin(Machine *m, Frame *extra);
 void frame_end(Machine *m, Frame *f, Frame *extra);
+
+/* turns.c */
+int turns_setup(Machine *m, PyObject *given, int own);
+int turns_take(Machine *m);
+void turns_hand_back(Machine *m);
+void turns_free(Machine *m);
+int turns_traverse(Machine *m, visitproc visit, void *arg);
 
 /* repeat.c */
 PyObject *machine_repeat(PyObject *self, PyObject *args);
