@@ -59,6 +59,8 @@ class Instruction:
         The op's own C code, compiled.
     overwrites : bool
         Whether the result may be put into the memory of an operand that dies here.
+    unread : tuple of int
+        Registers of results that nothing reads: the op may leave them out.
     """
 
     node: Apply
@@ -71,6 +73,7 @@ class Instruction:
     branch: Branch | None = None
     c_thunk: CThunk | None = None
     overwrites: bool = True
+    unread: tuple[int, ...] = ()
 
     @property
     def lazy(self) -> bool:
