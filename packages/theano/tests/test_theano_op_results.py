@@ -1,4 +1,4 @@
-"""What users' ops leave as results is looked at: nothing stored, the wrong dtype, rank or kind, a cell that was replaced."""
+"""What users' ops leave as results is looked at: nothing, the wrong dtype, rank or kind, a cell that was replaced."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import unittest
 from typing import Any
 
 import numpy as np
+
 import theano
 from theano import tensor as T
 from theano.compile.nanguardmode import NanGuardMode

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Generic, Type, Variable, compose, describe
 
-from ._program import Instruction, array_spec_of
+from ._program import ArraySpec, Instruction, array_spec_of
 from ._result_error import ResultError, replaced_cell
 from .scalar import ScalarType
 
@@ -82,27 +82,23 @@ def accept_result(instruction: Instruction, k: int, value: Any, replaced: bool =
     ResultError
         If it is not of the type of the output. What nothing reads may be missing.
     """
-    node = instruction.node
-    variable = node.outputs[k]
+    variable = instruction.node.outputs[k]
     if replaced:
-        raise replaced_cell(node, k)
+        raise replaced_cell(instruction.node, k)
     spec = array_spec_of(variable)
+    if value is None and instruction.outputs[k] in instruction.unread:
+        return None
     if spec is None:
-        if _is_right(variable, value) or _may_be_missing(instruction, k, value):
+        if _is_right(variable, value):
             return value
         raise _error(instruction, k, _described(value))
     if isinstance(value, np.generic):
         value = np.asarray(value)
     if not isinstance(value, np.ndarray):
-        if _may_be_missing(instruction, k, value):
-            return value
         raise _error(instruction, k, _described(value))
-    if value.dtype != spec.dtype and value.dtype.newbyteorder("=") != spec.dtype:
-        raise _error(instruction, k, f"an array of {value.dtype}")
-    if value.ndim != len(spec.shape):
-        raise _error(instruction, k, f"an array of {value.ndim} dimensions")
-    if any(n is not None and n != have for n, have in zip(spec.shape, value.shape, strict=True)):
-        raise _error(instruction, k, f"an array of shape {value.shape}")
+    fault = _fault(spec, value)
+    if fault:
+        raise _error(instruction, k, fault)
     if value.flags.aligned and value.dtype.isnative and value.dtype.num == np.dtype(spec.dtype).num:
         return value
     return np.array(value, dtype=spec.dtype, order="K")
@@ -115,8 +111,14 @@ def _is_right(variable: Variable, value: Any) -> bool:
     return _check_of(variable) == _ANYTHING or kind.is_valid_value(value)
 
 
-def _may_be_missing(instruction: Instruction, k: int, value: Any) -> bool:
-    return value is None and instruction.outputs[k] in instruction.unread
+def _fault(spec: ArraySpec, array: np.ndarray[Any, Any]) -> str:
+    if array.dtype != spec.dtype and array.dtype.newbyteorder("=") != spec.dtype:
+        return f"an array of {array.dtype}"
+    if array.ndim != len(spec.shape):
+        return f"an array of {array.ndim} dimensions"
+    if any(n is not None and n != have for n, have in zip(spec.shape, array.shape, strict=True)):
+        return f"an array of shape {array.shape}"
+    return ""
 
 
 def _described(value: Any) -> str:
