@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .._op import PureOp
@@ -77,7 +78,12 @@ class ObjectForm(Form):
 
 
 def _parameters(word: ClassWord) -> list[str]:
-    constructor: Any = word.target.__init__  # type: ignore[misc]  # of a class
+    return _parameters_of(word.target)
+
+
+@cache
+def _parameters_of(kind: type) -> list[str]:
+    constructor: Any = kind.__init__  # type: ignore[misc]  # of a class
     if constructor is object.__init__:
         return []
     found = list(inspect.signature(constructor).parameters.values())[1:]
