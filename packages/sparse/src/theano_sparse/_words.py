@@ -14,9 +14,9 @@ from theano_graph.safe_loading import LEAVES, ClassWord, Form, Pending, Reader, 
 #: Classes by modules.
 _CLASSES = MappingProxyType(
     {
-        "theano_sparse._arithmetic": "AddSD AddSS CheckLength Comparison InFormat MulSD MulSS Neg",
+        "theano_sparse._arithmetic": "AddSD AddSS CheckLength Comparison MulSD MulSS Neg",
         "theano_sparse._build": "SparseSharedVariable",
-        "theano_sparse._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense",
+        "theano_sparse._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
         "theano_sparse._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
         "theano_sparse._native": "StructuredDotLines UsmmCscDense UsmmLines UsmmRows",
         "theano_sparse._native_forms": "DenseLines LineSums OtherLines SpreadLines",
@@ -24,7 +24,7 @@ _CLASSES = MappingProxyType(
         "theano_sparse._random": "Binomial Multinomial Poisson",
         "theano_sparse._shape": (
             "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack PlacedPart SquareDiagonal Stack "
-            "ToFormat Transpose VStack"
+            "Transpose VStack"
         ),
         "theano_sparse._structure": "CSM CSMProperties ElementsAt PlacedElements StoredPlaces TrustedCSM",
         "theano_sparse._sums": "SpSum",
