@@ -194,7 +194,7 @@ class TestDiagonalsOfStacks(unittest.TestCase):
         x = T.dmatrix("x")
         found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
         # The layout of `AllocDiag` of Theano 1.0: the matrices lie along the first two axes.
-        np.testing.assert_array_equal(found, np.moveaxis([np.diag([1, 2]), np.diag([3, 4])], 0, -1))
+        np.testing.assert_array_equal(found, np.stack([np.diag([1, 2]), np.diag([3, 4])], axis=-1))
 
 
 class TestInversesOfTransposes(unittest.TestCase):
