@@ -72,6 +72,7 @@ from ._conversion import (
     icast as icast,
     lcast as lcast,
     remove0 as remove0,
+    to_format as to_format,
     wcast as wcast,
     zcast as zcast,
 )
@@ -141,7 +142,6 @@ from ._shape import (
     diag as diag,
     hstack as hstack,
     square_diagonal as square_diagonal,
-    to_format as to_format,
     transpose as transpose,
     vstack as vstack,
 )

@@ -126,6 +126,7 @@ def link(
         native=linker.native and HAS_RUNTIME,
         lazy=linker.lazy,
         keep=not linker.frees,
+        preferred=linker.preferred,
         overwriting=overwriting,
     )
     if linker.native_only:

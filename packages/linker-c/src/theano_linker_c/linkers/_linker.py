@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import field
 from typing import Any, Self
 
-from theano_graph import FunctionGraph, config, record
+from theano_graph import Apply, FunctionGraph, config, record
 
 from .. import _flags_modes as _flags_modes
 from .._machine_native import BUFFER_LIMIT
@@ -43,11 +45,18 @@ class Linker:
     allow_gc: bool | None = None
     native_only: bool = False
     lazy: bool = True
+    #: The graph that was accepted last, for programs that ask the linker itself for a function.
+    accepted: AcceptedGraph | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def frees(self) -> bool:
         """Whether intermediate results are freed, the flag `allow_gc` being asked where the linker does not say."""
         return bool(config.allow_gc) if self.allow_gc is None else self.allow_gc
+
+    @property
+    def preferred(self) -> Callable[[FunctionGraph], Iterable[Apply]] | None:
+        """A function of a graph that gives its nodes in the order in which they should run; None where all is one."""
+        return None
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine for a program.
@@ -79,7 +88,7 @@ class Linker:
         return twin
 
     def accept(self, fgraph: FunctionGraph, no_recycling: Any = ()) -> AcceptedGraph:
-        """Return `fgraph` together with this linker, ready to make a thunk.
+        """Return `fgraph` together with this linker, ready to make a thunk; the linker itself makes it, too.
 
         Parameters
         ----------
@@ -87,14 +96,35 @@ class Linker:
         no_recycling : sequence of Variable
             Outputs whose memory is not to be used again by the next call; true of all outputs here.
         """
-        return AcceptedGraph(self, fgraph)
+        graph = AcceptedGraph(self, fgraph)
+        object.__setattr__(self, "accepted", graph)
+        return graph
+
+    def make_thunk(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a thunk for the graph that was accepted last; see :meth:`AcceptedGraph.make_thunk`."""
+        return self._last().make_thunk(*args, **kwargs)
+
+    def make_all(self, *args: Any, **kwargs: Any) -> Any:
+        """Return thunks for all nodes of the graph that was accepted last; see :meth:`AcceptedGraph.make_all`."""
+        return self._last().make_all(*args, **kwargs)
+
+    def make_function(self, unpack_single: bool = True) -> Callable[..., Any]:
+        """Return a function for the graph that was accepted last; see :meth:`AcceptedGraph.make_function`."""
+        return self._last().make_function(unpack_single)
+
+    def _last(self) -> AcceptedGraph:
+        graph: AcceptedGraph | None = getattr(self, "accepted", None)  # classes may set their fields themselves
+        if graph is None:
+            raise ValueError(f"the linker {self.name} has no graph: accept one first")
+        return graph
 
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names if name != "accepted"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        object.__setattr__(self, "accepted", None)
         for name, value in state.items():
             object.__setattr__(self, name, value)
 

@@ -123,6 +123,11 @@ class ScalarOp(Op):
         if name is not None:
             self.name = name
 
+    @property
+    def usual(self) -> ScalarOp:
+        """The op with the preference for types that its class has: the op itself, unless it was given another one."""
+        return self._usual or self
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """See which forms are the class's own: the one that is defined last, on the way from `ScalarOp`, holds."""
         super().__init_subclass__(**kwargs)
@@ -204,7 +209,7 @@ class ScalarOp(Op):
             raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
         given = [arg.dtype for arg in args]
         (dtype,) = self.result_dtypes(*given)
-        usual = self._usual or self
+        usual = self.usual
         (computed,) = usual.result_dtypes(*given)
         text = usual.c_expression(args, computed)
         if computed != dtype:

@@ -22,6 +22,7 @@ from ..elemwise import cast, dimshuffle
 from ..indexing import take
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, flatten, lengths_of, reshape, shape_i, specify_shape
+from ..shape._lengths import static_int
 
 
 class RepeatedNumbers(DiscreteOp):
@@ -162,7 +163,16 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
     lengths = lengths_of(padded)
     order: list[int | str] = [entry for i in range(rank) for entry in ("x", i)]
     pairs = [n for pair in zip(times, lengths, strict=True) for n in pair]
-    return reshape(alloc(dimshuffle(padded, order), *pairs), [t * n for t, n in zip(times, lengths, strict=True)])
+    total = [_product(t, n) for t, n in zip(times, lengths, strict=True)]
+    return reshape(alloc(dimshuffle(padded, order), *pairs), total)
+
+
+def _product(times: Any, length: Any) -> Any:
+    """Return the product of two lengths, as a number where it is known: a dimension of length 1 can be stretched."""
+    first, second = static_int(times), static_int(length)
+    if first is not None and second is not None:
+        return as_length(first * second)
+    return length if first == 1 else times if second == 1 else times * length
 
 
 def _length_unknown(reps: Any) -> bool:

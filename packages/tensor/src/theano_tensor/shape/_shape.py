@@ -353,7 +353,7 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
     >>> specify_shape(dmatrix("x"), (2, None)).type.shape
     (2, None)
     """
-    variable = as_tensor_variable(x)
+    variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
     if isinstance(shape, Variable):
         vector = as_tensor_variable(shape)
         entries: list[Any] = [vector[i] for i in range(variable.type.ndim)] if vector.type.ndim else [vector]
@@ -365,9 +365,8 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
                 f"{len(entries)} lengths were specified for {variable.type.ndim} dimensions", where=[describe(variable)]
             )
         )
-    axes = [
-        i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and variable.type.shape[i] == n)
-    ]
+    known = getattr(variable.type, "shape", (None,) * len(entries))
+    axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and known[i] == n)]
     if not axes:
         return variable
     result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
