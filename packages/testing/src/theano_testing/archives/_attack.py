@@ -203,7 +203,7 @@ def attack(
     """
     outcome, begun = Outcome(), time.monotonic()
     originals = samples() if archives is None else archives
-    methods = multiprocessing.get_context("spawn" if "fork" not in multiprocessing.get_all_start_methods() else "fork")
+    methods: Any = multiprocessing.get_context("spawn" if "fork" not in multiprocessing.get_all_start_methods() else "fork")
     following, end = seed, seed + inputs
     while following < end:
         place = mmap.mmap(-1, _PLACE.size)
