@@ -115,6 +115,7 @@ from ._printable import (
     letters as letters,
     printable_graph as printable_graph,
 )
+from ._record import record as record
 from ._rules import (
     PullbackRule as PullbackRule,
     PushforwardRule as PushforwardRule,

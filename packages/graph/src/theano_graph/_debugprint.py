@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from ._errors import compose
 from ._nodes import Apply, Constant, Variable
 from ._printable import PrintableGraph, inner_graph, letters, outer_inputs, printable_graph
+from ._record import record
 from ._walk import toposort
 
 Ids = Literal["CHAR", "int", "id", ""]
@@ -30,7 +30,7 @@ N.B.:
 """
 
 
-@dataclass(frozen=True)
+@record
 class TreeOptions:
     """How a tree is printed; see :func:`debugprint`."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ._debugprint import TreeOptions, TreePrinter
 from ._nodes import Apply, Constant, Variable
 from ._printable import PrintableGraph, printable_graph
+from ._record import record
 from ._walk import toposort
 
 FILLS: Mapping[str, str] = {
@@ -26,7 +27,7 @@ _VIEW, _DESTROY = "blue", "red"
 _NOTEBOOK_LINES = 200
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DiagramShape:
     """A node or a variable in a diagram.
 
@@ -49,7 +50,7 @@ class DiagramShape:
     thing: Variable | Apply
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DiagramEdge:
     """An arrow between shapes, named by their keys; `output` and `input` are positions at nodes, None elsewhere."""
 
@@ -62,7 +63,7 @@ class DiagramEdge:
     input: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagram:
     """What a diagram consists of, for programs that draw it; made by :func:`diagram`."""
 
@@ -70,7 +71,7 @@ class Diagram:
     edges: tuple[DiagramEdge, ...]
 
 
-@dataclass
+@record(frozen=False)
 class _Builder:
     """Shapes and edges of a diagram, the same for each language."""
 

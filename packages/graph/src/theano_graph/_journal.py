@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._nodes import Apply, Variable
+from ._record import record
 
 if TYPE_CHECKING:
     from ._features import Feature
 
 
-@dataclass(frozen=True)
+@record
 class Undo:
     """The reason that callbacks are given when a failed change is taken back.
 
@@ -30,14 +31,14 @@ class Undo:
         return f"undo of {self.reason}"
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LeafImported:
     """A variable without an owner came into the graph."""
 
     leaf: Variable
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Imported:
     """A node came into the graph, and some variables without an owner with it."""
 
@@ -47,7 +48,7 @@ class Imported:
     told: list[Feature] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Moved:
     """A client of `old` became one of `new`; it was one of `old` since the moment `since`."""
 
@@ -59,7 +60,7 @@ class Moved:
     told: list[Feature] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LeafPruned:
     """A variable without an owner left the graph, and what was known of its uses."""
 
@@ -67,7 +68,7 @@ class LeafPruned:
     uses: Any
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Pruned:
     """A node left the graph; its place is kept."""
 

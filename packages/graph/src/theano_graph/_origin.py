@@ -13,9 +13,10 @@ import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Protocol, TypeVar
+
+from ._record import record
 
 MadeT = TypeVar("MadeT")
 
@@ -79,7 +80,7 @@ def _is_library(filename: str) -> bool:
     return known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserFrame:
     """One frame of the user's program: file, line and function."""
 

@@ -12,6 +12,7 @@ from ._nodes import Variable
 from ._op import Op
 from ._pprint_process import ProcessedText, on_variables, template_of
 from ._printable import printable_graph
+from ._record import record
 from ._walk import toposort
 
 LOOSEST = float("-inf")
@@ -20,7 +21,7 @@ TIGHTEST = float("inf")
 EXPANSION_LIMIT = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """A place in a text where the formula of a variable goes.
 
@@ -38,7 +39,7 @@ class Operand:
 Fragment: TypeAlias = "str | Operand"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where a formula goes.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ._errors import compose
 from ._nodes import Apply, Variable
+from ._record import record
 
 
-@dataclass(frozen=True)
+@record
 class PrintableGraph:
     """What the printers show of an object.
 

@@ -14,7 +14,8 @@ import os
 import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from theano_graph import record
 
 from .compiler import CompileDirectory, Place, digest, remove
 
@@ -28,7 +29,7 @@ _KEPT_FAILURES = 20
 _KEPT_VERIFIED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CachedObject:
     """One object file of the cache.
 

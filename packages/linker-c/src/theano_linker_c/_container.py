@@ -7,6 +7,8 @@ from typing import Any
 
 from theano_graph import Type, Variable, filter_options
 
+from ._turns import turns_if_used
+
 
 class Container:
     """A typed cell holding the value of one input of compiled functions.
@@ -88,7 +90,10 @@ class Container:
         if self.readonly:
             label = f"`{self.name}`" if self.name else f"of type {self.type.describe()}"
             raise TypeError(f"Container {label} is read-only.\n  To mend: assign to the container it was taken from.")
-        self.storage[0] = None if value is None else self.filter(value)
+        filtered = None if value is None else self.filter(value)
+        # A function that updates the variable has read its value already and would store over this one.
+        with turns_if_used(self.storage):
+            self.storage[0] = filtered
 
     @property
     def data(self) -> Any:

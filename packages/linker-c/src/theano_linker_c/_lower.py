@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
 
-from ._overwriting import ALL_KINDS, Overwriting, kind_of
+from ._overwriting._decide import decide
+from ._overwriting._kinds import ALL_KINDS, Overwriting
+from ._overwriting._release import deaths_in_order
 from ._perform import OwnThunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
@@ -16,6 +18,9 @@ from .kernels import BUILT_IN, CompilerOptions, IndexWrite, Kernel, LoadedKernel
 
 Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
 """Kernel, machine code, own thunk, branch and own C code of a node, None where it has none."""
+
+#: Called with each program that :func:`lower` has made: for tests.
+on_lowered: list[Callable[[Program], None]] = []
 
 
 def lower(
@@ -72,7 +77,7 @@ def lower(
     if lazy and asking:
         schedule, release = make_schedule(fgraph, order, registers, asking)
     else:
-        schedule, release = None, _releases(fgraph, order, registers)
+        schedule, release = None, deaths_in_order(fgraph, order, registers)
     found = _forms(order, thunks, branches, native, options)
     instructions = tuple(
         Instruction(
@@ -81,13 +86,12 @@ def lower(
             tuple(registers[v] for v in node.outputs),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
             *found[i],
-            overwrites=kind_of(found[i][0]) in overwriting,
         )
         for i, node in enumerate(order)
     )
     accepts = [Accepts(_is_float64(fgraph.inputs[i])) for i in positions] if accepts is None else accepts
     results = [registers[v] for v in fgraph.outputs]
-    return Program(
+    program = Program(
         instructions=instructions,
         n_registers=len(registers),
         inputs=tuple(
@@ -101,6 +105,11 @@ def lower(
         schedule=schedule,
         shown=_shown_positions(fgraph, order),
     )
+    # The machine in Python writes nowhere but where ops say so.
+    program = decide(program, overwriting) if native else program
+    for look in on_lowered:
+        look(program)
+    return program
 
 
 def _run_order(fgraph: FunctionGraph) -> list[Apply]:
@@ -211,22 +220,6 @@ def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int
     for variable in fgraph.outputs:
         registers.setdefault(variable, len(registers))
     return registers
-
-
-def _releases(
-    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
-) -> list[tuple[int, ...]]:
-    """Return, for each node, the registers that die there: read for the last time, or never read at all."""
-    kept = set(fgraph.outputs)
-    last: dict[Variable, int] = {}
-    for i, node in enumerate(order):
-        for variable in (*node.inputs, *node.outputs):
-            if variable not in kept and not isinstance(variable, Constant):
-                last[variable] = i
-    dying: list[list[int]] = [[] for _ in order]
-    for variable, i in last.items():
-        dying[i].append(registers[variable])
-    return [tuple(found) for found in dying]
 
 
 def _kernel_of(node: Apply) -> Kernel | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntEnum
 from functools import cache
@@ -15,12 +15,13 @@ import numpy as np
 from theano_graph import Apply, Variable
 
 from ._counters import Observer, Reading
-from ._index_payload import deferred_writes, index_payload
+from ._index_payload import index_payload
 from ._machine_python import PythonMachine
 from ._perform import Runner, call_form, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
+from ._turns import turns_of
 from .kernels import (
     CONVOLUTION_TASKS,
     POOLING_MODES,
@@ -197,13 +198,12 @@ def native_machine(
     view = MachineView(
         program, runner_of, fetch=(lambda: machine.kept()) if keep else None, failed=lambda: machine.failed_instruction
     )
-    deferred = deferred_writes(program)
     machine = _runtime.Machine(
         n_registers=program.n_registers,
         inputs=tuple(_input_check(given) for given in program.inputs),
         cells=program.cells,
         constants=program.constants,
-        instructions=tuple(_encode(instruction, i in deferred) for i, instruction in enumerate(program.instructions)),
+        instructions=tuple(_encode(instruction) for instruction in program.instructions),
         outputs=program.outputs,
         updates=program.updates,
         single=hooks.single,
@@ -213,6 +213,7 @@ def native_machine(
         finish=hooks.finish,
         buffer_limit=buffer_limit,
         thread_scale=thread_scale,
+        turns=tuple(turns_of(cell) for _, cell in program.updates),
     )
     if program.schedule is not None:
         machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
@@ -240,7 +241,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
     node = instruction.node
     given = dict.fromkeys(instruction.inputs)
     numbers = {register: i for i, register in enumerate((*given, *instruction.outputs))}
-    alone = replace(instruction, release=())
+    alone = replace(instruction, release=(), donors=(), waits=None)
 
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         return misfit(node, values) if error is None else error
@@ -270,6 +271,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
+        turns=(),
     )
     first = [instruction.inputs.index(register) for register in given]
     return lambda values: machine.run([values[i] for i in first])
@@ -301,22 +303,20 @@ def _scalars(node: Apply) -> int:
     return sum(1 << k for k, v in enumerate(node.outputs[:64]) if array_spec_of(v) is None)
 
 
-def _encode(
-    instruction: Instruction, deferred: bool = False
-) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
-    code, payload = _payload(instruction, deferred)
+def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
+    code, payload = _payload(instruction)
     scalars = _scalars(instruction.node)
     return int(code), instruction.inputs, instruction.outputs, instruction.release, payload, scalars
 
 
-def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
+def _payload(instruction: Instruction) -> tuple[Code, Any]:
     loaded = instruction.loaded
     match instruction.kernel:
         case Reorder(order, drop):
             axes = tuple(-1 if axis is None else axis for axis in order)
             return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
         case IndexView() | IndexRead() | IndexWrite() as kernel:
-            return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction, deferred)
+            return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction)
         case Length() | Gather() | OtherShape() | Filled() | Joined() | Checked() | Parts() as kernel:
             return _shaping(kernel)
         case ElementwiseKernel() | ReductionKernel() | FoldingKernel() as kernel if loaded is not None:
@@ -333,7 +333,7 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
         case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
             return Code.STACKS, (_number(dtype), loaded.address)
         case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
-            takes = kernel.accumulates(len(instruction.inputs)) and _dies_first(instruction)
+            takes = bool(instruction.donors) and 0 in instruction.donors[0]
             overwrites = 0 in instruction.node.op.destroy_map.get(0, ())
             return Code.PRODUCT, (
                 _PRODUCTS.index(kind),
@@ -341,7 +341,7 @@ def _payload(instruction: Instruction, deferred: bool) -> tuple[Code, Any]:
                 loaded.address,
                 takes,
                 overwrites,
-                deferred,
+                0 if instruction.waits is None else instruction.waits + 1,
             )
     return _python_payload(instruction)
 
@@ -415,15 +415,8 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
     return Code.PERFORM, (node.op.perform, node, *params_of(node))
 
 
-def _dies_first(instruction: Instruction) -> bool:
-    """Tell whether the first operand is read here for the last time, and only once."""
-    first = instruction.inputs[0]
-    return instruction.overwrites and first in instruction.release and first not in instruction.inputs[1:]
-
-
 def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
-    takers = _takers(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
-    takers += ((),) * (len(kernel.output_dtypes) - len(takers))
+    takers = _takers(instruction, len(kernel.output_dtypes))
     types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
     # What the op says that it overwrites is named twice.
     told = instruction.node.op.destroy_map
@@ -449,16 +442,9 @@ def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]
     )
 
 
-def _takers(
-    kernel: ElementwiseKernel | FoldingKernel, instruction: Instruction, dtypes: Sequence[str]
-) -> tuple[tuple[int, ...], ...]:
+def _takers(instruction: Instruction, count: int) -> tuple[tuple[int, ...], ...]:
     """Return, for each of the first results, the inputs whose memory it may be put into."""
-    dying = [
-        i
-        for i, register in enumerate(instruction.inputs)
-        if instruction.overwrites and register in instruction.release and not any(kernel.broadcast[i])
-    ]
-    return tuple(tuple(i for i in dying if kernel.input_dtypes[i] == dtype) for dtype in dtypes)
+    return instruction.donors + ((),) * (count - len(instruction.donors))
 
 
 def _folds(kernel: FoldingKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
@@ -474,7 +460,7 @@ def _folds(kernel: FoldingKernel, loaded: LoadedKernel, instruction: Instruction
         tuple(_JOIN[fold.combine.name] for fold in folds),
         kernel.broadcast,
         (tuple(d in kernel.axes for d in range(kernel.ndim)),),
-        _takers(kernel, instruction, kernel.kept_dtypes),
+        _takers(instruction, len(kernel.kept_dtypes)),
         any(fold.identity is None for fold in folds),
         float(kernel.cost),
     )

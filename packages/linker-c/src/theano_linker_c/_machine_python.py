@@ -16,7 +16,7 @@ from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from ._run_errors import annotate
 from ._schedule import Schedule
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
-from ._turns import Turns
+from ._turns import AllTurns, turns_of
 
 
 class PythonMachine:
@@ -44,16 +44,21 @@ class PythonMachine:
         self.view = MachineView(program, python_runner, fetch=(lambda: self._kept) if keep else None)
         self._counters: Counters | None = None
         self._runners = [python_runner(x) for x in program.instructions]
-        # Threads take turns where one could store a value between another's reading and storing it.
-        self._turn: AbstractContextManager[Any] = Turns() if program.updates else nullcontext()
+        # Threads take turns where one could store a value between another's reading and storing it. What is read for
+        # an argument that was left out may be updated, too.
+        self._turn: AbstractContextManager[Any] = (
+            AllTurns([turns_of(cell) for _, cell in program.updates]) if program.updates else nullcontext()
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments and return what the function returns."""
-        values: Any = args
         if kwargs or len(args) != len(self.program.inputs):
-            values = self.hooks.on_irregular(args, kwargs)
-            if type(values) is not tuple:
-                return values
+            with self._turn:
+                values = self.hooks.on_irregular(args, kwargs)
+                return self._call(values) if type(values) is tuple else values
+        return self._call(args)
+
+    def _call(self, values: tuple[Any, ...]) -> Any:
         with self._counted(), self._turn:
             registers = self._fill(values)
             self._run_all(registers)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from theano_graph import Apply, Variable
+from theano_graph import Apply, Variable, record
 
 from ._perform import OwnThunk
 from ._schedule import Branch, Schedule
@@ -14,7 +13,7 @@ from .cop import CThunk
 from .kernels import Kernel, LoadedKernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySpec:
     """What a native check of an array looks at: dtype and static shape (None where it is known at run time)."""
 
@@ -37,7 +36,7 @@ def array_spec_of(variable: Variable) -> ArraySpec | None:
     return None if ask is None else ask()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One node, with the registers that it reads, writes, and lets go of.
 
@@ -57,8 +56,11 @@ class Instruction:
         The form in which a machine chooses between inputs itself.
     c_thunk : CThunk or None
         The op's own C code, compiled.
-    overwrites : bool
-        Whether the result may be put into the memory of an operand that dies here.
+    donors : tuple of tuple of int
+        For each of the first outputs, the inputs in whose memory it may lie if nobody else sees that in a call.
+    waits : int or None
+        The number of the update for which this instruction may write into the storage of a shared variable when the
+        call has succeeded.
     """
 
     node: Apply
@@ -70,7 +72,8 @@ class Instruction:
     thunk: OwnThunk | None = None
     branch: Branch | None = None
     c_thunk: CThunk | None = None
-    overwrites: bool = True
+    donors: tuple[tuple[int, ...], ...] = ()
+    waits: int | None = None
 
     @property
     def lazy(self) -> bool:
@@ -83,7 +86,7 @@ class Instruction:
         return self.kernel is not None or self.c_thunk is not None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accepts:
     """What a machine may do with an argument without asking the variable's type.
 
@@ -103,7 +106,7 @@ class Accepts:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramInput:
     """An argument of a call: its register, its variable, and what the machine may take for it."""
 
@@ -112,7 +115,7 @@ class ProgramInput:
     accepts: Accepts
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """An ordered graph, ready to be run.
 
@@ -154,7 +157,7 @@ class Program:
         return [values[i] for i in indices]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hooks:
     """How a machine is connected to the function around it.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
+
+from theano_graph import record
 
 
 class Becomes(IntEnum):
@@ -23,7 +24,7 @@ Complaint = Callable[[int, int, Sequence[int], Sequence[int]], Exception]
 Repeater = Callable[[int, Sequence[Any], Complaint], tuple[int, list[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repetition:
     """How a program is run again and again.
 

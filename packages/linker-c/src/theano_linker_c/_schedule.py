@@ -8,13 +8,14 @@ call with the list of the inputs that it wants next, or with nothing when its ou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, RuleTable, Variable
+from theano_graph import Apply, FunctionGraph, RuleTable, Variable, record
+
+from ._overwriting._release import deaths_by_counting
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch:
     """A node whose outputs are one of two groups of its inputs, as another input says.
 
@@ -47,7 +48,7 @@ lazy_form: RuleTable[Callable[[Apply], Branch | None]] = RuleTable("lazy_form")
 """Op class -> its form as a :class:`Branch`, or None for a node that is to run with all of its inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """In which order a lazy program may run, and when its registers die.
 
@@ -88,7 +89,7 @@ def make_schedule(
         wanted = {position[other] for other in before.get(node, ()) if other in position}
         wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
         needs.append(tuple(sorted(wanted)))
-    readers, release = _deaths(fgraph, order, registers)
+    readers, release = deaths_by_counting(fgraph, order, registers)
     return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers), release
 
 
@@ -110,27 +111,3 @@ def _always_needed(
             found.add(i)
             stack.extend(needs[i])
     return tuple(sorted(found))
-
-
-def _deaths(
-    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    kept = set(fgraph.outputs)
-    edges: dict[Variable, list[int]] = {v: [] for v in registers}
-    made: dict[Variable, int] = {}
-    for i, node in enumerate(order):
-        made.update((v, i) for v in node.outputs)
-        for v in node.inputs:
-            edges[v].append(i)
-    readers, release = [0] * len(registers), [list[int]() for _ in order]
-    for v, register in registers.items():
-        if v in kept or isinstance(v, Constant):
-            continue
-        distinct = set(edges[v])
-        if len(distinct) > 1:
-            readers[register] = len(edges[v])
-        elif distinct:
-            release[distinct.pop()].append(register)
-        elif v in made:
-            release[made[v]].append(register)
-    return tuple(readers), [tuple(found) for found in release]

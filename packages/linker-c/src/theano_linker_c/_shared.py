@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from theano_graph import Type, Variable, compose, describe, generic
 
 from ._container import Container
+from ._turns import turns_if_used
 
 
 class SharedVariable(Variable):
@@ -39,6 +40,11 @@ class SharedVariable(Variable):
     Notes
     -----
     Positional arguments in the manual's order ``(name, type, value, strict)`` are understood too.
+
+    Threads: calls of functions that update the variable come one after the other, each from reading the value to
+    storing the new one, so that no update is lost. :meth:`set_value` waits for a call in progress. :meth:`get_value`
+    and functions that only read the variable wait for nobody: they see the old value or the new one, never a part of
+    each. To change a value by hand that depends on the old one, let a function with ``updates`` do it.
 
     Examples
     --------
@@ -82,7 +88,8 @@ class SharedVariable(Variable):
         Parameters
         ----------
         borrow : bool
-            False (default): a copy. True: the result may be the stored object itself; do not modify it.
+            False (default): a copy. True: the result may be the stored object itself; do not modify it. Updates that
+            come later leave it as it is.
         return_internal_type : bool
             True permits the type that is used for storage, which may differ from the type that was put in.
         """
@@ -95,7 +102,8 @@ class SharedVariable(Variable):
         Parameters
         ----------
         new_value : object
-            A value of this variable's type, or one that can be converted to it.
+            A value of this variable's type, or one that can be converted to it. It is stored when no function of
+            another thread is in a call that updates the variable.
         borrow : bool
             False (default): a copy is stored. True: `new_value` itself may be stored; do not modify it afterwards.
 
@@ -125,10 +133,11 @@ class SharedVariable(Variable):
         TypeError
             If the value is no array.
         """
-        stored = self.container.value
-        zeros = stored if borrow else copy.copy(stored)
-        zeros[...] = 0
-        self.container.value = zeros
+        with turns_if_used(self.container.storage):
+            stored = self.container.value
+            zeros = stored if borrow else copy.copy(stored)
+            zeros[...] = 0
+            self.container.value = zeros
 
     @property
     def default_update(self) -> Any:

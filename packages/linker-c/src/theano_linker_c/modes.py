@@ -24,7 +24,7 @@ from theano_optimize import (
 )
 
 from . import _flags_modes as _flags_modes
-from ._overwriting import AllowOverwriting, Overwriting
+from ._overwriting._kinds import AllowOverwriting, Overwriting
 from .linkers import CLinker, Linker as Linker, OpWiseCLinker, PerformLinker, VM_Linker
 
 __all__ = [

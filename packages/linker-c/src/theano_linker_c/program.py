@@ -1,6 +1,5 @@
 """Programs and the machines that run them."""
 
-from ._decisions import overwriting_form as overwriting_form
 from ._lower import lower as lower
 from ._machine_native import (
     HAS_RUNTIME as HAS_RUNTIME,
@@ -9,6 +8,7 @@ from ._machine_native import (
     native_machine as native_machine,
 )
 from ._machine_python import PythonMachine as PythonMachine
+from ._overwriting._shown import overwriting_form as overwriting_form
 from ._perform import call_form as call_form
 from ._program import (
     Accepts as Accepts,

@@ -66,6 +66,7 @@ class TestPlacesForCode(unittest.TestCase):
         program = textwrap.dedent(
             """
             import os, tempfile
+            import numpy  # which Python 3.13.0 cannot import where the working directory is gone
             folder = tempfile.mkdtemp()
             os.chdir(folder)
             os.rmdir(folder)

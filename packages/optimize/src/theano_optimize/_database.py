@@ -7,10 +7,9 @@ import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TextIO, TypeAlias, TypeVar
 
-from theano_graph import compose
+from theano_graph import compose, record
 
 from ._errors import DatabaseError
 from ._graph_rewriter import GraphRewriter
@@ -25,7 +24,7 @@ BuiltT = TypeVar("BuiltT", bound=Rewriter, covariant=True)
 KEPT_ANSWERS = 32
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class DatabaseEntry:
     """One registration.
 

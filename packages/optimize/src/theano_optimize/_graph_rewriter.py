@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal, TextIO, TypeAlias
 
-from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose
+from theano_graph import Apply, Feature, FunctionGraph, History, Variable, compose, record
 
 from ._callback_times import timed_callbacks
 from ._errors import RewriteError, report_failure
@@ -26,7 +26,7 @@ ON_ERROR = ("raise", "warn", "ignore", "pdb")
 FailureHandler: TypeAlias = Callable[[RewriteError], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RewriteOptions:
     """How a run of rewriting behaves; handed down from the outermost rewriter to the innermost.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from theano_graph import record
 
 
 class Exactness(enum.Enum):
@@ -55,7 +56,7 @@ class Phase(enum.Enum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RewriteInfo:
     """What is known of a rewrite besides what it does.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, record
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class RewriteRound:
     """One turn of an equilibrium: rules until none applies, then the clean-up.
 
@@ -33,7 +33,7 @@ class RewriteRound:
     rules: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class RewriteDetails:
     """What one rewriter measures on request.
 
@@ -113,7 +113,7 @@ def count_new(fgraph: FunctionGraph, variables: Iterable[Variable]) -> int:
     return len(seen)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class RewriteProfile:
     """What one run of a graph rewriter did.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TextIO
+
+from theano_graph import record
 
 from ._info import RewriteInfo
 from ._profile import RewriteProfile as RewriteProfile
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RewriteEvent:
     """One replacement.
 
@@ -60,7 +62,7 @@ class RewriteEvent:
         return f"{place} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}"
 
 
-@dataclass
+@record(frozen=False)
 class RewriteTrace:
     """A record of rewriting, to be passed to :meth:`GraphRewriter.rewrite`. Rewriting without one keeps no text at all.
 

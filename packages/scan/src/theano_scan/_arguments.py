@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Variable, compose, describe
+from theano_graph import Variable, compose, describe, record
 from theano_linker_c import SharedVariable
 from theano_tensor import TensorType, as_tensor_variable
 
@@ -38,7 +37,7 @@ class until:
             )
 
 
-@dataclass
+@record(frozen=False)
 class SequenceArgument:
     """A sequence, and which elements around step t the function gets."""
 
@@ -74,7 +73,7 @@ class SequenceArgument:
         return [(part[::-1] if backwards else part)[:n] for part in self.parts()]
 
 
-@dataclass
+@record(frozen=False)
 class StateArgument:
     """What a recurrent output starts from, and which earlier steps the function gets."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Apply, Variable, clone_replace, graph_inputs, pullback, pushforward
+from theano_graph import Apply, Variable, clone_replace, graph_inputs, pullback, pushforward, record
 from theano_tensor import TensorType, as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType, Lop, Rop, grad_undefined
 
@@ -29,7 +29,7 @@ def _is_state(plan: Plan, k: int) -> bool:
     return plan.sequences <= k < plan.sequences + plan.states
 
 
-@dataclass
+@record(frozen=False)
 class Sketch:
     """A loop in the making: inner variables, what they stand for, and what becomes of the results."""
 
@@ -68,7 +68,7 @@ class Sketch:
         return found
 
 
-@dataclass
+@record(frozen=False)
 class Steps:
     """Which rows of the sequences a loop has used, and how many steps it has done."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from theano_graph import record
 from theano_linker_c.program import Becomes, Repetition
 
 #: What becomes of the values of an output: all of them along a new first dimension, the sum, or the last one.
@@ -13,7 +13,7 @@ STACK, SUM, FINAL, LAST = "stack", "sum", "final", "last"
 _BECOMES = MappingProxyType({STACK: Becomes.STACK, SUM: Becomes.SUM})
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """How the inputs and outputs of a loop go together.
 
@@ -48,7 +48,7 @@ class Plan:
         return Repetition(self.sequences, self.states, kinds, self.until, self.backwards)
 
 
-@dataclass(frozen=True)
+@record
 class Memory:
     """How a loop deals with memory.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from theano_graph import (
     describe,
     get_test_value,
     graph_inputs,
+    record,
     toposort,
 )
 from theano_linker_c import OrderedUpdates, SharedVariable
@@ -43,7 +44,7 @@ from ._buffers import expanded
 from ._op import KEPT_LAST, Scan
 
 
-@dataclass
+@record(frozen=False)
 class Step:
     """One step as the function described it: what it was given, and what it returned."""
 
@@ -338,7 +339,7 @@ def _update_of(shared: Any, step: Step) -> Any:
     return getattr(shared, "default_update", None)
 
 
-@dataclass
+@record(frozen=False)
 class Request:
     """How a loop is to run."""
 

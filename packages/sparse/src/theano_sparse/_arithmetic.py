@@ -13,7 +13,7 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._conversion import SparseFromDense, dense_from_sparse
+from ._conversion import SparseFromDense, dense_from_sparse, to_format
 from ._op import SparseOp, common_dtype, dense
 from ._structure import csm_data, elements_where_stored, stored_places, with_data
 from ._structured import conjugate
@@ -72,44 +72,6 @@ class _TwoSparse(SparseOp):
             raise ValueError(
                 compose(f"{self}: the shapes {x.shape} and {y.shape} differ", mend="sparse matrices do not broadcast")
             )
-
-
-class InFormat(SparseOp):
-    """The same matrix in another format. Regular gradient.
-
-    Parameters
-    ----------
-    format : {"csc", "csr"}
-    """
-
-    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    like: ClassVar[int | None] = 0
-
-    def __init__(self, format: str) -> None:
-        self.format = format
-
-    def make_node(self, x: Any) -> Apply:
-        """Apply to a sparse matrix."""
-        matrix = as_sparse_variable(x)
-        return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
-
-    def compute(self, node: Apply, *values: Any) -> Any:
-        """Convert."""
-        return values[0].asformat(self.format, copy=True)
-
-
-def _in_format_of(x: Any, like: Any) -> Any:
-    return x if x.type.format == like.type.format else InFormat(like.type.format)(x)
-
-
-@pullback.register(InFormat)
-def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    return [_in_format_of(cotangents[0], node.inputs[0])]
-
-
-@pushforward.register(InFormat)
-def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[0] is None else _in_format_of(tangents[0], node.outputs[0])]
 
 
 class AddSS(_TwoSparse):
@@ -193,7 +155,7 @@ def _pullback_add(node: Apply, cotangents: list[Variable]) -> list[Variable | No
     g: Any = cotangents[0]
     if not is_sparse(g):
         return [g, g]
-    return [_in_format_of(g, x) for x in node.inputs]
+    return [to_format(g, x.type.format) for x in node.inputs]
 
 
 @pullback.register(AddSD)
@@ -211,7 +173,7 @@ def _pushforward_add(node: Apply, tangents: list[Variable | None]) -> list[Varia
     result = there[0] if len(there) == 1 else add(*there)
     if is_sparse(result) and not is_sparse(node.outputs[0]):
         result = dense_from_sparse(result)
-    return [_in_format_of(result, node.outputs[0]) if is_sparse(result) else result]
+    return [to_format(result, node.outputs[0].type.format) if is_sparse(result) else result]
 
 
 @pullback.register(MulSS)
@@ -225,8 +187,8 @@ def _pullback_mul(node: Apply, cotangents: list[Variable]) -> list[Variable | No
     if not is_sparse(y) and is_sparse(for_y):
         for_y = dense_from_sparse(for_y)
     if is_sparse(for_y):
-        for_y = _in_format_of(for_y, y)
-    return [_in_format_of(for_x, x), for_y]
+        for_y = to_format(for_y, y.type.format)
+    return [to_format(for_x, x.type.format), for_y]
 
 
 @pushforward.register(MulSS)

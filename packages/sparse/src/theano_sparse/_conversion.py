@@ -210,6 +210,47 @@ def zcast(x: Any) -> Any:
     return cast(x, "complex128")
 
 
+class ToFormat(SparseOp):
+    """The same matrix in another format. Regular gradient.
+
+    Parameters
+    ----------
+    format : {"csc", "csr"}
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
+    like: ClassVar[int | None] = 0
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a sparse matrix."""
+        matrix = as_sparse_variable(x)
+        return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
+
+    def compute(self, node: Apply, *values: Any) -> Any:
+        """Store the matrix in the other way."""
+        return values[0].asformat(self.format, copy=True)
+
+
+def to_format(x: Any, format: str) -> Any:
+    """Return a sparse matrix in a format. Regular gradient."""
+    matrix = as_sparse_variable(x)
+    return matrix if matrix.type.format == format else ToFormat(format)(matrix)
+
+
+@pullback.register(ToFormat)
+def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+    g = cotangents[0]
+    return [to_format(g, as_sparse_variable(node.inputs[0]).type.format) if is_sparse(g) else g]
+
+
+@pushforward.register(ToFormat)
+def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+    return [None if tangents[0] is None else to_format(tangents[0], node.op.format)]
+
+
 class _SameElements(SparseOp):
     """Base of the ops that change how a matrix is stored, not what it is. Regular gradient."""
 

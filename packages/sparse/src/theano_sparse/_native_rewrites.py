@@ -14,13 +14,12 @@ from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from ._arithmetic import AddSD, Neg
 from ._build import is_sparse
-from ._conversion import Cast, DenseFromSparse
+from ._conversion import Cast, DenseFromSparse, ToFormat
 from ._lines import NATIVE_DTYPES
 from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
 from ._native_forms import DenseLines, LineSums, OtherLines, SpreadLines
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
-from ._shape import ToFormat
 from ._structure import CSM, CSMProperties, StoredPlaces, TrustedCSM, csm_data, csm_properties, with_data
 from ._sums import SpSum
 

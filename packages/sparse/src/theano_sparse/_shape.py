@@ -12,7 +12,7 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, stack, switch
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._conversion import SparseFromDense
+from ._conversion import SparseFromDense, to_format
 from ._op import SparseOp, common_dtype, dense, refuse_rank
 from ._structure import PlacedElements, csm_shape
 from ._type import CLASSES, SparseType, _Operators
@@ -441,47 +441,6 @@ def _pushforward_stack(node: Apply, tangents: list[Variable | None]) -> list[Var
     blocks: list[Any] = [as_sparse_variable(x).zeros_like() if t is None else t for t, x in pairs]
     result: Variable = node.op(*blocks)
     return [result]
-
-
-class ToFormat(SparseOp):
-    """The same matrix in another format. Regular gradient.
-
-    Parameters
-    ----------
-    format : {"csc", "csr"}
-    """
-
-    __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    like: ClassVar[int | None] = 0
-
-    def __init__(self, format: str) -> None:
-        self.format = format
-
-    def make_node(self, x: Any) -> Apply:
-        """Apply to a sparse matrix."""
-        matrix = as_sparse_variable(x)
-        return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
-
-    def compute(self, node: Apply, *values: Any) -> Any:
-        """Store the matrix in the other way."""
-        return values[0].asformat(self.format)
-
-
-def to_format(x: Any, format: str) -> Any:
-    """Return a sparse matrix in a format. Regular gradient."""
-    matrix = as_sparse_variable(x)
-    return matrix if matrix.type.format == format else ToFormat(format)(matrix)
-
-
-@pullback.register(ToFormat)
-def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    g = cotangents[0]
-    return [to_format(g, as_sparse_variable(node.inputs[0]).type.format) if is_sparse(g) else g]
-
-
-@pushforward.register(ToFormat)
-def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[0] is None else to_format(tangents[0], node.op.format)]
 
 
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Any:

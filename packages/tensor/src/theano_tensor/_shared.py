@@ -22,7 +22,7 @@ class TensorSharedVariable(Tensor, SharedVariable):
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to 0, in place where `borrow` is true."""
         if borrow:
-            self.container.value[...] = 0
+            super().zero(borrow=True)
         else:
             self.container.value = np.zeros_like(self.container.value)
 

@@ -10,12 +10,12 @@ import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from theano_graph import TheanoError, config
+from theano_graph import TheanoError, config, record
 from theano_linker_c.cache_tool import open_cache
 from theano_linker_c.compiler import CompileDirectory, CompilerOptions, find_toolchain
 from theano_linker_c.kernels import blas_address
@@ -32,7 +32,7 @@ _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if 
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One thing that was looked at.
 

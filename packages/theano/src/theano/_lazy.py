@@ -20,13 +20,6 @@ def from_testing(module: str, name: str) -> object:
     return borrowed(module, name)
 
 
-def submodule(package: str, name: str) -> object:
-    """Return the package `tests` or `gpuarray` of a package, or raise what a module without the name raises."""
-    if name in ("tests", "gpuarray", "pathparse", "graph"):
-        return importlib.import_module(f"{package}.{name}")
-    raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-
 def borrowed(module: str, name: str) -> Any:
     """Return what a module of Theano merely imported, or raise what a module without the name raises."""
     if name not in _places(BORROWED.get(module, {})):

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import MissingInputError, Variable, collector_paused, compose, config, current_origin
 
-from .._alias import check_no_inplace
+from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._callable import Function
@@ -44,7 +44,8 @@ def function(
     mode : str, Mode or None
         How to rewrite and run; None follows the configuration.
     updates : mapping or iterable of pairs, optional
-        Shared variable -> expression of its new value, stored after everything has been computed.
+        Shared variable -> expression of its new value, stored after everything has been computed. Calls from several
+        threads that update one variable, by this function or others, come one after the other.
     givens : mapping or iterable of pairs, optional
         Variable -> what to put in its place in this function. All substitutions are made at once.
     no_default_updates : bool or list of SharedVariable

@@ -9,7 +9,7 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
 from .._container import Container
-from .._decisions import Decisions
+from .._overwriting._shown import Decisions
 from .._shared import SharedVariable
 from ..profiling import ProfileStats, as_profile, timing
 from ..program import Machine

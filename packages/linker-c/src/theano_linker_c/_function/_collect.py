@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from theano_graph import FunctionGraph, Variable, ancestors, compose, describe
+from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record
 
-from .._alias import Boundary
+from .._overwriting._results import Boundary
 from .._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
@@ -17,7 +17,7 @@ from ._rebuild import Rebuilder, as_givens
 from ._updates import as_pairs, as_updates, check_update
 
 
-@dataclass
+@record(frozen=False)
 class Signature:
     """What the caller of a compiled function sees, and how it maps to the function's graph.
 

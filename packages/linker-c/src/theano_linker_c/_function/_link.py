@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import FunctionGraph, compose, config, filter_options
+from theano_graph import FunctionGraph, compose, config, filter_options, record
 
 from .._container import Container
-from .._decisions import Decisions
-from .._overwriting import Overwriting
+from .._overwriting._kinds import Overwriting
+from .._overwriting._shown import Decisions
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
 from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower
@@ -24,7 +23,7 @@ from ._io import In
 _MEASURED_SIZE = 200000
 
 
-@dataclass(frozen=True)
+@record
 class Wiring:
     """How a machine is connected to the function around it.
 

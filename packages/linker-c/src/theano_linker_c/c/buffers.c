@@ -125,60 +125,14 @@ void buffers_swap(Machine *m, int a, int b) {
     m->buffer_bytes[b] = bytes;
 }
 
-/* Whether the array in a register is seen by nobody but this frame, and may be overwritten. */
+/* Whether the array in a register is seen by nobody but this frame, and may be overwritten: an array of the machine's own,
+ * or one that the caller lends. A view counts as a reference to its base, wherever it is. */
 int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     int home = f->home[reg];
-    if (home == OFFERED)
-        return 1;
     Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
-    return Py_REFCNT(value) == expected && buffer_is_plain((PyArrayObject *)value);
-}
-
-/* The bytes that an array spans. */
-static void extent(PyArrayObject *array, char **low, char **high) {
-    *low = PyArray_BYTES(array);
-    *high = *low + PyArray_ITEMSIZE(array);
-    for (int d = 0; d < PyArray_NDIM(array); d++) {
-        npy_intp span = (PyArray_DIMS(array)[d] - 1) * PyArray_STRIDES(array)[d];
-        *(span < 0 ? low : high) += PyArray_DIMS(array)[d] > 0 ? span : 0;
-    }
-}
-
-static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
-    char *low, *high, *other_low, *other_high;
-    extent((PyArrayObject *)f->registers[reg], &low, &high);
-    for (int r = 0; r < m->n_registers; r++) {
-        PyObject *value = f->registers[r];
-        if (r == reg || value == NULL || !PyArray_Check(value))
-            continue;
-        extent((PyArrayObject *)value, &other_low, &other_high);
-        if (other_low < high && low < other_high)
-            return 1;
-    }
-    return 0;
-}
-
-/* Mark the arrays that the caller lets us overwrite. Called when all inputs are in their registers. One that overlaps
- * with another of them, with a shared value or with a constant gives way to a copy, since overwriting it would change
- * what others read. Returns 0, or -1 with an exception. */
-int offer_inputs(const Machine *m, Frame *f) {
-    for (int i = 0; i < m->n_inputs; i++) {
-        int reg = m->inputs[i].reg;
-        PyArrayObject *array = (PyArrayObject *)f->registers[reg];
-        if (!m->inputs[i].overwrite || !PyArray_CheckExact(array))
-            continue;
-        if (seen_elsewhere(m, f, reg)) {
-            PyObject *copy = PyArray_NewCopy(array, NPY_KEEPORDER);
-            if (copy == NULL)
-                return -1;
-            frame_set(f, reg, copy);
-        } else if (PyArray_ISBEHAVED(array) &&
-                   (PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))) {
-            f->home[reg] = OFFERED;
-        }
-    }
-    return 0;
+    return Py_REFCNT(value) == expected &&
+           (buffer_is_plain((PyArrayObject *)value) || (PyArray_CheckExact(value) && is_loan((PyArrayObject *)value)));
 }
 
 /* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */

@@ -1,7 +1,6 @@
 /* From the arguments of a call to its result. */
 #include "runtime.h"
 #include <limits.h>
-#include <time.h>
 
 static int fits(const InputCheck *check, PyObject *value) {
     if (!PyArray_CheckExact(value))
@@ -120,15 +119,21 @@ int cells_read(Machine *m, Frame *f) {
     return 0;
 }
 
+/* Borrowed. */
+static PyObject *result_of(const Machine *m, const Frame *f, int k) {
+    PyObject *value = f->registers[m->outputs[k]];
+    return m->n_overwrite > 0 ? loan_returned(value) : value;
+}
+
 /* The outputs in the form that the call returns. */
 static PyObject *collect(Machine *m, Frame *f, int raw) {
     if (m->single && !raw && m->finish == NULL)
-        return Py_NewRef(f->registers[m->outputs[0]]);
+        return Py_NewRef(result_of(m, f, 0));
     PyObject *outputs = PyList_New(m->n_outputs);
     if (outputs == NULL)
         return NULL;
     for (int k = 0; k < m->n_outputs; k++)
-        PyList_SET_ITEM(outputs, k, Py_NewRef(f->registers[m->outputs[k]]));
+        PyList_SET_ITEM(outputs, k, Py_NewRef(result_of(m, f, k)));
     if (m->finish != NULL && !raw)
         Py_SETREF(outputs, PyObject_CallOneArg(m->finish, outputs));
     return outputs;
@@ -137,12 +142,8 @@ static PyObject *collect(Machine *m, Frame *f, int raw) {
 /* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
 int updates_store(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_updates; k++)
-        if (f->home[m->updates[k].reg] == OFFERED) { /* the caller keeps what he passed; the cell gets a copy */
-            PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[m->updates[k].reg], NPY_KEEPORDER);
-            if (copy == NULL)
-                return -1;
-            frame_set(f, m->updates[k].reg, copy);
-        }
+        if (m->n_overwrite > 0 && unlend(f, m->updates[k].reg) < 0) /* the caller keeps what he has passed */
+            return -1;
     for (int k = 0; k < m->n_updates; k++)
         if (PyList_GET_SIZE(m->updates[k].cell) < 1) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
@@ -174,41 +175,15 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds)
     return result;
 }
 
-#define FIRST_PAUSE 20
-#define LONGEST_PAUSE 2000
-
-/* Wait until no other thread is in a call of this machine; a thread that is in one already may go on. Returns -1 when a
- * signal handler raised. Ends without a system call where nobody is in. */
-static int take_turn(Machine *m) {
-    unsigned long self = PyThread_get_thread_ident();
-    long pause = FIRST_PAUSE;
-    if (m->era != fork_era) {
-        m->era = fork_era;
-        m->depth = 0;
-    }
-    while (m->depth > 0 && m->owner != self) {
-        struct timespec time = {0, pause * 1000};
-        Py_BEGIN_ALLOW_THREADS;
-        nanosleep(&time, NULL);
-        Py_END_ALLOW_THREADS;
-        if (PyErr_CheckSignals() < 0)
-            return -1;
-        pause = pause * 2 > LONGEST_PAUSE ? LONGEST_PAUSE : pause * 2;
-    }
-    m->owner = self;
-    m->depth++;
-    return 0;
-}
-
 /* The frame of a call that begins: the machine's own, or `extra` where that is in use. NULL with an exception. */
 Frame *frame_begin(Machine *m, Frame *extra) {
     Frame *f = &m->frame;
-    if (m->serial && take_turn(m) < 0)
+    if (m->n_turns > 0 && turns_take(m) < 0)
         return NULL;
     if (f->busy) {
         f = extra;
         if (frame_make(m, f) < 0) {
-            m->depth -= m->serial;
+            turns_hand_back(m);
             return NULL;
         }
     }
@@ -220,7 +195,7 @@ Frame *frame_begin(Machine *m, Frame *extra) {
 void frame_end(Machine *m, Frame *f, Frame *extra) {
     frame_release_all(m, f);
     f->busy = 0;
-    m->depth -= m->serial;
+    turns_hand_back(m);
     if (f == extra)
         frame_free(m, f);
 }
@@ -237,7 +212,7 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
         if (input_accept(m, f, i, values[i]) < 0)
             goto done;
     if (cells_read(m, f) == 0) {
-        if (m->n_overwrite > 0 && offer_inputs(m, f) < 0)
+        if (m->n_overwrite > 0 && lend_inputs(m, f) < 0)
             goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
@@ -251,6 +226,9 @@ done:
 }
 
 static PyObject *call_irregular(Machine *m, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
+    /* What is read for an argument that was left out may be updated by another thread, too. */
+    if (m->n_turns > 0 && turns_take(m) < 0)
+        return NULL;
     PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *answer = NULL, *result = NULL;
     if (positional == NULL || keywords == NULL)
         goto done;
@@ -273,6 +251,7 @@ done:
     Py_XDECREF(answer);
     Py_XDECREF(positional);
     Py_XDECREF(keywords);
+    turns_hand_back(m);
     return result;
 }
 

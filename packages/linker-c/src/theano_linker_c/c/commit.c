@@ -27,26 +27,17 @@ void commits_drop(Frame *f) {
     }
 }
 
-/* Put a write into `array` off. The register `output` holds the array itself, which is not changed yet. */
-void commit_add(Frame *f, Commit *c, int output, PyArrayObject *array) {
+/* Put a write into `array` off, which becomes the new value of update `target`. The register `output` holds the array itself, which is not changed yet. */
+void commit_add(Frame *f, Commit *c, int target, int output, PyArrayObject *array) {
     Commit **end = &f->commits;
     c->next = NULL;
+    c->target = target;
     c->output = output;
     c->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
     while (*end != NULL)
         end = &(*end)->next;
     *end = c;
     frame_set(f, output, Py_NewRef((PyObject *)array));
-}
-
-/* Nobody may overwrite what a write that waits still has to read, not even where the caller offered the memory. */
-void commit_pin(const Machine *m, Frame *f, PyArrayObject *operand) {
-    PyObject *owner = owner_of((PyObject *)operand);
-    if (m->n_overwrite == 0)
-        return;
-    for (int r = 0; r < m->n_registers; r++)
-        if (f->home[r] == OFFERED && owner_of(f->registers[r]) == owner)
-            f->home[r] = -1;
 }
 
 /* Whether nobody but this call and the storage of one shared variable sees the array. */
@@ -63,14 +54,15 @@ static int only_ours(const Machine *m, const Frame *f, PyObject *array) {
     return stored <= 1 && known + stored == Py_REFCNT(array);
 }
 
-/* Let all writes into `array` go into a copy of it. Returns the copy (borrowed from the first of them), or NULL. */
-static PyArrayObject *redirect(Frame *f, PyArrayObject *array) {
+/* Let all writes for one update go into a copy of `array`, in which another variable may have its storage, too. Returns
+ * the copy (borrowed from the first of them), or NULL. */
+static PyArrayObject *redirect(Frame *f, PyArrayObject *array, int target) {
     PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
     if (copy == NULL)
         return NULL;
     Py_INCREF(array);
     for (Commit *c = f->commits; c != NULL; c = c->next) {
-        if (c->array != array)
+        if (c->array != array || c->target != target)
             continue;
         Py_SETREF(c->array, (PyArrayObject *)Py_NewRef((PyObject *)copy));
         if (f->registers[c->output] == (PyObject *)array)
@@ -85,12 +77,13 @@ static PyArrayObject *redirect(Frame *f, PyArrayObject *array) {
  * about to read it. Returns the array to be read (borrowed), or NULL with an exception. */
 PyArrayObject *commits_settle(Frame *f, int reg) {
     PyArrayObject *array = (PyArrayObject *)f->registers[reg];
-    int waiting = 0;
+    int target = -1;
     for (const Commit *c = f->commits; c != NULL; c = c->next)
-        waiting += c->output == reg && c->array == array;
-    if (!waiting)
+        if (c->output == reg && c->array == array)
+            target = c->target;
+    if (target < 0)
         return array;
-    array = redirect(f, array);
+    array = redirect(f, array, target);
     if (array == NULL)
         return NULL;
     for (Commit **at = &f->commits; *at != NULL;) {
@@ -109,7 +102,7 @@ PyArrayObject *commits_settle(Frame *f, int reg) {
 /* Called when the call has succeeded: nothing can fail once the first array has changed. */
 int commits_run(const Machine *m, Frame *f) {
     for (Commit *c = f->commits; c != NULL; c = c->next)
-        if (!only_ours(m, f, (PyObject *)c->array) && redirect(f, c->array) == NULL)
+        if (!only_ours(m, f, (PyObject *)c->array) && redirect(f, c->array, c->target) == NULL)
             return -1;
     for (Commit *c = f->commits; c != NULL; c = c->next)
         c->run(c);

@@ -391,7 +391,7 @@ static void plan_free(void *plan) {
 }
 
 /* Payload: (entries, types and numbers of dimensions of the inputs, advanced, adjacent, dimensions of the index arrays,
- * replace, takes, deferred, bits of the dimensions along which the part stretches). */
+ * replace, takes, number of the update + 1 if the write may wait, else 0, bits of the dimensions along which the part stretches). */
 IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
     PyObject *rows, *types, *ndims;
     unsigned long long stretches;
@@ -401,7 +401,7 @@ IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
         return NULL;
     in->plan = p;
     in->free = plan_free;
-    if (!PyArg_ParseTuple(payload, "O!O!O!ppipipK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
+    if (!PyArg_ParseTuple(payload, "O!O!O!ppipiiK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
                           &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &stretches))
         return NULL;
     p->part_stretches = stretches;

@@ -30,7 +30,8 @@ typedef struct {
     int *types, *ndims; /* of all inputs */
     int advanced, adjacent, index_ndim;
     /* of writes */
-    int replace, deferred;
+    int replace;
+    int deferred; /* the number of the update, counted from 1, for which the write may wait; or 0 */
     int takes; /* 1: the first input may be written into where it is ours; 2: it is, whoever else has it */
     npy_uint64 part_stretches;
 } IndexPlan;

@@ -97,8 +97,8 @@ static void index_commit_free(Commit *commit) {
 }
 
 /* Put the write off. Takes over the region. */
-static int defer(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *array, PyArrayObject *part,
-                 Region *region, const Move *move) {
+static int defer(Frame *f, const Instruction *in, PyArrayObject *array, PyArrayObject *part, Region *region,
+                 const Move *move) {
     IndexCommit *c = PyMem_Calloc(1, sizeof *c);
     if (c == NULL) {
         PyErr_NoMemory();
@@ -112,10 +112,7 @@ static int defer(const Machine *m, Frame *f, const Instruction *in, PyArrayObjec
     c->part = (PyArrayObject *)Py_NewRef((PyObject *)part);
     c->holder = Py_XNewRef(region->holder);
     region->offsets = NULL;
-    commit_pin(m, f, part);
-    if (c->holder != NULL)
-        commit_pin(m, f, (PyArrayObject *)c->holder);
-    commit_add(f, &c->head, in->outputs[0], array);
+    commit_add(f, &c->head, ((const IndexPlan *)in->plan)->deferred - 1, in->outputs[0], array);
     return RUN_DONE;
 }
 
@@ -168,7 +165,7 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
                  .what = p->replace ? MOVE_IN : MOVE_ADD};
     status = part_strides(p, &region, part, move.part_strides);
     if (status == RUN_DONE && later) {
-        status = defer(m, f, in, array, part, &region, &move);
+        status = defer(f, in, array, part, &region, &move);
     } else if (status == RUN_DONE) {
         PyArrayObject *written = target(m, f, in, p, array, ours, told);
         if (written != NULL) {

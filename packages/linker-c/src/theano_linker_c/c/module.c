@@ -21,7 +21,7 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
-    if (profile_traverse(m, visit, arg) != 0 || keep_traverse(m, visit, arg) != 0)
+    if (profile_traverse(m, visit, arg) != 0 || keep_traverse(m, visit, arg) != 0 || turns_traverse(m, visit, arg) != 0)
         return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
@@ -154,10 +154,12 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__runtime(void) {
     import_array();
-    if (PyType_Ready(&MachineType) < 0 || threads_init() != 0)
+    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&TurnsType) < 0 || PyType_Ready(&LoanType) < 0 ||
+        threads_init() != 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0)
+    if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||
+                           PyModule_AddObjectRef(module, "Turns", (PyObject *)&TurnsType) < 0))
         Py_CLEAR(module);
     PyObject *code = module == NULL ? NULL : shared_code();
     if (module != NULL && (code == NULL || PyModule_AddObjectRef(module, "SHARED_CODE", code) < 0))

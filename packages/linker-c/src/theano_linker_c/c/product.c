@@ -18,7 +18,8 @@ typedef float (*sdot_fn)(int *, void *, int *, void *, int *);
 typedef struct {
     int kind, type_num;
     uintptr_t address;
-    int takes, overwrites, deferred; /* z dies here; the op overwrites it; the product may wait */
+    int takes, overwrites; /* z dies here; the op overwrites it */
+    int deferred;          /* the number of the update, counted from 1, for which the product may wait; or 0 */
     int shared;          /* threads may share it */
 } Product;
 
@@ -344,8 +345,7 @@ static int may_defer(const Machine *m, const Product *p, const Operands *o, PyAr
 }
 
 /* Takes over the operands. */
-static int defer(const Machine *m, Frame *f, const Instruction *in, Operands *o, double alpha, double beta,
-                 PyArrayObject *z) {
+static int defer(Frame *f, const Instruction *in, Operands *o, double alpha, double beta, PyArrayObject *z) {
     ProductCommit *c = PyMem_Calloc(1, sizeof *c);
     if (c == NULL) {
         PyErr_NoMemory();
@@ -357,10 +357,8 @@ static int defer(const Machine *m, Frame *f, const Instruction *in, Operands *o,
     c->operands = *o;
     c->alpha = alpha;
     c->beta = beta;
-    commit_pin(m, f, o->x.array);
-    commit_pin(m, f, o->y.array);
     o->x.array = o->y.array = NULL;
-    commit_add(f, &c->head, in->outputs[0], z);
+    commit_add(f, &c->head, c->product->deferred - 1, in->outputs[0], z);
     return RUN_DONE;
 }
 
@@ -383,7 +381,7 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
  * nobody else has z, nobody can tell; the caller has what he lets us overwrite. */
 static int put_back(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *made, PyArrayObject *z) {
     const Product *p = in->plan;
-    int reg = in->inputs[0], unseen = p->takes && f->home[reg] != OFFERED && buffer_is_ours(m, f, reg);
+    int reg = in->inputs[0], unseen = p->takes && !is_loan(z) && buffer_is_ours(m, f, reg);
     if (f->commits != NULL || !PyArray_ISBEHAVED(z) || unseen)
         return RUN_DONE;
     if (PyArray_CopyInto(z, made) < 0)
@@ -402,7 +400,7 @@ static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, 
         if (PyArray_DIMS(z)[d] != shape[d])
             return RUN_MISFIT;
     if (may_defer(m, p, o, z, alpha))
-        return defer(m, f, in, o, alpha, beta, z);
+        return defer(f, in, o, alpha, beta, z);
     if (f->commits != NULL && (z = commits_settle(f, in->inputs[0])) == NULL)
         return RUN_RAISED;
     PyArrayObject *made = target(m, f, in, z, beta);
@@ -465,8 +463,8 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     return status;
 }
 
-/* Payload: (kind, type, address of the routine, z dies here, the op overwrites z, the product may
- * wait). */
+/* Payload: (kind, type, address of the routine, z dies here, the op overwrites z, number of the update + 1 if the product
+ * may wait, else 0). */
 int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
     Product *p = PyMem_Calloc(1, sizeof *p);
@@ -474,7 +472,7 @@ int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     in->plan = p;
     in->run = product_run;
-    if (!PyArg_ParseTuple(payload, "iiKppp", &p->kind, &p->type_num, &address, &p->takes, &p->overwrites,
+    if (!PyArg_ParseTuple(payload, "iiKppi", &p->kind, &p->type_num, &address, &p->takes, &p->overwrites,
                           &p->deferred))
         return -1;
     p->address = (uintptr_t)address;

@@ -60,15 +60,13 @@ typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *stri
 typedef void (*fold_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
 typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
-/* `home` of a register with an array of the caller that may be overwritten. */
-#define OFFERED (-2)
-
 typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
 typedef struct Keep Keep;         /* keep.c */
 typedef struct Commit Commit;     /* commit.c */
+typedef struct Turns Turns;       /* turns.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -100,7 +98,7 @@ typedef struct {
 
 struct Frame {
     PyObject **registers;
-    int *home; /* index into the machine's buffer store that holds this register's array too, or -1, or OFFERED */
+    int *home; /* index into the machine's buffer store that holds this register's array too, or -1 */
     void *scratch;
     int *asked, n_asked; /* inputs that a lazy instruction wants */
     PyArrayObject **slots; /* for each register, memory that its result is to be put into (borrowed) or NULL; or NULL */
@@ -123,10 +121,10 @@ struct Machine {
     PyObject **buffers;     /* one possible array a register, kept for the next call */
     npy_intp *buffer_bytes; /* their sizes when they were put there */
     npy_intp buffered_bytes, buffer_limit;
-    /* Calls of several threads take turns where they would disturb each other (`serial`): with updates, and with code that
-     * has storage of its own. All under the GIL. */
-    int serial, depth, era;
-    unsigned long owner;
+    /* Calls of several threads take turns where they would disturb each other: those of each variable that is updated,
+     * or one of the machine's own, for code that has storage of its own. In the order in which they are taken. */
+    Turns **turns;
+    int n_turns;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t failed_instruction;
@@ -137,7 +135,7 @@ struct Machine {
     PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 
-extern PyTypeObject MachineType;
+extern PyTypeObject MachineType, TurnsType;
 
 /* buffers.c */
 PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored);
@@ -151,9 +149,16 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);
 void buffers_clear(Machine *m);
-int offer_inputs(const Machine *m, Frame *f);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
+
+/* loans.c */
+extern PyTypeObject LoanType;
+int is_loan(PyArrayObject *array);
+int is_lent(PyObject *value);
+PyObject *loan_returned(PyObject *value);
+int lend_inputs(const Machine *m, Frame *f);
+int unlend(Frame *f, int reg);
 
 /* nest.c: loops over broadcast operands */
 typedef struct {
@@ -213,14 +218,14 @@ void frame_release_all(Machine *m, Frame *f);
 /* commit.c */
 struct Commit {
     Commit *next;
+    int target;           /* number of the update whose new value the array becomes */
     int output;           /* a register that holds the array, or is empty again */
     PyArrayObject *array; /* owned: what is written into */
     void (*run)(Commit *);
     void (*free)(Commit *); /* of all but `array` */
 };
 PyObject *owner_of(PyObject *value);
-void commit_add(Frame *f, Commit *c, int output, PyArrayObject *array);
-void commit_pin(const Machine *m, Frame *f, PyArrayObject *operand);
+void commit_add(Frame *f, Commit *c, int target, int output, PyArrayObject *array);
 PyArrayObject *commits_settle(Frame *f, int reg);
 int commits_run(const Machine *m, Frame *f);
 void commits_drop(Frame *f);
@@ -266,6 +271,13 @@ int cells_read(Machine *m, Frame *f);
 int updates_store(Machine *m, Frame *f);
 Frame *frame_begin(Machine *m, Frame *extra);
 void frame_end(Machine *m, Frame *f, Frame *extra);
+
+/* turns.c */
+int turns_setup(Machine *m, PyObject *given, int own);
+int turns_take(Machine *m);
+void turns_hand_back(Machine *m);
+void turns_free(Machine *m);
+int turns_traverse(Machine *m, visitproc visit, void *arg);
 
 /* repeat.c */
 PyObject *machine_repeat(PyObject *self, PyObject *args);

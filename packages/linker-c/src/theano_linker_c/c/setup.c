@@ -76,7 +76,6 @@ static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
         PyErr_SetString(PyExc_ValueError, "program: unknown code");
         return -1;
     }
-    m->serial |= in->code == CODE_THUNK;
     in->held = Py_NewRef(payload);
     return prepare[in->code](m, in, payload);
 }
@@ -133,15 +132,23 @@ static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyO
     return m->buffers == NULL || m->buffer_bytes == NULL ? -1 : frame_make(m, &m->frame);
 }
 
+/* Whether an instruction runs code with storage of its own, so that calls disturb each other. */
+static int has_storage(const Machine *m) {
+    for (int i = 0; i < m->n_instructions; i++)
+        if (m->instructions[i].code == CODE_THUNK)
+            return 1;
+    return 0;
+}
+
 int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"n_registers",  "inputs",   "cells",    "constants", "instructions", "outputs", "updates",
-                            "single",       "on_irregular", "on_input", "on_error",  "finish",       "buffer_limit", "thread_scale", NULL};
-    PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish;
+                            "single",       "on_irregular", "on_input", "on_error",  "finish",       "buffer_limit", "thread_scale", "turns", NULL};
+    PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish, *turns;
     PyObject *irregular, *input, *error;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOnd", names, &m->n_registers, &PyTuple_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOndO!", names, &m->n_registers, &PyTuple_Type,
                                      &inputs, &PyTuple_Type, &cells, &PyTuple_Type, &constants, &PyTuple_Type,
                                      &instructions, &PyTuple_Type, &outputs, &PyTuple_Type, &updates, &m->single,
-                                     &irregular, &input, &error, &finish, &m->buffer_limit, &m->thread_scale))
+                                     &irregular, &input, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &turns))
         return -1;
     m->on_irregular = Py_NewRef(irregular);
     m->on_input = Py_NewRef(input);
@@ -152,13 +159,12 @@ int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     if (setup_cells(m, &m->cells, &m->n_cells, cells, 1) < 0 ||
         setup_cells(m, &m->constants, &m->n_constants, constants, 0) < 0 ||
         setup_cells(m, &m->updates, &m->n_updates, updates, 1) < 0 ||
-        setup_parts(m, inputs, instructions, outputs) < 0) {
+        setup_parts(m, inputs, instructions, outputs) < 0 || turns_setup(m, turns, has_storage(m)) < 0) {
         if (!PyErr_Occurred())
             PyErr_NoMemory();
         return -1;
     }
     m->single = m->single && m->n_outputs == 1;
-    m->serial |= m->n_updates > 0;
     return 0;
 }
 
@@ -233,4 +239,5 @@ void machine_free_parts(Machine *m) {
     free_cells(m->cells, m->n_cells);
     free_cells(m->constants, m->n_constants);
     free_cells(m->updates, m->n_updates);
+    turns_free(m);
 }

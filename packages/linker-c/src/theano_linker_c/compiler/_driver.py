@@ -6,9 +6,8 @@ import errno
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from theano_graph import compose
+from theano_graph import compose, record
 
 from ._directory import CompileDirectory, digest
 from ._errors import CompileError
@@ -22,7 +21,7 @@ _NO_ROOM: dict[int, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompilerRun:
     """How a run of the compiler ended."""
 

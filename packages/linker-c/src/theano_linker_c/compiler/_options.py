@@ -6,15 +6,14 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
 
-from theano_graph import config
+from theano_graph import config, record
 
 # Declares the flags that are read here.
 from .._flags import absolute_directory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompilerOptions:
     """Compiler, arguments and directories of one compilation.
 

@@ -15,8 +15,10 @@ import shutil
 import struct
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Protocol
+
+from theano_graph import record
 
 from ._directory import CompileDirectory, digest, remove
 from ._driver import check_room, compile_error, run_compiler
@@ -49,7 +51,7 @@ _VARIANTS = {"x86_64": (("b", 2), ("c", 4), ("d", 4), ("e", 8)), "aarch64": (("n
 _RECORD_VERSION = "3"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toolchain:
     """A compiler that works, with its arguments.
 
@@ -194,7 +196,7 @@ def _clang_arguments(path: str, arguments: Sequence[str], library: bool, folder:
     return best
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Trial:
     """What came of compiling the probe: the compiler's version, or None and its message."""
 

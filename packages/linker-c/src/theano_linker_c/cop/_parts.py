@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, Op, Variable, config
+from theano_graph import Apply, Op, Variable, config, record
 
 from .. import _flags_c_code as _flags_c_code
 from ._ask import NoCCode, ask, ask_list, method_of, require, require_checked, texts, version_of
@@ -24,7 +23,7 @@ _CPP = re.compile(
 _NEEDED_FOR_INPUT = ("c_declare", "c_extract", "c_cleanup")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """One level of nested code: what is declared before all, done on entering, and done on leaving, failed or not."""
 
@@ -34,7 +33,7 @@ class Block:
     leave: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arguments:
     """What the compiler is told for a node, besides its code."""
 
@@ -47,7 +46,7 @@ class Arguments:
     compiler: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parts:
     """The C code of a node, with :data:`NAME` for its name.
 

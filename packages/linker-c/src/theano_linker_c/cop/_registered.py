@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Op, Type, compose
+from theano_graph import Apply, Op, Type, compose, record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeCode:
     """C code of an op for one type.
 

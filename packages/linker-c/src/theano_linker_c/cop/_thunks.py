@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply, MissingRuleError, compose, has_own_thunk
+from theano_graph import Apply, MissingRuleError, compose, has_own_thunk, record
 
 from .._perform import params_of, perform_runner
 from ..compiler import CompilerOptions
@@ -16,7 +15,7 @@ from ._parts import Parts, has_c_code, has_perform, parts_of
 from ._units import LoadedCode, library
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CThunk:
     """The C code of one node, with a state of its own.
 

@@ -12,11 +12,10 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import compose, record
 
 from .._cache import KernelCache
 from ..compiler import (
@@ -37,7 +36,7 @@ from ._render import thunk_text, unit_text
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedCode:
     """Machine code of one node.
 
@@ -54,7 +53,7 @@ class LoadedCode:
     call: Callable[[Any, tuple[Any, ...], tuple[Any, ...] | None], tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unit:
     """What one run of the compiler makes."""
 

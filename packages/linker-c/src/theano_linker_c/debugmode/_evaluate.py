@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, compose, config
+from theano_graph import Apply, Variable, compose, config, record
 
 from .._perform import as_value, params_of
 from ..program import Instruction
@@ -20,7 +19,7 @@ from ._layouts import Buffers, buffers_for
 Run = Callable[[list[Any], Buffers | None], Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choices:
     """What DebugMode checks; the attributes are those of :class:`DebugMode`, with the flags put in."""
 
@@ -39,7 +38,7 @@ class Choices:
         return bool(config.DebugMode.check_finite if chosen is None else chosen)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Implementation:
     """A way to compute a node.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable
+from theano_graph import Apply, Constant, Feature, FunctionGraph, Variable, record
 
 from ._errors import name_of, snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replacement:
     """One variable that took the place of another.
 

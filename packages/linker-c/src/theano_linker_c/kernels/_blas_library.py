@@ -7,16 +7,15 @@ import ctypes.util
 import os
 import shlex
 import sys
-from dataclasses import dataclass
 from functools import cache
 
-from theano_graph import ConfigError, compose, config
+from theano_graph import ConfigError, compose, config, record
 
 # Declares the flag that is read here.
 from .. import _flags as _flags
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkArguments:
     """The arguments of a linker by their meaning.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from theano_graph import compose
+from theano_graph import compose, record
 
 from .._cache import KernelCache
 from .._stopwatch import loading
@@ -76,7 +76,7 @@ class LoadedKernel:
     code: MappedCode | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Wanted:
     source: KernelSource
     key: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from theano_graph import Apply, RuleTable, compose
+from theano_graph import Apply, RuleTable, compose, record
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
@@ -19,7 +19,7 @@ from ._windows import Convolution, Pooling
 EXPENSIVE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementwiseKernel:
     """A scalar op over all elements of its broadcast inputs.
 
@@ -54,7 +54,7 @@ class ElementwiseKernel:
         return is_expensive(self.scalar_op)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReductionKernel:
     """A scalar op over all elements, folded along some axes.
 
@@ -103,7 +103,7 @@ class ReductionKernel:
         return self.element.cost + max(self.combine.cost, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fold:
     """How one result of a scalar op is folded along axes.
 
@@ -128,7 +128,7 @@ class Fold:
         return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FoldingKernel:
     """A scalar op over all elements; its first results are kept, each of the others is folded along the same axes.
 
@@ -164,7 +164,7 @@ class FoldingKernel:
         return self.scalar_op.cost + sum(max(fold.combine.cost, 1) for fold in self.folds)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExtremumPosition:
     """Where the first extremum over some axes stands, counted in the flattened axes; the first NaN if there is one.
 
@@ -196,7 +196,7 @@ class ExtremumPosition:
         return 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixProduct:
     """A product that BLAS computes.
 
@@ -222,7 +222,7 @@ class MatrixProduct:
         return n_inputs >= 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reorder:
     """A view with the axes in another order.
 
@@ -238,21 +238,21 @@ class Reorder:
     drop: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Length:
     """The length of dimension `axis` of an array, as int64."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """A vector of scalars, all of `dtype`."""
 
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherShape:
     """The elements in another shape, a view where the array is contiguous; the second input is the shape, int64.
 
@@ -268,7 +268,7 @@ class OtherShape:
     ndim_out: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Filled:
     """A new array filled with a value of `dtype`; further inputs are the lengths, int64.
 
@@ -283,7 +283,7 @@ class Filled:
     stretches: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Joined:
     """Arrays of `dtype` one after the other along `axis`; the first input is the axis again."""
 
@@ -292,7 +292,7 @@ class Joined:
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checked:
     """The array itself, if some of its dimensions have the lengths that further inputs (int64) say; 1 without inputs.
 
@@ -305,7 +305,7 @@ class Checked:
     checked: tuple[bool, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parts:
     """Views of parts of an array of `dtype` along `axis`; further inputs are the axis again and the lengths, int64."""
 
@@ -318,7 +318,7 @@ class Parts:
 TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayRoutine:
     """An array that is made in one pass; what the runtime does not take is left to the op's `perform`.
 

@@ -8,7 +8,8 @@ and runs the vectorised loop on the copies. So an element has the same value wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from theano_graph import record
 
 from ..scalar import Composite, CValue, OneOp, ScalarProgram, program_of
 from ._descriptions import EXPENSIVE, ElementwiseKernel
@@ -17,7 +18,7 @@ from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_l
 PARAMETERS = "int64_t n, char *const *data, const int64_t *strides"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nest:
     """A scalar program over operands: what it reads comes first, results go to the operands that are written."""
 

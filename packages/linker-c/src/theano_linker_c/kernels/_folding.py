@@ -7,7 +7,8 @@ a running compensation. Kept results are stored by the same loop. The runtime ru
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from theano_graph import record
 
 from ..scalar import (
     CValue,
@@ -43,7 +44,7 @@ def can_fold(combine: ScalarOp, acc_dtype: str) -> bool:
     return combine.name in _CLAUSES and not is_complex(acc_dtype) and acc_dtype != "float16"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Accumulator:
     """One fold in the generated text: its number, what it joins elements by, and its dtype."""
 
@@ -112,7 +113,7 @@ class _Accumulator:
         writer.line(f"*({memory_type(self.dtype)} *)data[{index}] = {self.part};")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Parts:
     """What the functions of one kernel share."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from theano_graph import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class IndexInput:
     """A whole number that an input of the node gives.
 
@@ -22,7 +23,7 @@ class IndexInput:
 IndexNumber: TypeAlias = int | IndexInput
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexSlice:
     """A slice; None leaves a bound out."""
 
@@ -31,7 +32,7 @@ class IndexSlice:
     step: IndexNumber | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexArray:
     """An array of integers, for one dimension, or of truth values, for as many dimensions as it has.
 
@@ -54,7 +55,7 @@ class IndexArray:
 IndexEntry: TypeAlias = int | IndexInput | IndexSlice | IndexArray | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexView:
     """A view of the first input.
 
@@ -73,7 +74,7 @@ class IndexView:
     ndims: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexRead:
     """A copy of a part of the first input; see :class:`IndexView`. Among the entries is an array."""
 
@@ -82,7 +83,7 @@ class IndexRead:
     ndims: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexWrite:
     """The first input with a part replaced by, or incremented by, the second; see :class:`IndexView`.
 

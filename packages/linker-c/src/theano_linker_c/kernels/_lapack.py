@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+
+from theano_graph import record
 
 from .._lazy import scipy_blas, scipy_lapack
 from ._blas import routine_address
@@ -34,7 +35,7 @@ ROUTINES: Mapping[MatrixTask, tuple[str, ...]] = MappingProxyType(
 _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixRoutine:
     """Linear algebra on single matrices; stacks, and what fails, are left to the op's `perform`.
 

@@ -8,7 +8,8 @@ hardly grows with the number of elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from theano_graph import record
 
 from ..scalar import (
     CValue,
@@ -36,7 +37,7 @@ ROWS = 4
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Fold:
     """What the functions of one reduction share."""
 

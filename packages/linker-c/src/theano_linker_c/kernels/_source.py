@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from theano_graph import record
 
 from ..scalar import COMPLEX_FUNCTIONS, CValue, c_cast, c_helper, c_type, helper_definitions, is_complex
 from ._shared_code import FIXED, READ, WRITTEN, shared_declarations, shared_names
@@ -53,7 +54,7 @@ class CWriter:
         self.line("}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CFunction:
     """One function of a kernel: the suffix of its name, its parameters and the lines of its body.
 
@@ -72,7 +73,7 @@ class CFunction:
         return "\n".join([head, *(line.replace(SYMBOL, symbol) for line in self.body), "}"])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelSource:
     """The C text of one kernel: its functions, and what their users' code needs before them."""
 
@@ -179,7 +180,7 @@ def memory_type(dtype: str) -> str:
     return {"bool": "uint8_t", "float16": "uint16_t"}.get(dtype) or c_type(dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """An array that a kernel reads or writes: entry `index` of its pointers and byte strides."""
 

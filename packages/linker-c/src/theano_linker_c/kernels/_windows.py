@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from theano_graph import record
 
 ConvolutionTask: TypeAlias = Literal["forward", "by_images", "by_kernel"]
 PoolingTask: TypeAlias = Literal["pool", "spread", "give", "pick"]
@@ -16,7 +17,7 @@ POOLING_MODES: tuple[PoolingMode, ...] = ("max", "sum", "average_inc_pad", "aver
 _BORDERS = {"valid": 0, "half": -1, "full": -2}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Convolution:
     """A convolution of images (n, channels, ...) with filters (filters, channels of a group, ...), or a gradient of it.
 
@@ -54,7 +55,7 @@ class Convolution:
         return tuple(before for before, _ in self.border), tuple(after for _, after in self.border)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pooling:
     """One number for each window of the last axes, or what belongs to its derivatives.
 

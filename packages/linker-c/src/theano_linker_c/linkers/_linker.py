@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
 
-from theano_graph import FunctionGraph, config
+from theano_graph import FunctionGraph, config, record
 
 from .. import _flags_modes as _flags_modes
 from .._machine_native import BUFFER_LIMIT
@@ -16,7 +16,7 @@ from ..program import Hooks, Machine, Program, make_machine
 from ._accepted import AcceptedGraph
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linker:
     """What runs an optimized graph.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Type
+from theano_graph import Apply, Type, record
 
 from ..program import Program
 from ._records import Shapes, shape_of
@@ -17,7 +17,7 @@ from ._records import Shapes, shape_of
 MOST_WORK = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """One output of a node as it was in a call.
 
@@ -46,7 +46,7 @@ class Result:
         return "v" if self.source in node.op.view_map.get(index, ()) else "i"
 
 
-@dataclass
+@record(frozen=False)
 class MemoryRecord:
     """What an observer of one machine saw: the last call of each node.
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Apply
+from theano_graph import Apply, record
 
 Shapes = list[tuple[int, ...] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeRecord:
     """The figures of one node.
 
@@ -50,7 +49,7 @@ class NodeRecord:
         return float(count(*self.shapes))
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Group:
     """The figures of nodes that have something in common, their op or its class.
 
@@ -89,11 +88,11 @@ class Group:
 def grouped(records: Iterable[NodeRecord], key: Callable[[Apply], Any]) -> list[Group]:
     """Return groups of records, the one that took the most time first."""
     found: dict[Any, Group] = {}
-    for record in records:
-        name = key(record.node)
+    for one in records:
+        name = key(one.node)
         if name not in found:
             found[name] = Group(name)
-        found[name].add(record)
+        found[name].add(one)
     return by_time(list(found.values()))
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import TheanoError
+from theano_graph import TheanoError, record
 
 from ._dtypes import C_TYPES, is_complex, part_dtype
 
@@ -27,7 +26,7 @@ class NoNativeForm(TheanoError, TypeError):
     """An op or a dtype has no C form; its node runs in Python."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CValue:
     """An atomic C expression (a name, a literal, or text in parentheses) with its dtype.
 

@@ -7,19 +7,18 @@ generator work on. Argument numbers from 0 are inputs and then steps; ``-1 - k``
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable, applys_between, compose
+from theano_graph import Apply, Variable, applys_between, compose, record
 
 from ._cvalue import CValue, NoNativeForm, c_literal
 from ._op import ScalarOp, ScalarTypeError, dtype_name, quiet
 from ._type import ScalarConstant, ScalarType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarStep:
     """One op applied to earlier values."""
 
@@ -28,7 +27,7 @@ class ScalarStep:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarProgram:
     """A scalar function as a list of steps.
 
@@ -235,7 +234,7 @@ def program_of(op: ScalarOp, dtypes: Sequence[str]) -> ScalarProgram:
     return builder.finish(builder.step(op, range(len(dtypes)), dtypes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OneOp:
     """An op with several results as what a kernel computes: it stands alone, since programs hold ops with one.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from theano_graph import record
 
 from ._op import ScalarOp
 
@@ -15,7 +16,7 @@ NUMBERS = (*INTEGERS, *FLOATS)
 DISCRETE = ("bool", *INTEGERS)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarRecord:
     """How to test one op: reference, dtypes, domain and accuracy.
 

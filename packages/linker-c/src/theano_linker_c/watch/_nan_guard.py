@@ -5,12 +5,11 @@ from __future__ import annotations
 import pdb
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe
+from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugprint, describe, record
 
 from ..linkers import Linker, StepMachine
 from ..modes import Mode, as_linker
@@ -21,7 +20,7 @@ from . import _flags as _flags
 BIG = 1e10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """Which values are minded."""
 

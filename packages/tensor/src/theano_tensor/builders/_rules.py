@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from theano_graph import (
@@ -16,6 +15,7 @@ from theano_graph import (
     graph_inputs,
     pullback,
     pushforward,
+    record,
     shape_rule,
 )
 from theano_linker_c.program import call_form
@@ -27,7 +27,7 @@ from ._overrides import Override, is_absent
 Found = Variable | None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Derivative:
     """How derivatives are computed: some by an op, the others are not there and have a variable that says so."""
 

@@ -8,13 +8,12 @@ instructions, which are then applied to tensors, op by op, so that rewriting see
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, config, toposort
+from theano_graph import Constant, Variable, config, record, toposort
 from theano_linker_c.scalar import NoDerivative, ScalarOp, ScalarType, scalar_pullback, scalar_pushforward
 
 from .._convert import constant
@@ -23,7 +22,7 @@ from .._variable import Tensor
 Apply1 = Callable[[ScalarOp, Sequence[Tensor]], Sequence[Tensor]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiftedRule:
     """A scalar graph in flat form.
 

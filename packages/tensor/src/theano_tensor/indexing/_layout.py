@@ -8,12 +8,11 @@ gives one, the number of its true elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, compose, describe, record
 
 from .._type import StaticShape
 from .._variable import Tensor
@@ -21,7 +20,7 @@ from ._parse import consumed
 from .entries import Entries, as_python, check_number, static_slice_length
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """Dimensions of the result of an advanced index.
 

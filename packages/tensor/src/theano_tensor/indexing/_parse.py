@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe
+from theano_graph import Constant, Variable, compose, describe, record
 from theano_linker_c.scalar import ScalarType
 
 from .._convert import as_tensor_variable, constant
@@ -19,7 +18,7 @@ from ..shape import as_length, static_int
 from .entries import NEWAXIS, SYMBOL, Bound, Entries, Entry, Slice
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParsedIndex:
     """A user's index.
 

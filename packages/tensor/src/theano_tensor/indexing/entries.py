@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from theano_graph import Constant, Type, Variable
+from theano_graph import Constant, Type, Variable, record
 from theano_linker_c.scalar import ScalarType
 
 from .._type import StaticShape
@@ -27,7 +26,7 @@ NEWAXIS = Symbol.NEWAXIS
 Bound: TypeAlias = int | Symbol | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """A slice whose bounds are numbers, None, or inputs."""
 

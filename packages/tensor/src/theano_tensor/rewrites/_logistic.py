@@ -8,9 +8,9 @@ finite.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from theano_graph import Variable
+from theano_graph import Variable, record
 from theano_linker_c import scalar
 
 from .._variable import Tensor
@@ -21,7 +21,7 @@ from ._products import Product
 MAX_TERMS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signed:
     """An argument as a sum of terms, up to its sign."""
 
@@ -127,7 +127,7 @@ def _atom(variable: Variable) -> Atom | None:
     return None
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Powers:
     """``sigmoid(z)**plus * sigmoid(-z)**minus`` for one z up to sign, with the variables known for z and -z."""
 
@@ -147,7 +147,7 @@ class Powers:
         return call(scalar.neg, self.arguments[-sign]) if known is None else known
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class LogisticProduct:
     """A product whose logistic factors are kept apart from the others."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from theano_graph import Apply, FunctionGraph, Variable, toposort
+from theano_graph import Apply, FunctionGraph, Variable, record, toposort
 
 from ._fused_nest import is_foldable
 from ._groups import MAX_OPERANDS, DisjointSets, Nest, nest_of
@@ -22,7 +22,7 @@ Axes = tuple[int, ...]
 LONG_ROWS = 64
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Cluster:
     """Elementwise nodes in topological order, and reductions over the same axes of their results and operands."""
 

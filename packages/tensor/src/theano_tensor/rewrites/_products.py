@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
@@ -48,7 +48,7 @@ def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
     return client is not None and is_product(client.outputs[0]) and client.outputs[0].type.dtype == output.type.dtype
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Product:
     """``coefficient * prod(factor ** power)``.
 

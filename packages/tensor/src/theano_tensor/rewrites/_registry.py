@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from theano_graph import Op
+from theano_graph import Op, record
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness, NodeRewriter, Phase, RewriteDatabase, constant_folding, node_rewriter
 
@@ -18,7 +17,7 @@ _RUN_TAGS = ("fast_run", "o3", "o4", "unsafe")
 Tracked = ScalarOp | Op | type[Op]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A rule, its phases and tags, the key that it is registered by, and other documented names of what it does."""
 

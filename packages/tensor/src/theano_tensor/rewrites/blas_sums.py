@@ -12,13 +12,13 @@ they add the rest for nothing, and the product stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, origin_from
+from theano_graph import Apply, FunctionGraph, Variable, origin_from, record
 from theano_linker_c import scalar
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
@@ -35,7 +35,7 @@ MAX_TERMS = 48
 DTYPES = ("float32", "float64")
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Term:
     """``coefficient * prod(scalars) * array``."""
 
@@ -55,7 +55,7 @@ class Term:
         return call(scalar.neg, result) if self.scalars and self.coefficient == -1.0 else result
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Sum:
     """The terms of a sum, and the nodes that it was made by."""
 

@@ -9,10 +9,10 @@ logarithm and their gradients keep their values, and all of them see the same ex
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Cast
 
@@ -28,7 +28,7 @@ from .exponentials import is_shifted, shifted
 MAX_STEPS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scaled:
     """A variable that is smaller by ``exp(-degree * m)``; m varies along the dimensions `places`, in order.
 

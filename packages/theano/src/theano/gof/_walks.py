@@ -11,12 +11,14 @@ from theano_graph import (
     Apply,
     GraphError,
     Variable,
+    ancestors as _ancestors,
     applys_between,
     compose,
     ordered_nodes,
     orphans_between,
     sources_first,
     toposort,
+    walk,
 )
 
 NodeT = TypeVar("NodeT", bound=Hashable)
@@ -92,17 +94,7 @@ def ancestors(variable_list: Iterable[Variable], blockers: Iterable[Variable] | 
     blockers : iterable of Variable, optional
         The walk stops at these; they are in the result when they are reached.
     """
-    stop = frozenset(blockers or ())
-    waiting = _checked("the variables", variable_list)
-    seen: dict[Variable, None] = {}
-    while waiting:
-        variable = waiting.pop()
-        if variable in seen:
-            continue
-        seen[variable] = None
-        if variable.owner is not None and variable not in stop:
-            waiting.extend(reversed(variable.owner.inputs))
-    return list(seen)
+    return _ancestors(_checked("the variables", variable_list)[::-1], blockers)
 
 
 def inputs(variable_list: Iterable[Variable], blockers: Iterable[Variable] | None = None) -> list[Variable]:
@@ -116,16 +108,13 @@ def variables_and_orphans(i: Iterable[Variable], o: Iterable[Variable]) -> tuple
     Both are in depth-first order, from the last of `o` on; all outputs of a node are in the first list.
     """
     given = frozenset(_checked("the inputs", i))
-    waiting = _checked("the outputs", o)
-    seen: dict[Variable, None] = {}
-    while waiting:
-        variable = waiting.pop()
-        if variable in seen:
-            continue
-        seen[variable] = None
-        if variable.owner is not None and variable not in given:
-            waiting.extend(reversed([*variable.owner.inputs, *variable.owner.outputs]))
-    return list(seen), [v for v in seen if v.owner is None and v not in given]
+
+    def expand(variable: Variable) -> Iterable[Variable]:
+        node = None if variable in given else variable.owner
+        return () if node is None else (*node.inputs, *node.outputs)
+
+    found = list(walk(_checked("the outputs", o)[::-1], expand))
+    return found, [v for v in found if v.owner is None and v not in given]
 
 
 def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:

@@ -3,104 +3,93 @@
 What few programs need is imported when it is asked for.
 """
 
+# Names of names.toml, written by tools/generate_names.py.
+# fmt: off
+# isort: off
 from typing import TYPE_CHECKING
 
-from ..._lazy import from_module
+from ..._lazy import lazy_names
+
 from . import nnet as nnet
-from .nnet import *
+from .nnet import (
+    LogSoftmax as LogSoftmax, ScalarSoftsign as ScalarSoftsign, Softmax as Softmax,
+    binary_crossentropy as binary_crossentropy, categorical_crossentropy as categorical_crossentropy,
+    crossentropy_softmax_1hot as crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias as crossentropy_softmax_1hot_with_bias,
+    crossentropy_softmax_max_and_argmax_1hot as crossentropy_softmax_max_and_argmax_1hot,
+    crossentropy_softmax_max_and_argmax_1hot_with_bias as crossentropy_softmax_max_and_argmax_1hot_with_bias,
+    elu as elu, hard_sigmoid as hard_sigmoid, logsoftmax as logsoftmax, relu as relu,
+    scalar_softsign as scalar_softsign, selu as selu, sigmoid as sigmoid,
+    sigmoid_binary_crossentropy as sigmoid_binary_crossentropy, softmax as softmax, softplus as softplus,
+    softsign as softsign, ultra_fast_sigmoid as ultra_fast_sigmoid,
+)
 
 if TYPE_CHECKING:
+    from . import (
+        abstract_conv as abstract_conv, blocksparse as blocksparse, bn as bn, conv as conv, conv3d2d as conv3d2d,
+        corr as corr, corr3d as corr3d, ctc as ctc, neighbours as neighbours, opt as opt, sigm as sigm,
+    )
     from theano_tensor.elemwise.inplace import sigmoid_inplace as sigmoid_inplace
     from theano_tensor.nnet.convolution import ConvOp as ConvOp, abstract_conv2d as abstract_conv2d
-    from theano_tensor.nnet.hierarchical import h_softmax as h_softmax
-    from theano_tensor.nnet.tables import confusion_matrix as confusion_matrix
-
-    from . import (
-        abstract_conv as abstract_conv,
-        blocksparse as blocksparse,
-        bn as bn,
-        conv as conv,
-        conv3d2d as conv3d2d,
-        corr as corr,
-        corr3d as corr3d,
-        ctc as ctc,
-        neighbours as neighbours,
-        opt as opt,
-        sigm as sigm,
+    from theano_tensor.nnet.bn import (
+        batch_normalization as batch_normalization, batch_normalization_test as batch_normalization_test,
+        batch_normalization_train as batch_normalization_train,
     )
     from ._convolutions import (
-        conv2d as conv2d,
-        conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
-        conv2d_transpose as conv2d_transpose,
-        conv3d as conv3d,
-        separable_conv2d as separable_conv2d,
-        separable_conv3d as separable_conv3d,
+        conv2d as conv2d, conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs, conv2d_transpose as conv2d_transpose,
+        conv3d as conv3d, separable_conv2d as separable_conv2d, separable_conv3d as separable_conv3d,
     )
-    from ._softmax_ops import (
+    from .sigm import ScalarSigmoid as ScalarSigmoid, scalar_sigmoid as scalar_sigmoid
+    from .nnet import (
+        sparse_block_dot as sparse_block_dot, h_softmax as h_softmax, confusion_matrix as confusion_matrix,
+        local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
+        local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
         CrossentropyCategorical1Hot as CrossentropyCategorical1Hot,
         CrossentropyCategorical1HotGrad as CrossentropyCategorical1HotGrad,
         CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx,
         CrossentropySoftmaxArgmax1HotWithBias as CrossentropySoftmaxArgmax1HotWithBias,
         Prepend_scalar_constant_to_each_row as Prepend_scalar_constant_to_each_row,
-        Prepend_scalar_to_each_row as Prepend_scalar_to_each_row,
-        SoftmaxGrad as SoftmaxGrad,
-        SoftmaxWithBias as SoftmaxWithBias,
-        crossentropy_categorical_1hot as crossentropy_categorical_1hot,
+        Prepend_scalar_to_each_row as Prepend_scalar_to_each_row, SoftmaxGrad as SoftmaxGrad,
+        SoftmaxWithBias as SoftmaxWithBias, crossentropy_categorical_1hot as crossentropy_categorical_1hot,
         crossentropy_categorical_1hot_grad as crossentropy_categorical_1hot_grad,
         crossentropy_softmax_1hot_with_bias_dx as crossentropy_softmax_1hot_with_bias_dx,
         crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
-        logsoftmax_op as logsoftmax_op,
-        prepend_0_to_each_row as prepend_0_to_each_row,
-        prepend_1_to_each_row as prepend_1_to_each_row,
-        prepend_scalar_to_each_row as prepend_scalar_to_each_row,
-        softmax_grad as softmax_grad,
-        softmax_graph as softmax_graph,
-        softmax_op as softmax_op,
+        logsoftmax_op as logsoftmax_op, prepend_0_to_each_row as prepend_0_to_each_row,
+        prepend_1_to_each_row as prepend_1_to_each_row, prepend_scalar_to_each_row as prepend_scalar_to_each_row,
+        softmax_grad as softmax_grad, softmax_graph as softmax_graph, softmax_op as softmax_op,
         softmax_with_bias as softmax_with_bias,
+        crossentropy_to_crossentropy_with_softmax as crossentropy_to_crossentropy_with_softmax,
+        crossentropy_to_crossentropy_with_softmax_with_bias as crossentropy_to_crossentropy_with_softmax_with_bias,
+        graph_merge_softmax_with_crossentropy_softmax as graph_merge_softmax_with_crossentropy_softmax,
+        local_argmax_pushdown as local_argmax_pushdown, local_logsoftmax as local_logsoftmax,
+        local_logsoftmax_grad as local_logsoftmax_grad,
+        local_softmax_grad_to_crossentropy_with_softmax_grad as local_softmax_grad_to_crossentropy_with_softmax_grad,
+        local_softmax_with_bias as local_softmax_with_bias,
+        local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc as local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc,  # noqa: E501
+        softmax_simplifier as softmax_simplifier,
     )
-    from .bn import (
-        batch_normalization as batch_normalization,
-        batch_normalization_test as batch_normalization_test,
-        batch_normalization_train as batch_normalization_train,
-    )
-    from .sigm import ScalarSigmoid as ScalarSigmoid, scalar_sigmoid as scalar_sigmoid
 else:
-    _CONVOLUTIONS = (
-        "conv2d",
-        "conv2d_grad_wrt_inputs",
-        "conv2d_transpose",
-        "conv3d",
-        "separable_conv2d",
-        "separable_conv3d",
-    )
-    _NORMALIZATIONS = ("batch_normalization", "batch_normalization_test", "batch_normalization_train")
-    _MODULES = (
-        "abstract_conv",
-        "blocksparse",
-        "bn",
-        "conv",
-        "conv3d2d",
-        "corr",
-        "corr3d",
-        "ctc",
-        "neighbours",
-        "opt",
-        "sigm",
-    )
-    _SOURCES = {
-        **nnet._SOURCES,
-        **dict.fromkeys(_CONVOLUTIONS, f"{__name__}._convolutions"),
-        **dict.fromkeys(_NORMALIZATIONS, "theano_tensor.nnet.bn"),
-        **{name: f"{__name__}.{name}" for name in _MODULES},
-        "ConvOp": "theano_tensor.nnet.convolution",
-        "ScalarSigmoid": f"{__name__}.sigm",
-        "abstract_conv2d": "theano_tensor.nnet.convolution",
-        "scalar_sigmoid": f"{__name__}.sigm",
-        "sigmoid_inplace": "theano_tensor.elemwise.inplace",
-    }
-
-    def __getattr__(name: str) -> object:
-        """Find a name whose module has not been imported yet; a star import asks for all that is public."""
-        if name == "__all__":
-            return sorted({key for key in [*globals(), *_SOURCES] if not key.startswith("_")})
-        return from_module(__name__, _SOURCES, name)
+    __getattr__, __dir__ = lazy_names(__name__, __package__, {
+        ".": "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours opt sigm",
+        "theano_tensor.elemwise.inplace": "sigmoid_inplace",
+        "theano_tensor.nnet.convolution": "ConvOp abstract_conv2d",
+        "theano_tensor.nnet.bn": "batch_normalization batch_normalization_test batch_normalization_train",
+        "._convolutions": "conv2d conv2d_grad_wrt_inputs conv2d_transpose conv3d separable_conv2d separable_conv3d",
+        ".sigm": "ScalarSigmoid scalar_sigmoid",
+        ".nnet": (
+            "sparse_block_dot h_softmax confusion_matrix local_advanced_indexing_crossentropy_onehot "
+            "local_advanced_indexing_crossentropy_onehot_grad CrossentropyCategorical1Hot "
+            "CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx CrossentropySoftmaxArgmax1HotWithBias "
+            "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row SoftmaxGrad SoftmaxWithBias "
+            "crossentropy_categorical_1hot crossentropy_categorical_1hot_grad crossentropy_softmax_1hot_with_bias_dx "
+            "crossentropy_softmax_argmax_1hot_with_bias logsoftmax_op prepend_0_to_each_row prepend_1_to_each_row "
+            "prepend_scalar_to_each_row softmax_grad softmax_graph softmax_op softmax_with_bias "
+            "crossentropy_to_crossentropy_with_softmax crossentropy_to_crossentropy_with_softmax_with_bias "
+            "graph_merge_softmax_with_crossentropy_softmax local_argmax_pushdown local_logsoftmax "
+            "local_logsoftmax_grad local_softmax_grad_to_crossentropy_with_softmax_grad local_softmax_with_bias "
+            "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc softmax_simplifier"
+        ),
+    })
+# isort: on
+# fmt: on
+# End of the names of names.toml.

@@ -6,6 +6,10 @@ What few programs need is imported when it is asked for.
 # Names of names.toml, written by tools/generate_names.py.
 # fmt: off
 # isort: off
+from typing import TYPE_CHECKING
+
+from ..._lazy import lazy_names
+
 from theano_tensor.nnet import (
     LogSoftmax as LogSoftmax, Softmax as Softmax, binary_crossentropy as binary_crossentropy,
     categorical_crossentropy as categorical_crossentropy, crossentropy_softmax_1hot as crossentropy_softmax_1hot,
@@ -16,24 +20,11 @@ from theano_tensor.nnet import (
     sigmoid_binary_crossentropy as sigmoid_binary_crossentropy, softmax as softmax, softplus as softplus,
     softsign as softsign, ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
-# isort: on
-# fmt: on
-# End of the names of names.toml.
-
-from typing import TYPE_CHECKING
-
-from theano_linker_c import scalar as _scalar
-
-from ..._lazy import from_module
-
-ScalarSoftsign = _scalar.Softsign
-scalar_softsign = _scalar.softsign
 
 if TYPE_CHECKING:
     from theano_tensor.nnet.blocksparse import sparse_block_dot as sparse_block_dot
     from theano_tensor.nnet.hierarchical import h_softmax as h_softmax
     from theano_tensor.nnet.tables import confusion_matrix as confusion_matrix
-
     from ..opt import (
         local_advanced_indexing_crossentropy_onehot as local_advanced_indexing_crossentropy_onehot,
         local_advanced_indexing_crossentropy_onehot_grad as local_advanced_indexing_crossentropy_onehot_grad,
@@ -44,28 +35,21 @@ if TYPE_CHECKING:
         CrossentropySoftmax1HotWithBiasDx as CrossentropySoftmax1HotWithBiasDx,
         CrossentropySoftmaxArgmax1HotWithBias as CrossentropySoftmaxArgmax1HotWithBias,
         Prepend_scalar_constant_to_each_row as Prepend_scalar_constant_to_each_row,
-        Prepend_scalar_to_each_row as Prepend_scalar_to_each_row,
-        SoftmaxGrad as SoftmaxGrad,
-        SoftmaxWithBias as SoftmaxWithBias,
-        crossentropy_categorical_1hot as crossentropy_categorical_1hot,
+        Prepend_scalar_to_each_row as Prepend_scalar_to_each_row, SoftmaxGrad as SoftmaxGrad,
+        SoftmaxWithBias as SoftmaxWithBias, crossentropy_categorical_1hot as crossentropy_categorical_1hot,
         crossentropy_categorical_1hot_grad as crossentropy_categorical_1hot_grad,
         crossentropy_softmax_1hot_with_bias_dx as crossentropy_softmax_1hot_with_bias_dx,
         crossentropy_softmax_argmax_1hot_with_bias as crossentropy_softmax_argmax_1hot_with_bias,
-        logsoftmax_op as logsoftmax_op,
-        prepend_0_to_each_row as prepend_0_to_each_row,
-        prepend_1_to_each_row as prepend_1_to_each_row,
-        prepend_scalar_to_each_row as prepend_scalar_to_each_row,
-        softmax_grad as softmax_grad,
-        softmax_graph as softmax_graph,
-        softmax_op as softmax_op,
+        logsoftmax_op as logsoftmax_op, prepend_0_to_each_row as prepend_0_to_each_row,
+        prepend_1_to_each_row as prepend_1_to_each_row, prepend_scalar_to_each_row as prepend_scalar_to_each_row,
+        softmax_grad as softmax_grad, softmax_graph as softmax_graph, softmax_op as softmax_op,
         softmax_with_bias as softmax_with_bias,
     )
     from ._softmax_rewrites import (
         crossentropy_to_crossentropy_with_softmax as crossentropy_to_crossentropy_with_softmax,
         crossentropy_to_crossentropy_with_softmax_with_bias as crossentropy_to_crossentropy_with_softmax_with_bias,
         graph_merge_softmax_with_crossentropy_softmax as graph_merge_softmax_with_crossentropy_softmax,
-        local_argmax_pushdown as local_argmax_pushdown,
-        local_logsoftmax as local_logsoftmax,
+        local_argmax_pushdown as local_argmax_pushdown, local_logsoftmax as local_logsoftmax,
         local_logsoftmax_grad as local_logsoftmax_grad,
         local_softmax_grad_to_crossentropy_with_softmax_grad as local_softmax_grad_to_crossentropy_with_softmax_grad,
         local_softmax_with_bias as local_softmax_with_bias,
@@ -73,50 +57,31 @@ if TYPE_CHECKING:
         softmax_simplifier as softmax_simplifier,
     )
 else:
-    _OPS = (
-        "CrossentropyCategorical1Hot",
-        "CrossentropyCategorical1HotGrad",
-        "CrossentropySoftmax1HotWithBiasDx",
-        "CrossentropySoftmaxArgmax1HotWithBias",
-        "Prepend_scalar_constant_to_each_row",
-        "Prepend_scalar_to_each_row",
-        "SoftmaxGrad",
-        "SoftmaxWithBias",
-        "crossentropy_categorical_1hot",
-        "crossentropy_categorical_1hot_grad",
-        "crossentropy_softmax_1hot_with_bias_dx",
-        "crossentropy_softmax_argmax_1hot_with_bias",
-        "logsoftmax_op",
-        "prepend_0_to_each_row",
-        "prepend_1_to_each_row",
-        "prepend_scalar_to_each_row",
-        "softmax_grad",
-        "softmax_graph",
-        "softmax_op",
-        "softmax_with_bias",
-    )
-    _REWRITES = (
-        "crossentropy_to_crossentropy_with_softmax",
-        "crossentropy_to_crossentropy_with_softmax_with_bias",
-        "graph_merge_softmax_with_crossentropy_softmax",
-        "local_argmax_pushdown",
-        "local_logsoftmax",
-        "local_logsoftmax_grad",
-        "local_softmax_grad_to_crossentropy_with_softmax_grad",
-        "local_softmax_with_bias",
-        "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc",
-        "softmax_simplifier",
-    )
-    _LOSSES = ("local_advanced_indexing_crossentropy_onehot", "local_advanced_indexing_crossentropy_onehot_grad")
-    _SOURCES = {
-        **dict.fromkeys(_REWRITES, "theano.tensor.nnet._softmax_rewrites"),
-        **dict.fromkeys(_LOSSES, "theano.tensor.opt"),
-        **dict.fromkeys(_OPS, "theano.tensor.nnet._softmax_ops"),
-        "confusion_matrix": "theano_tensor.nnet.tables",
-        "h_softmax": "theano_tensor.nnet.hierarchical",
-        "sparse_block_dot": "theano_tensor.nnet.blocksparse",
-    }
+    __getattr__, __dir__ = lazy_names(__name__, __package__, {
+        "theano_tensor.nnet.blocksparse": "sparse_block_dot",
+        "theano_tensor.nnet.hierarchical": "h_softmax",
+        "theano_tensor.nnet.tables": "confusion_matrix",
+        "..opt": "local_advanced_indexing_crossentropy_onehot local_advanced_indexing_crossentropy_onehot_grad",
+        "._softmax_ops": (
+            "CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx "
+            "CrossentropySoftmaxArgmax1HotWithBias Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row "
+            "SoftmaxGrad SoftmaxWithBias crossentropy_categorical_1hot crossentropy_categorical_1hot_grad "
+            "crossentropy_softmax_1hot_with_bias_dx crossentropy_softmax_argmax_1hot_with_bias logsoftmax_op "
+            "prepend_0_to_each_row prepend_1_to_each_row prepend_scalar_to_each_row softmax_grad softmax_graph "
+            "softmax_op softmax_with_bias"
+        ),
+        "._softmax_rewrites": (
+            "crossentropy_to_crossentropy_with_softmax crossentropy_to_crossentropy_with_softmax_with_bias "
+            "graph_merge_softmax_with_crossentropy_softmax local_argmax_pushdown local_logsoftmax "
+            "local_logsoftmax_grad local_softmax_grad_to_crossentropy_with_softmax_grad local_softmax_with_bias "
+            "local_useless_crossentropy_softmax_1hot_with_bias_dx_alloc softmax_simplifier"
+        ),
+    })
+# isort: on
+# fmt: on
+# End of the names of names.toml.
 
-    def __getattr__(name: str) -> object:
-        """Find a name whose module has not been imported yet."""
-        return from_module(__name__, _SOURCES, name)
+from theano_linker_c import scalar as _scalar
+
+ScalarSoftsign = _scalar.Softsign
+scalar_softsign = _scalar.softsign

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from theano_graph import Apply, FunctionGraph
 from theano_optimize import DestroyHandler, Supervisor, destroyed_inputs
 
-from .ops import deep_copy_op
+from ..ops import deep_copy_op
 
 
 def supervise(fgraph: FunctionGraph, mutable: Collection[int]) -> None:

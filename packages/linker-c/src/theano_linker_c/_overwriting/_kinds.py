@@ -12,7 +12,7 @@ from enum import StrEnum
 from theano_graph import Feature, FunctionGraph
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from .kernels import ElementwiseKernel, FoldingKernel, IndexWrite, Kernel, MatrixProduct
+from ..kernels import ElementwiseKernel, FoldingKernel, IndexWrite, Kernel, MatrixProduct
 
 
 class Overwriting(StrEnum):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from theano_graph import Constant, FunctionGraph, Variable, compose, record, walk
 
-from theano_graph import Constant, FunctionGraph, Variable, compose, walk
-
-from .ops import deep_copy_op
+from ..ops import deep_copy_op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Boundary:
     """What is known of the inputs and outputs of a function graph.
 

@@ -1,0 +1,18 @@
+"""Who may overwrite what, and until when; docs/design/overwriting.md tells the whole story.
+
+What is decided about a graph before it is lowered:
+
+- :mod:`._graph` orders and copies for ops that say they overwrite an input;
+- :mod:`._results` keeps results from sharing memory with what is not theirs;
+- :mod:`._kinds` knows which kinds of operations a mode lets overwrite.
+
+What is decided about a program:
+
+- :mod:`._release` says where each register dies;
+- :mod:`._lifetimes` says which registers may share memory, and who reads it last;
+- :mod:`._decide` says which results may lie in the memory of which operands, and which writes wait for the end of a
+  call;
+- :mod:`._shown` writes that into the graph.
+
+In a call, c/buffers.c, c/loans.c and c/commit.c look whether somebody else sees the memory, and take other memory then.
+"""

@@ -1,0 +1,83 @@
+"""Which operands a machine overwrites, written into the graph that it runs.
+
+It is decided when a program is made (see :mod:`._decide`). Afterwards the nodes get the in-place forms of
+their ops, so that a graph that is printed or inspected shows what happens. Nothing runs differently for it, and a graph
+that is to be linked again or copied gets its plain ops back first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from theano_graph import Apply, Op, RuleTable
+
+from .._program import Program
+from ._lifetimes import Lifetimes
+
+Form = Callable[[Op, int], Op | None]
+
+#: Class of ops -> what gives the form of an op whose first output is put into the memory of one of its inputs.
+overwriting_form: RuleTable[Form] = RuleTable("overwriting_form")
+
+
+class Decisions:
+    """What has been written into a graph, and what stood there before."""
+
+    def __init__(self) -> None:
+        self._plain: list[tuple[Apply, Op, Op]] = []
+
+    def write(self, program: Program) -> None:
+        """Give the nodes of a program the in-place forms of their ops."""
+        for i, position in overwritten(program):
+            node = program.instructions[i].node
+            rule = None if node.op.destroy_map else overwriting_form.get(node.op)
+            form = None if rule is None else rule(node.op, position)
+            if form is not None:
+                self._plain.append((node, node.op, form))
+                node.op = form
+
+    def withdraw(self) -> None:
+        """Give the nodes their plain ops back, for good."""
+        for node, plain, _ in self._plain:
+            node.op = plain
+        self._plain = []
+
+    @contextmanager
+    def withdrawn(self) -> Iterator[None]:
+        """Give the nodes their plain ops back for a while."""
+        for node, plain, _ in self._plain:
+            node.op = plain
+        try:
+            yield
+        finally:
+            for node, _, form in self._plain:
+                node.op = form
+
+
+def overwritten(program: Program) -> Iterator[tuple[int, int]]:
+    """Yield number and input of the instructions whose result is put into the memory of this input.
+
+    What the machine finds out at run time only (who else holds an array) is left to it: an input is named where it, and
+    all that may lie in its memory, dies with the instruction, and where it is the result of one that made it anew.
+    """
+    waiting = [i for i, instruction in enumerate(program.instructions) if instruction.waits is not None]
+    yield from ((i, 0) for i in waiting)
+    if program.schedule is not None:
+        return  # there is no order from which one could tell who reads last
+    candidates = [
+        (i, x.donors[0])
+        for i, x in enumerate(program.instructions)
+        if x.waits is None and len(x.outputs) == 1 and x.donors
+    ]
+    if not candidates:
+        return
+    # The graph has to be right in the order in which it is shown, too.
+    orders = [Lifetimes(program, times, waiting) for times in (None, program.shown) if times != ()]
+    for i, positions in candidates:
+        inputs = program.instructions[i].inputs
+        for position in positions:
+            register = inputs[position]
+            if inputs.count(register) == 1 and all(x.is_fresh(register) and x.ends(i, register) for x in orders):
+                yield i, position
+                break

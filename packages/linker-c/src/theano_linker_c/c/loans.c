@@ -1,0 +1,166 @@
+/* Arrays of the caller that may be overwritten in a call.
+ *
+ * The caller and whoever else refers to such an array are not to be counted, so that its reference count says nothing.
+ * For the time of the call a loan stands in its register: an array of this call's own over the same memory. Views that
+ * the call makes have the loan as their base, since its own base, which is no array, ends the chain; so the reference
+ * count of the loan tells the truth about it, as that of any array that the machine has made.
+ */
+#include "runtime.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array; /* what the caller has passed */
+} Loan;
+
+static void loan_dealloc(PyObject *self) {
+    Py_DECREF(((Loan *)self)->array);
+    PyObject_Free(self);
+}
+
+PyTypeObject LoanType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.Loan",
+    .tp_doc = "The base of an array over memory that a caller lets a function overwrite.",
+    .tp_basicsize = sizeof(Loan),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = loan_dealloc,
+};
+
+int is_loan(PyArrayObject *array) {
+    PyObject *base = PyArray_BASE(array);
+    return base != NULL && Py_IS_TYPE(base, &LoanType);
+}
+
+/* Whether a value lies in memory of the caller that may be overwritten. */
+int is_lent(PyObject *value) {
+    if (!PyArray_Check(value))
+        return 0;
+    value = owner_of(value);
+    return PyArray_Check(value) && is_loan((PyArrayObject *)value);
+}
+
+static PyObject *lend(PyArrayObject *array) {
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array),
+                                          PyArray_STRIDES(array), PyArray_DATA(array), NPY_ARRAY_WRITEABLE, NULL);
+    if (made == NULL)
+        return NULL;
+    Loan *loan = PyObject_New(Loan, &LoanType);
+    if (loan == NULL) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    loan->array = Py_NewRef((PyObject *)array);
+    if (PyArray_SetBaseObject((PyArrayObject *)made, (PyObject *)loan) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
+/* What the caller gets for a result: the array that he has passed himself, where the result is a loan of it. Borrowed. */
+PyObject *loan_returned(PyObject *value) {
+    if (!PyArray_CheckExact(value) || !is_loan((PyArrayObject *)value))
+        return value;
+    PyArrayObject *array = (PyArrayObject *)value, *passed = (PyArrayObject *)((Loan *)PyArray_BASE(array))->array;
+    int same = PyArray_NDIM(array) == PyArray_NDIM(passed) && PyArray_DATA(array) == PyArray_DATA(passed) &&
+               PyArray_TYPE(array) == PyArray_TYPE(passed) &&
+               PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(passed), PyArray_NDIM(array)) &&
+               PyArray_CompareLists(PyArray_STRIDES(array), PyArray_STRIDES(passed), PyArray_NDIM(array));
+    return same ? (PyObject *)passed : value;
+}
+
+/* The bytes that an array spans. */
+static void extent(PyArrayObject *array, char **low, char **high) {
+    *low = PyArray_BYTES(array);
+    *high = *low + PyArray_ITEMSIZE(array);
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp span = (PyArray_DIMS(array)[d] - 1) * PyArray_STRIDES(array)[d];
+        *(span < 0 ? low : high) += PyArray_DIMS(array)[d] > 0 ? span : 0;
+    }
+}
+
+typedef struct {
+    PyObject *value;
+    char *low, *high;
+} Span;
+
+static int overlaps(const Span *span, PyObject *other);
+
+/* Whether an array in an attribute of an object, as sparse matrices have them, overlaps. */
+static int part_overlaps(const Span *span, PyObject *other, const char *name) {
+    PyObject *part = PyObject_GetAttrString(other, name);
+    int found = part != NULL && PyArray_Check(part) && overlaps(span, part);
+    if (part == NULL)
+        PyErr_Clear();
+    Py_XDECREF(part);
+    return found;
+}
+
+static int overlaps(const Span *span, PyObject *other) {
+    char *low, *high;
+    if (other == NULL || other == Py_None || PyArray_IsScalar(other, Generic) || PyLong_Check(other))
+        return 0;
+    if (PyArray_Check(other)) {
+        extent((PyArrayObject *)other, &low, &high);
+        return low < span->high && span->low < high;
+    }
+    if (PyList_CheckExact(other)) {
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(other); k++)
+            if (overlaps(span, PyList_GET_ITEM(other, k)))
+                return 1;
+        return 0;
+    }
+    return part_overlaps(span, other, "data") || part_overlaps(span, other, "indices") ||
+           part_overlaps(span, other, "indptr");
+}
+
+/* Whether another argument, a shared value or a constant overlaps with the array of an argument. */
+static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
+    Span span = {f->registers[reg], NULL, NULL};
+    extent((PyArrayObject *)span.value, &span.low, &span.high);
+    for (int i = 0; i < m->n_inputs; i++)
+        if (m->inputs[i].reg != reg && overlaps(&span, f->registers[m->inputs[i].reg]))
+            return 1;
+    for (int k = 0; k < m->n_cells; k++)
+        if (overlaps(&span, f->registers[m->cells[k].reg]))
+            return 1;
+    for (int k = 0; k < m->n_constants; k++)
+        if (overlaps(&span, f->registers[m->constants[k].reg]))
+            return 1;
+    return 0;
+}
+
+/* Lend the arrays that the caller lets us overwrite. Called when all inputs are in their registers. One that overlaps
+ * with another of them, with a shared value or with a constant gives way to a copy, since overwriting it would change
+ * what others read. Returns 0, or -1 with an exception. */
+int lend_inputs(const Machine *m, Frame *f) {
+    for (int i = 0; i < m->n_inputs; i++) {
+        int reg = m->inputs[i].reg;
+        PyObject *value = f->registers[reg], *instead = NULL;
+        PyArrayObject *array = (PyArrayObject *)value;
+        if (!m->inputs[i].overwrite || !PyArray_Check(value))
+            continue;
+        if (seen_elsewhere(m, f, reg))
+            instead = PyArray_NewCopy(array, NPY_KEEPORDER);
+        else if (PyArray_CheckExact(value) && PyArray_ISBEHAVED(array) &&
+                 PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS) &&
+                 !PyDataType_REFCHK(PyArray_DESCR(array)))
+            instead = lend(array);
+        else
+            continue;
+        if (instead == NULL)
+            return -1;
+        frame_set(f, reg, instead);
+    }
+    return 0;
+}
+
+/* Give a value that becomes that of a cell memory of its own. */
+int unlend(Frame *f, int reg) {
+    if (f->registers[reg] == NULL || !is_lent(f->registers[reg]))
+        return 0;
+    PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[reg], NPY_KEEPORDER);
+    if (copy == NULL)
+        return -1;
+    frame_set(f, reg, copy);
+    return 0;
+}
