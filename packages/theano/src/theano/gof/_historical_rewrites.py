@@ -137,7 +137,10 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
         results: Sequence[Any] = node.outputs
         current = node
         for opt in list_optimizations:
-            answer = opt.transform(current) if isinstance(opt, LocalOptimizer) else opt.transform(outside, current)
+            own = (
+                LocalOptimizer in type(opt).__mro__
+            )  # not `isinstance`, which takes the rules of the library for such, too
+            answer = opt.transform(current) if own else opt.transform(outside, current)
             if answer:
                 results = list(answer)
                 if results[0].owner is None:
