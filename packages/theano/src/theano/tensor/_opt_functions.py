@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.opt import LocalOptGroup, LocalOptimizer, in2out
-from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano.gof._local_optimizers import transform_alone
+from theano.gof.opt import LocalOptGroup, in2out
+from theano_graph import Apply, Constant, Variable
 from theano_optimize import constant_folding
 from theano_tensor import as_tensor_variable, constant
 from theano_tensor.elemwise import dimshuffle
@@ -112,7 +113,6 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> A
     out : Variable
     """
     done: dict[Variable, Any] = {}
-    outside = FunctionGraph([], [])
 
     def simplified(variable: Any) -> Any:
         node = variable.owner
@@ -124,9 +124,7 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> A
                 node = node.clone_with_new_inputs(inputs)
             result = node.outputs[variable.index]
             for optimizer in list_optimizations:
-                # Not `isinstance`, which takes the rules of the library for local optimizers, too.
-                own = LocalOptimizer in type(optimizer).__mro__
-                found = optimizer.transform(node) if own else optimizer.transform(outside, node)
+                found = transform_alone(optimizer, node)
                 if found:
                     result = found[variable.index]
                     break
