@@ -90,6 +90,7 @@ def lower(
             tuple(registers[v] for v in node.outputs),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
             *found[i],
+            unread=_unread(fgraph, node, registers),
         )
         for i, node in enumerate(order)
     )
@@ -159,6 +160,13 @@ def _shown_positions(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[int
         return ()
     positions = {node: i for i, node in enumerate(shown)}
     return tuple(positions[node] for node in order)
+
+
+def _unread(fgraph: FunctionGraph, node: Apply, registers: Mapping[Variable, int]) -> tuple[int, ...]:
+    """Return the registers of results that nothing reads; a node is there for one result at least."""
+    if len(node.outputs) == 1:
+        return ()
+    return tuple(registers[v] for v in node.outputs if not fgraph.has_clients(v))
 
 
 def _parts_written(

@@ -13,7 +13,7 @@ array([[2., 0.],
        [0., 2.]])
 """
 
-from theano_graph import register_library
+from theano_graph import announce_words, register_library
 from theano_tensor import register_sparse_gradient
 
 from . import _native_rewrites as _native_rewrites
@@ -205,6 +205,7 @@ from ._type import (
 from ._version import __version__ as __version__
 
 register_library(__file__)
+announce_words("theano_sparse._words")
 register_sparse_gradient(construct_sparse_from_list)
 
 __all__ = [

@@ -35,6 +35,11 @@ def _two_results(x: Any) -> Any:
     return Elemwise(Composite([number], [number + 1, number - 1]))(x)
 
 
+def _rows_set_to_sum(v: Any) -> Any:
+    rows = v.A[[2, 0]]
+    return T.set_subtensor(rows, rows + v.B[:2])
+
+
 CASES: dict[str, Case] = {
     # algebra
     "zero_in_sum": case(lambda v: v.x + 0, lambda v: 0.0 + v.A),
@@ -63,17 +68,23 @@ CASES: dict[str, Case] = {
         lambda v: (v.A + v.x) - v.A,
         reason=LANGUAGE,
     ),
-    "quotient_by_own_size": case(lambda v: v.x / abs(v.x), reason=LANGUAGE),
+    "quotient_by_own_size": case(
+        lambda v: v.x / abs(v.x), lambda v: 4 * v.x / abs(v.x), lambda v: (v.s * v.x) / abs(v.x), reason=LANGUAGE
+    ),
     "power_with_constant_exponent": case(
         *((lambda v, n=n: abs(v.x) ** n) for n in (0, 1, 2, 0.5, -0.5, -1, -2)), reason=ROUNDED
     ),
-    "power_as_products": case(lambda v: v.x**3, lambda v: v.x**10.0, lambda v: v.A**16),
+    "power_as_products": case(
+        lambda v: v.x**3, lambda v: v.x**10.0, lambda v: v.A**16, lambda v: v.x**-3, lambda v: v.A**-15.0, rtol=1e-12
+    ),
     "square_of_equal_factors": case(lambda v: v.x * v.x),
     "sign_under_even_function": case(lambda v: T.sqr(-v.x), lambda v: abs(-v.x), lambda v: abs(abs(v.x))),
     "square_root_of_square": case(lambda v: T.sqrt(T.sqr(v.x))),
     "log_of_exp": case(lambda v: T.log(T.exp(v.x))),
     "size_of_product": case(lambda v: abs(v.x * -3.0), lambda v: abs(-2.0 / v.x)),
-    "product_of_sizes": case(lambda v: abs(v.x) * abs(v.y), lambda v: abs(v.x) / abs(v.y)),
+    "product_of_sizes": case(
+        lambda v: abs(v.x) * abs(v.y), lambda v: abs(v.x) / abs(v.y), lambda v: 2 * abs(v.x * v.y)
+    ),
     "quotient_of_one": case(lambda v: 1 / v.x),
     "sum_multiplied_out": case(lambda v: (v.s / v.x + T.exp(v.s) / v.y) * v.x * v.y, reason=LANGUAGE),
     # useless
@@ -274,6 +285,11 @@ CASES |= {
     "alloc_of_alloc": case(lambda v: T.alloc(T.alloc(v.x[0], 1, 6), 3, 6)),
     "reshape_of_view": case(lambda v: v.A.dimshuffle("x", 0, 1).reshape((36,))),
     "reshape_around_single_elements": case(lambda v: v.x.reshape((1, 6)), tags=("local_reshape_to_dimshuffle",)),
+    "reshape_to_known_lengths": case(
+        lambda v: v.A.reshape((1, v.A.shape[0], v.A.shape[1])),
+        lambda v: v.x.dimshuffle("x", 0, "x").reshape((v.x.shape[0], 1)),
+    ),
+    "rows_set_to_sum": case(_rows_set_to_sum),
     "increment_by_zeros": case(
         lambda v: T.inc_subtensor(v.x[:3], T.zeros_like(v.x[:3])), tags=("local_incsubtensor_of_zeros",)
     ),

@@ -38,6 +38,16 @@ def _incremented(v: Given) -> Any:
     return T.inc_subtensor(v.A[index], v.x[:2])[index]
 
 
+def _written_and_read(v: Given) -> Any:
+    i = v.n[0]
+    return T.set_subtensor(v.A[i], v.x)[i]
+
+
+def _rows_written_and_read(v: Given) -> Any:
+    rows = T.arange(2) + v.p[0]
+    return T.set_subtensor(v.A[rows], v.B[:2])[rows]
+
+
 PARTS: dict[str, Case] = {
     "whole_part": case(lambda v: v.x[:], lambda v: v.A[0 : v.A.shape[0]]),
     "part_of_part": case(
@@ -69,8 +79,20 @@ PARTS: dict[str, Case] = {
     ),
     "set_of_sum": case(lambda v: T.set_subtensor(v.x[1:3], v.x[1:3] + v.y[:2])),
     "whole_written": case(
-        lambda v: T.set_subtensor(v.x[:], v.y),
+        lambda v: T.set_subtensor(v.x[:], T.exp(v.x)),
+        lambda v: T.set_subtensor(v.x[::-1], T.specify_shape(v.y, v.x.shape)),
+        lambda v: T.set_subtensor(v.A[:, ::-1], v.x),
         lambda v: T.inc_subtensor(v.x[:], v.y),
+    ),
+    "part_as_it_was_written": case(_written_and_read, tags=("local_subtensor_inc_subtensor",)),
+    "rows_as_they_were_written": case(_rows_written_and_read, tags=("local_adv_sub1_adv_inc_sub1",)),
+    "value_for_filled_part": case(
+        lambda v: T.inc_subtensor(v.x[v.n], T.alloc(v.s, v.n.shape[0])),
+        lambda v: T.inc_subtensor(v.x[: v.n.size - 2], T.alloc(v.s, 4)),
+        tags=("local_useless_inc_subtensor_alloc",),
+    ),
+    "function_of_its_inverse_somewhere": case(
+        lambda v: T.tanh(T.arctanh(v.x / 9)), reason=LANGUAGE, tags=("local_func_inv",)
     ),
     "filled_part": case(lambda v: T.inc_subtensor(T.alloc(v.s * 2, 6)[1:4], T.alloc(v.s, 3))),
     "sum_of_increments": case(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import field
 from typing import Any, Self
 
 from theano_graph import Apply, FunctionGraph, config, record
@@ -44,6 +45,8 @@ class Linker:
     allow_gc: bool | None = None
     native_only: bool = False
     lazy: bool = True
+    #: The graph that was accepted last, for programs that ask the linker itself for a function.
+    accepted: AcceptedGraph | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def frees(self) -> bool:
@@ -85,7 +88,7 @@ class Linker:
         return twin
 
     def accept(self, fgraph: FunctionGraph, no_recycling: Any = ()) -> AcceptedGraph:
-        """Return `fgraph` together with this linker, ready to make a thunk.
+        """Return `fgraph` together with this linker, ready to make a thunk; the linker itself makes it, too.
 
         Parameters
         ----------
@@ -93,14 +96,35 @@ class Linker:
         no_recycling : sequence of Variable
             Outputs whose memory is not to be used again by the next call; true of all outputs here.
         """
-        return AcceptedGraph(self, fgraph)
+        graph = AcceptedGraph(self, fgraph)
+        object.__setattr__(self, "accepted", graph)
+        return graph
+
+    def make_thunk(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a thunk for the graph that was accepted last; see :meth:`AcceptedGraph.make_thunk`."""
+        return self._last().make_thunk(*args, **kwargs)
+
+    def make_all(self, *args: Any, **kwargs: Any) -> Any:
+        """Return thunks for all nodes of the graph that was accepted last; see :meth:`AcceptedGraph.make_all`."""
+        return self._last().make_all(*args, **kwargs)
+
+    def make_function(self, unpack_single: bool = True) -> Callable[..., Any]:
+        """Return a function for the graph that was accepted last; see :meth:`AcceptedGraph.make_function`."""
+        return self._last().make_function(unpack_single)
+
+    def _last(self) -> AcceptedGraph:
+        graph: AcceptedGraph | None = getattr(self, "accepted", None)  # classes may set their fields themselves
+        if graph is None:
+            raise ValueError(f"the linker {self.name} has no graph: accept one first")
+        return graph
 
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names if name != "accepted"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        object.__setattr__(self, "accepted", None)
         for name, value in state.items():
             object.__setattr__(self, name, value)
 

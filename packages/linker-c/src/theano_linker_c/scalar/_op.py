@@ -123,6 +123,11 @@ class ScalarOp(Op):
         if name is not None:
             self.name = name
 
+    @property
+    def usual(self) -> ScalarOp:
+        """The op with the preference for types that its class has: the op itself, unless it was given another one."""
+        return self._usual or self
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """See which forms are the class's own: the one that is defined last, on the way from `ScalarOp`, holds."""
         super().__init_subclass__(**kwargs)
@@ -204,7 +209,7 @@ class ScalarOp(Op):
             raise NoNativeForm(f"{self} has {self.nout} results; it runs in Python")
         given = [arg.dtype for arg in args]
         (dtype,) = self.result_dtypes(*given)
-        usual = self._usual or self
+        usual = self.usual
         (computed,) = usual.result_dtypes(*given)
         text = usual.c_expression(args, computed)
         if computed != dtype:
@@ -355,10 +360,12 @@ class Comparison(BinaryScalarOp):
     ufunc: ClassVar[Callable[..., Any]]
     symbol: ClassVar[str] = ""
     orders: ClassVar[bool] = True
+    #: Whether complex numbers are ordered, as in NumPy: by their real parts, then by the imaginary ones.
+    complex_ok: ClassVar[bool] = False
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """Always bool."""
-        if self.orders:
+        if self.orders and not self.complex_ok:
             self.refuse_complex(dtypes)
         return ("bool",)
 
@@ -372,6 +379,8 @@ class Comparison(BinaryScalarOp):
         """Compare in the common dtype; int64 against uint64 exactly."""
         a, b = args
         common = upcast(a.dtype, b.dtype)
+        if self.orders and is_complex(common):
+            raise NoNativeForm(f"{self.symbol} of complex numbers has no C form")
         if common == "float16":
             common = "float32"  # int8 and float16 compare in float16, whose values a float holds
         if common == "float64" and is_discrete(a.dtype) and is_discrete(b.dtype):

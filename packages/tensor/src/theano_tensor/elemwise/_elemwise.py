@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
-from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp
+from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
 
 from .._convert import as_tensor_variable
 from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
@@ -78,7 +78,8 @@ class Elemwise(Op):
         self.label = name
         self.nfunc_spec = nfunc_spec
         self.openmp = openmp
-        self._hash = hash((Elemwise, scalar_op, tuple(self.inplace_pattern.items())))
+        self._compared = _of_overwritten_dtype(scalar_op, self.inplace_pattern)
+        self._hash = hash((Elemwise, self._compared, tuple(self.inplace_pattern.items())))
         # Types of the inputs -> those of the outputs: a graph applies an op to the same types again and again.
         self._output_types: dict[tuple[Hashable, ...], list[TensorType]] = {}
 
@@ -91,7 +92,7 @@ class Elemwise(Op):
         return self is other or (
             type(self) is type(other)
             and isinstance(other, Elemwise)
-            and self.scalar_op == other.scalar_op
+            and self._compared == other._compared
             and self.inplace_pattern == other.inplace_pattern
         )
 
@@ -201,6 +202,14 @@ class Elemwise(Op):
 def _class_name(scalar_op: ScalarOp) -> str:
     """Return what in-place forms print: the class of an op without parameters, as Theano 1.0 does."""
     return str(scalar_op) if isinstance(scalar_op, Composite) or scalar_op.__props__ else type(scalar_op).__name__
+
+
+def _of_overwritten_dtype(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> ScalarOp:
+    """Return the op without a preference for the dtypes of what it overwrites: only these have room for the results."""
+    preference = scalar_op.output_types_preference
+    if pattern and isinstance(preference, transfer_type) and dict(enumerate(preference.transfer)) == pattern:
+        return scalar_op.usual
+    return scalar_op
 
 
 def _checked_pattern(scalar_op: ScalarOp, pattern: Mapping[int, int]) -> dict[int, int]:

@@ -362,8 +362,23 @@ def _signed_sum(num: Sequence[Tensor], denum: Sequence[Tensor]) -> Tensor:
     tags=ONLY_RUN,
 )
 def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x / abs(x) -> sgn(x)``, which is 0 at 0; truth values have no sign."""
-    if cast(Tensor, node.inputs[0]).type.dtype == "bool":
+    """``x / abs(x) -> sgn(x)``, also with further factors; it is 0 at 0. Truth values have no sign."""
+    above, below = cast("list[Tensor]", node.inputs)
+    if above.type.dtype == "bool" or not any(kind_of(v) is _ABS for v in (below, *_factors(below))):
         return None
-    num, denum = quotients_by_own_size([node.inputs[0]], [node.inputs[1]])
-    return None if denum else fitted(node, cast(Tensor, num[0]))
+    inner = mul_canonizer.get_num_denum(node.outputs[0], lambda v: sole_client(fgraph, v) is not None)
+    for above_all, below_all in (inner, ([above], [below])):
+        count = len(below_all)
+        num, denum = quotients_by_own_size(list(above_all), list(below_all))
+        if len(denum) < count:
+            merged = mul_canonizer.merge_num_denum(num, denum)
+            return fitted(node, _padded(merged, node.outputs[0].type.ndim), [above, below])
+    return None
+
+
+_ABS = type(scalar.abs)
+
+
+def _factors(variable: Variable) -> list[Variable]:
+    node = variable.owner
+    return node.inputs if node is not None and node.op == lift(scalar.mul) else []

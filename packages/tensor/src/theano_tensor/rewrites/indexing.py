@@ -22,12 +22,14 @@ from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor, slice_length
 from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
-from ..shape import MakeVector, ShapeI
-from ._language import call, can_replace, lift, operands, sole_client
+from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
+from ._known_lengths import known_lengths
+from ._language import call, can_replace, cast_to, lift, operands, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
 FULL = slice(None)
+BACKWARDS = slice(None, None, -1)
 ONLY_RUN = ("fast_run",)
 BOTH = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
@@ -136,12 +138,12 @@ def _merged(inner: slice, outer: Any, length: int | None) -> Any:
         return outer
     if outer == FULL:
         return inner
+    if length is None and isinstance(inner, slice) and _is_backwards(inner):
+        return _backwards(outer)
     if not is_static(inner) or not is_static(outer):
         return None
     if length is not None:
         return _merged_known(range(length)[slice(*_numbers(inner))], outer)
-    if _numbers(inner) == (None, None, -1):
-        return _backwards(outer)
     a, b, s = _numbers(inner)
     a, s = a or 0, 1 if s is None else s
     if a < 0 or s < 0 or (b is not None and b < 0):
@@ -159,17 +161,34 @@ def _merged(inner: slice, outer: Any, length: int | None) -> Any:
     return slice(a + p * s, min(stops) if stops else None, s * t)
 
 
+def _is_backwards(item: slice) -> bool:
+    return item.start is None and item.stop is None and item.step is not None and known_number(item.step) == -1
+
+
 def _backwards(outer: Any) -> Any:
-    """Return what takes the part `outer` of a dimension of any length that has been turned round."""
+    """Return what takes the part `outer` of a dimension of any length that has been turned round, or None.
+
+    What counts from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
+    are known only when the graph runs.
+    """
     if not isinstance(outer, slice):
-        return -1 - known_number(outer)
-    p, q, t = _numbers(outer)
-    if (p, q, t) == (None, None, -1):
+        return _mirrored(outer)
+    step = known_number(outer.step) if outer.step is not None else 1
+    if step == -1 and outer.start is None and outer.stop is None:
         return FULL
-    p, t = p or 0, 1 if t is None else t
-    if p < 0 or t < 0 or (q is not None and q < 0):
+    if not isinstance(step, int) or step < 0:
         return None
-    return slice(-1 - p, None if q is None else -1 - q, -t)
+    return slice(_mirrored(0 if outer.start is None else outer.start), _mirrored(outer.stop), -step)
+
+
+def _mirrored(bound: Any) -> Any:
+    if bound is None:
+        return None
+    known = known_number(bound)
+    if isinstance(known, int):
+        return -1 - known
+    count = cast_to(cast(Tensor, bound), "int64")
+    return call(scalar.sub, scalar_constant(-1, "int64", 0), count)
 
 
 def _merged_known(elements: range, outer: Any) -> Any:
@@ -304,7 +323,7 @@ def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     return _if_it_fits(node, Dot()(part_of(a, left), part_of(b, [FULL, *right] if right else [])))
 
 
-def _same_index(read: Apply, write: Apply) -> bool:
+def same_index(read: Apply, write: Apply) -> bool:
     """Tell whether one node reads the very part that another writes."""
     mine, theirs = read.inputs[1:], write.inputs[2:]
     same = len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
@@ -320,7 +339,7 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
     shape of x[i].
     """
     write = node.inputs[0].owner
-    if write is None or not isinstance(write.op, IncSubtensor) or not _same_index(node, write):
+    if write is None or not isinstance(write.op, IncSubtensor) or not same_index(node, write):
         return None
     x, y = write.inputs[:2]
     part, y = node.op(x, *node.inputs[1:]), cast(Tensor, y)
@@ -353,7 +372,7 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     for read, other in (terms, reversed(terms)):
         owner = read.owner
-        if owner is not None and isinstance(owner.op, Subtensor) and owner.inputs[0] is x and _same_index(owner, node):
+        if owner is not None and isinstance(owner.op, Subtensor) and owner.inputs[0] is x and same_index(owner, node):
             return _if_it_fits(node, IncSubtensor(node.op.entries)(x, other, *node.inputs[2:]))
     return None
 
@@ -361,13 +380,42 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
 @unless_out_of_range
 def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
-    """A tensor that is replaced or incremented as a whole needs no index."""
+    """A tensor that is replaced or incremented as a whole needs no index.
+
+    Where a new value of the whole is not known to have its shape, lengths are compared when the graph runs. Its rows
+    may be in the opposite order.
+    """
     x, y = cast("list[Tensor]", node.inputs[:2])
-    if not all(_is_whole(item, x, axis) for axis, item in enumerate(index_of(node, 2))):
+    index = index_of(node, 2)
+    turned = [item if item == BACKWARDS else FULL for item in index]
+    is_set = node.op.set_instead_of_inc
+    if not all(
+        item == BACKWARDS and is_set if item != FULL else _is_whole(own, x, axis)
+        for axis, (item, own) in enumerate(zip(turned, index, strict=True))
+    ):
         return None
     if y.type.ndim < x.type.ndim:
         y = y.dimshuffle(["x"] * (x.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
-    return _if_it_fits(node, call(scalar.second if node.op.set_instead_of_inc else scalar.add, x, y))
+    if not is_set:
+        return _if_it_fits(node, call(scalar.add, x, y))
+    if y.type.broadcastable == x.type.broadcastable and not _equally_long(fgraph, x, y):
+        if BACKWARDS in turned:
+            return None
+        filled: Any = Alloc()(y, *(shape_i(x, axis) for axis in range(x.type.ndim)))  # compares lengths
+    else:
+        filled = call(scalar.second, x, y)
+    return _if_it_fits(node, part_of(filled, turned))
+
+
+def _equally_long(fgraph: FunctionGraph, x: Tensor, y: Tensor) -> bool:
+    """Tell whether two tensors of equal patterns are known to have one shape."""
+    if same_shape(x, y):
+        return True
+    table = known_lengths(fgraph)
+    return all(
+        alike or table.length(fgraph, x, axis) is table.length(fgraph, y, axis)
+        for axis, alike in enumerate(x.type.broadcastable)
+    )
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor_alloc")
@@ -402,7 +450,7 @@ def shape_source(variable: Variable) -> Variable:
     while (owner := variable.owner) is not None:
         if isinstance(owner.op, (IncSubtensor, AdvancedIncSubtensor)) or owner.op == lift(scalar.second):
             variable = owner.inputs[0]
-        elif isinstance(owner.op, Alloc) and _is_shape_of(owner.inputs[1:]):
+        elif isinstance(owner.op, (Alloc, SpecifyShape)) and _is_shape_of(owner.inputs[1:]):
             variable = owner.inputs[1].owner.inputs[0]
         elif (
             type(owner.op) is Elemwise

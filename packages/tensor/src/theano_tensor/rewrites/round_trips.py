@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarProgram
 from theano_optimize import Phase
 
 from .._assert import assert_op
+from .._convert import constant
 from .._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .._variable import Tensor
 from ..creation import Alloc, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
-from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor1, IncSubtensor, Subtensor
+from ..indexing import AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor
 from ..indexing.entries import known_number
 from ..linear import dot
 from ..reduce import Sum
-from ..shape import MakeVector, Reshape
+from ..shape import MakeVector, Reshape, ShapeI
 from ._language import call, can_replace, number, operands, scalar_constant, sole_client
 from ._registry import rule
 from .allocs import is_filled_with_zeros
@@ -62,8 +65,16 @@ def only_element_of_dimension(fgraph: FunctionGraph, node: Apply) -> Found:
             dropped.append(axis)
         else:
             return None
-    new = dimshuffle(x, [axis for axis in range(x.type.ndim) if axis not in dropped])
+    new = view_of(x, [axis for axis in range(x.type.ndim) if axis not in dropped])
     return [new] if dropped and can_replace(node.outputs[0], new) else None
+
+
+def view_of(x: Tensor, order: list[int | str]) -> Tensor:
+    """Return ``dimshuffle(x, order)``, of what x itself is a view of where it is one."""
+    inner = x.owner
+    if inner is not None and isinstance(inner.op, DimShuffle):
+        x, order = inner.inputs[0], [e if isinstance(e, str) else inner.op.order[e] for e in order]
+    return x if order == list(range(x.type.ndim)) else dimshuffle(x, order)
 
 
 @rule(AdvancedSubtensor1, tags=ONLY_RUN, key="local_rows_of_make_vector", names=("local_subtensor_make_vector",))
@@ -124,7 +135,8 @@ def reshape_around_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     kept = [axis for axis in range(ndim) if number(lengths[axis]) != 1]
     if len(kept) == ndim:
         return None
-    inner = Reshape(len(kept))(x, [lengths[axis] for axis in kept])
+    data = getattr(vector, "data", None)
+    inner = Reshape(len(kept))(x, [lengths[axis] for axis in kept] if data is None else constant(data[kept]))
     order = iter(range(len(kept)))
     new = dimshuffle(inner, [next(order) if axis in kept else "x" for axis in range(ndim)])
     return [new] if can_replace(node.outputs[0], new) else None
@@ -136,6 +148,43 @@ def _entries(vector: Any, ndim: int) -> list[Any] | None:
         return [scalar_constant(data[i], "int64", 0) for i in range(ndim)]
     owner = vector.owner
     return list(owner.inputs) if owner is not None and isinstance(owner.op, MakeVector) else None
+
+
+@rule(Reshape, tags=ONLY_RUN, phases=BOTH, reach=2, key="local_useless_tile")
+def reshape_to_known_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``reshape(x, (1, n, m)) -> dimshuffle(x, 'x', 0, 1)`` where n and m are known to be the lengths of x."""
+    x, vector = cast("list[Tensor]", node.inputs)
+    lengths = _entries(vector, node.op.ndim)
+    if lengths is None:
+        return None
+    source, own = _dimensions(x)
+    places = iter([place for place in own if isinstance(place, int) and source.type.shape[place] != 1])
+    order: list[int | str] = []
+    for length in lengths:
+        place = "x" if number(length) == 1 else next(places, None)
+        if place is None or (isinstance(place, int) and not _is_length(length, source, place)):
+            return None
+        order.append(place)
+    if next(places, None) is not None:
+        return None
+    new = source if order == list(range(source.type.ndim)) else dimshuffle(source, order)
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _dimensions(x: Tensor) -> tuple[Tensor, list[int | str]]:
+    """Return what x is a view of, and which of its dimensions those of x are."""
+    inner = x.owner
+    if inner is not None and isinstance(inner.op, DimShuffle):
+        return inner.inputs[0], list(inner.op.order)
+    return x, list(range(x.type.ndim))
+
+
+def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
+    owner = length.owner
+    if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
+        return True
+    known = x.type.shape[axis]
+    return known is not None and number(length) == known
 
 
 @rule(
@@ -166,6 +215,25 @@ def part_set_to_what_it_is(fgraph: FunctionGraph, node: Apply) -> Found:
     if not node.op.set_instead_of_inc or not zeros or not can_replace(node.outputs[0], x):
         return None
     return [x]
+
+
+@rule(AdvancedIncSubtensor1, tags=ONLY_RUN, key="local_set_rows_to_inc_rows", names=("local_set_to_inc_subtensor",))
+def rows_set_to_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` for known numbers i of rows, all different."""
+    x, value, rows = cast("list[Tensor]", node.inputs)
+    known = getattr(rows, "data", None)
+    terms = operands(value, scalar.add)
+    if not node.op.set_instead_of_inc or known is None or terms is None or len(terms) != 2:
+        return None
+    if known.size and (known.min() < 0 or len(np.unique(known)) != known.size):
+        return None
+    for read, other in (terms, reversed(terms)):
+        owner = read.owner
+        if owner is not None and isinstance(owner.op, AdvancedSubtensor1) and owner.inputs[0] is x:
+            if owner.inputs[1] is rows and read.type.dtype == x.type.dtype:
+                new = AdvancedIncSubtensor1(node.op.inplace)(x, other, rows)
+                return [new] if can_replace(node.outputs[0], new) else None
+    return None
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")

@@ -65,7 +65,7 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     if known is not None:
         return [_length(known)]
     table = known_lengths(fgraph)
-    shape = _computed_shape(fgraph, table, x)
+    shape = computed_shape(fgraph, table, x)
     if shape is None or shape[i] is None:  # None stands for a length that only the value knows
         table.note(x, i, node.outputs[0])
         return None
@@ -74,7 +74,8 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
     return [length]
 
 
-def _computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> Any:
+def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> Any:
+    """Return the lengths of what is computed, from those of what it is computed from; None where they are not known."""
     owner = x.owner
     if owner is None:
         return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, reduce
 from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 from theano_optimize import Exactness, Phase
 
 from .._variable import Tensor
-from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, sole_client
+from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, scalar_constant, sole_client
 from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule
 
@@ -32,15 +34,36 @@ def quotient_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(scalar.mul, scalar.true_div, phases=(Phase.SPECIALIZE,), key="local_abs_merge")
 def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``abs(x) * abs(y) -> abs(x * y)`` and ``abs(x) / abs(y) -> abs(x / y)``."""
+    """``abs(x) * abs(y) -> abs(x * y)`` and ``abs(x) / abs(y) -> abs(x / y)``; ``2 * abs(x * y) -> abs(2 * x * y)``."""
     if len(node.inputs) != 2 or not is_float(node.outputs[0]):
         return None
+    if number(node.inputs[0]) is not None or number(node.inputs[1]) is not None:
+        return _scaled_size(fgraph, node)
     first, second = (operands(v, scalar.abs) for v in node.inputs)
     if first is None or second is None or any(sole_client(fgraph, v) is None for v in node.inputs):
         return None
     if not is_float(first[0]) or not is_float(second[0]):
         return None  # The size of the least integer is negative.
     return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
+
+
+def _scaled_size(fgraph: FunctionGraph, node: Apply) -> Found:
+    """Put a factor that is not negative into the product under a size: one node takes all factors."""
+    if node.op.scalar_op != scalar.mul:
+        return None
+    inputs = cast("list[Tensor]", node.inputs)
+    scale, size = inputs if number(inputs[0]) is not None else inputs[::-1]
+    inner = operands(size, scalar.abs)
+    product = None if inner is None else operands(inner[0], scalar.mul)
+    if inner is None or product is None or not number(scale) >= 0:
+        return None
+    if sole_client(fgraph, size) is None or sole_client(fgraph, inner[0]) is None:
+        return None
+    dtype = node.outputs[0].type.dtype
+    if any(v.type.dtype != dtype for v in product):
+        return None
+    factor = scalar_constant(number(scale), dtype, node.outputs[0].type.ndim)
+    return fitted(node, call(scalar.abs, call(scalar.mul, factor, *product)))
 
 
 @rule(
@@ -51,23 +74,32 @@ def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
     names=("local_pow_specialize", "local_pow_specialize_device"),
 )
 def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x ** n`` for whole n from 3 to 16 by squares and products."""
+    """``x ** n`` for whole n from 3 to 16 by squares and products in one node, and ``x ** -n`` as its reciprocal."""
     x, exponent = cast("list[Tensor]", node.inputs)
     value = number(exponent)
+    dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
     if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    if value != int(value) or not 3 <= value <= MAX_POWER:
+    if value != int(value) or not 3 <= abs(value) <= MAX_POWER:
         return None
-    square = cast_to(x, node.outputs[0].type.dtype)
-    result: Tensor | None = None
-    left = int(value)
-    while left:
-        if left & 1:
-            result = square if result is None else call(scalar.mul, result, square)
-        left >>= 1
-        if left:
-            square = call(scalar.sqr, square)
-    return fitted(node, cast(Tensor, result))
+    power = call(_power(dtype, abs(int(value))), cast_to(x, dtype))
+    if value < 0:
+        power = call(scalar.true_div, scalar_constant(1, dtype, ndim), power)
+    return fitted(node, power)
+
+
+@lru_cache
+def _power(dtype: str, exponent: int) -> ScalarOp:
+    """Return the op that computes a power of a number, from the largest square down."""
+    square = x = ScalarType(dtype)()
+    squares = []
+    while exponent:
+        if exponent & 1:
+            squares.append(square)
+        exponent >>= 1
+        if exponent:
+            square = scalar.sqr(square)
+    return Composite([x], [reduce(scalar.mul, reversed(squares))])
 
 
 @rule(

@@ -61,9 +61,14 @@ def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @stabilizing(scalar.log, reach=3, key="local_log1p")
 def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(1 + x) -> log1p(x)`` and ``log(1 - x) -> log1p(-x)``."""
+    """``log(1 + x) -> log1p(x)``, also for integers, and ``log(1 - x) -> log1p(-x)``."""
     (argument,) = node.inputs
-    if not is_float(argument) or logistic_atom(argument) is not None:
+    if not is_float(argument):
+        terms = operands(argument, scalar.add) or []
+        rest = [v for v in terms if number(v) != 1]
+        whole = len(terms) == 2 and len(rest) == 1 and "int" in argument.type.dtype
+        return fitted(node, call(scalar.log1p, cast_to(rest[0], argument.type.dtype))) if whole else None
+    if logistic_atom(argument) is not None:
         return None
     x = one_minus(argument)
     if x is not None and is_float(x):

@@ -14,7 +14,7 @@ from theano_optimize import Exactness
 from .._convert import constant
 from .._variable import Tensor
 from ..elemwise import Elemwise
-from ..shape import ShapeI
+from ..shape import MakeVector, ShapeI
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
 from ._registry import rule
 
@@ -96,7 +96,9 @@ def comparison_of_length(fgraph: FunctionGraph, node: Apply) -> Found:
 def _is_length(variable: Variable) -> bool:
     if variable.owner is not None and isinstance(variable.owner.op, ShapeI):
         return True
-    terms = operands(variable, scalar.add)
+    owner = variable.owner
+    joined = owner is not None and isinstance(owner.op, MakeVector)
+    terms = owner.inputs if owner is not None and joined else operands(variable, scalar.add)
     return terms is not None and all(t.owner is not None and isinstance(t.owner.op, ShapeI) for t in terms)
 
 
@@ -184,6 +186,7 @@ INVERSES: tuple[tuple[ScalarOp, ScalarOp], ...] = (
     (scalar.arctanh, scalar.tanh),
     (scalar.log1p, scalar.expm1),
     (scalar.log2, scalar.exp2),
+    (scalar.conj, scalar.conj),
 )
 
 
@@ -211,7 +214,7 @@ def function_of_its_inverse(fgraph: FunctionGraph, node: Apply) -> Found:
     for outer, inner in INVERSES:
         if node.op.scalar_op == outer:
             found = operands(node.inputs[0], inner)
-            if found is not None and is_float(found[0]):
+            if found is not None and (is_float(found[0]) or outer == scalar.conj):
                 return fitted(node, found[0])
     return None
 

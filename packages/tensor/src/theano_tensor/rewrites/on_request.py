@@ -1,0 +1,126 @@
+"""What modes do that include it by name: it holds for programs without mistakes, and hides some mistakes of others.
+
+An index that does not fit, rows that are given twice and numbers outside of the domain of a function are not looked at.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, cast
+
+from theano_graph import Apply, FunctionGraph, Variable
+from theano_linker_c import scalar
+
+from .._assert import Assert
+from .._variable import Tensor
+from ..creation import Alloc
+from ..elemwise import and_, dimshuffle, eq, ge, lt
+from ..indexing import (
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    IncSubtensor,
+    Subtensor,
+)
+from ..reduce import all as all_
+from ..shape import ShapeI, shape_i
+from ._known_lengths import known_lengths
+from ._language import can_replace, cast_to, fitted, is_float, operands
+from ._registry import rule
+from .indexing import same_index
+from .shape import computed_shape
+
+Found = list[Variable] | None
+
+
+@rule(
+    Subtensor,
+    tags=("local_subtensor_inc_subtensor",),
+    key="local_subtensor_inc_subtensor_on_request",
+    names=("local_subtensor_inc_subtensor",),
+)
+def part_as_it_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(x[i], y)[i] -> y`` where y has the dimensions of the part, whether i fits or not."""
+    write = node.inputs[0].owner
+    if write is None or not isinstance(write.op, IncSubtensor) or not same_index(node, write):
+        return None
+    if not write.op.set_instead_of_inc:
+        return None
+    y = cast(Tensor, write.inputs[1])
+    if y.type.broadcastable != node.outputs[0].type.broadcastable:
+        return None
+    return [cast_to(y, node.outputs[0].type.dtype)]
+
+
+@rule(AdvancedSubtensor1, tags=("local_adv_sub1_adv_inc_sub1",), key="local_adv_sub1_adv_inc_sub1")
+def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``set_subtensor(x[i], y)[i] -> y`` for numbers i of rows; an assertion says that all fit."""
+    write = node.inputs[0].owner
+    if write is None or not isinstance(write.op, AdvancedIncSubtensor1) or not write.op.set_instead_of_inc:
+        return None
+    x, y, rows = cast("list[Tensor]", write.inputs)
+    if rows is not node.inputs[1] or y.type.broadcastable != node.outputs[0].type.broadcastable:
+        return None
+    count = shape_i(x, 0)
+    in_range = all_(and_(lt(rows, count), ge(rows, -count)))
+    fits = [eq(shape_i(y, axis), shape_i(rows if axis == 0 else x, axis)) for axis in range(x.type.ndim)]
+    checked = Assert("a number of a row is out of range, or rows do not fit")(y, in_range, *fits)
+    return [cast_to(checked, node.outputs[0].type.dtype)]
+
+
+@rule(
+    IncSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    tags=("local_useless_inc_subtensor_alloc",),
+    key="local_useless_inc_subtensor_alloc_on_request",
+    names=("local_useless_inc_subtensor_alloc",),
+)
+def value_for_filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)``; assertions compare lengths."""
+    x, y, *inputs = node.inputs
+    owner = y.owner
+    if owner is None or not isinstance(owner.op, Alloc):
+        return None
+    part = _read(node)(x, *inputs)
+    extra = part.type.ndim - cast(Tensor, y).type.ndim
+    if extra < 0:
+        return None
+    own = computed_shape(fgraph, known_lengths(fgraph), part)
+    checks = []
+    for axis, wanted in enumerate(owner.inputs[1:], extra):
+        known = None if own is None else own[axis]
+        if not _is_same(known, wanted) and not part.type.broadcastable[axis]:
+            checks.append(eq(shape_i(part, axis), wanted))
+    value = cast(Tensor, owner.inputs[0])
+    if checks:
+        value = Assert("the value has not the shape of the part that it changes")(value, reduce(and_, checks))
+    padded = dimshuffle(value, ["x"] * (part.type.ndim - value.type.ndim) + list(range(value.type.ndim)))
+    new = node.op(x, padded, *inputs)
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _read(node: Apply) -> Any:
+    """Return the op that reads the part which a node changes."""
+    if isinstance(node.op, IncSubtensor):
+        return Subtensor(node.op.entries)
+    return AdvancedSubtensor1() if isinstance(node.op, AdvancedIncSubtensor1) else AdvancedSubtensor(node.op.entries)
+
+
+def _is_same(own: Any, wanted: Variable) -> bool:
+    """Tell whether two lengths are one variable, or the same length of one tensor."""
+    a, b = getattr(own, "owner", None), wanted.owner
+    if a is None or b is None or not isinstance(a.op, ShapeI):
+        return own is wanted
+    return a.op == b.op and a.inputs[0] is b.inputs[0]
+
+
+_PAIRS = {scalar.arccosh: scalar.cosh, scalar.tanh: scalar.arctanh}
+
+
+@rule(*_PAIRS, tags=("local_func_inv",), key="local_func_inv_on_request", names=("local_func_inv",))
+def function_of_its_inverse_somewhere(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``arccosh(cosh(x)) -> x``, which holds for x that is not negative, and ``tanh(arctanh(x)) -> x``."""
+    found = operands(node.inputs[0], _PAIRS[node.op.scalar_op])
+    return fitted(node, found[0]) if found is not None and is_float(found[0]) else None
