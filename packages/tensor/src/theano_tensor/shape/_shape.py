@@ -360,9 +360,9 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
     entries = _entries(variable, shape)
     known = getattr(variable.type, "shape", (None,) * len(entries))
     axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and known[i] == n)]
-    if not axes:
-        return variable
-    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
+    result: Tensor = variable
+    if axes:
+        result = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
     return result
 
 
