@@ -56,7 +56,7 @@ def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
     value = number(exponent)
     if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    if value != int(value) or not 3 <= value <= MAX_POWER:
+    if not 3 <= value <= MAX_POWER or value != int(value):
         return None
     square = cast_to(x, node.outputs[0].type.dtype)
     result: Tensor | None = None
