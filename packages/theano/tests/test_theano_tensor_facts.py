@@ -15,7 +15,6 @@ import theano.tensor as T
 from theano.tensor.basic import Join, _convert_to_int32
 from theano.tests import unittest_tools as utt
 
-
 EMPTY: list[Any] = [[], (), [[]]]
 
 

@@ -115,10 +115,11 @@ def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callab
         donors = instruction.donors[k] if k < len(instruction.donors) else ()
         for position in donors:
             _change(replay, i, (inputs[position],), "puts its result into")
-        sources = [*donors, *op.view_map.get(k, ()), *op.destroy_map.get(k, ())]
+        # What was in the memory of a donor is read no more, as was just checked, and one result alone can get it: what
+        # is put there shares its memory with no other value.
+        sources = [*op.view_map.get(k, ()), *op.destroy_map.get(k, ())]
         if instruction.waits is not None:
             sources.append(0)
-        # What is no view after all lies in memory that nobody else sees.
         found.append({block for position in sources for block in replay.blocks.get(inputs[position], ())})
     if replay.program.schedule is None:
         # The values that there are now; others lie in the memory as it is afterwards.
