@@ -151,3 +151,16 @@ class TestFilledConstants(unittest.TestCase):
         f = theano.function([v], theano.grad(cost, v))
         np.testing.assert_array_equal(f(np.ones(6)), [0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
         self.assertFalse(any(isinstance(node.op, T.Alloc) for node in f.maker.fgraph.apply_nodes))
+
+
+class TestAxesOfSorting(unittest.TestCase):
+    difference = "axes-of-sorting"
+
+    def test_known_when_built(self) -> None:
+        x = T.dmatrix("x")
+        with self.assertRaisesRegex(TypeError, "no axis"):
+            T.sort(x, T.iscalar())
+        value = np.array([[3.0, 1.0], [2.0, 4.0]])
+        f = theano.function([x], [T.sort(x, axis=0), T.sort(x, axis=None)])
+        for found, wanted in zip(f(value), (np.sort(value, axis=0), np.sort(value, axis=None)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
