@@ -13,6 +13,7 @@ import scipy.sparse
 
 import theano
 import theano.tensor as T
+from theano import sparse
 from theano.tensor.basic import Join, _convert_to_int32
 from theano.tests import unittest_tools as utt
 
@@ -115,8 +116,8 @@ class TestOps(unittest.TestCase):
             np.testing.assert_array_equal(found, wanted)
 
     def test_order_of_complex_numbers_in_sparse_matrices(self) -> None:
-        x = theano.sparse.csr_matrix("x", dtype="complex128")
-        f = theano.function([x], theano.sparse.structured_minimum(x, 1 + 1j))
+        x = sparse.csr_matrix("x", dtype="complex128")
+        f = theano.function([x], sparse.structured_minimum(x, 1 + 1j))
         value = scipy.sparse.csr_matrix(np.array([[1, 2, 0], [0, 1 + 2j, 3]]))
         np.testing.assert_array_equal(f(value).toarray(), [[1, 1 + 1j, 0], [0, 1 + 1j, 1 + 1j]])
 
