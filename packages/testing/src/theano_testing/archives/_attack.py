@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,12 +133,12 @@ def _judged(data: bytes, watch: _Watch) -> tuple[str, str | None]:
     return how, None
 
 
-def _work(start: int, count: int, place: Any, sender: Any) -> None:
+def _work(archives: Sequence[bytes], start: int, count: int, place: Any, sender: Any) -> None:
     faulthandler.enable()
     soft = _MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (soft, soft))
     signal.signal(signal.SIGALRM, _stop)
-    mutator = Mutator(samples())
+    mutator = Mutator(archives)
     _prepare()
     watch = _Watch()
     for data in mutator.originals:
@@ -173,7 +173,12 @@ def _messages(receiver: Any, process: Any) -> Iterator[tuple[str, Any]]:
 
 
 def attack(
-    inputs: int, seed: int = 0, *, progress: Callable[[Outcome], None] | None = None, seconds: float | None = None
+    inputs: int,
+    seed: int = 0,
+    *,
+    progress: Callable[[Outcome], None] | None = None,
+    seconds: float | None = None,
+    archives: Sequence[bytes] | None = None,
 ) -> Outcome:
     """Load archives that are nearly right, in another process.
 
@@ -187,6 +192,8 @@ def attack(
         Told now and then what has become of them so far.
     seconds : float, optional
         No more are begun after this time.
+    archives : sequence of bytes, optional
+        What is changed; by default :func:`samples`.
 
     Returns
     -------
@@ -195,13 +202,16 @@ def attack(
         or raised another error than :class:`theano_graph.UnsafeArchiveError`.
     """
     outcome, begun = Outcome(), time.monotonic()
-    methods = multiprocessing.get_context("spawn" if "fork" not in multiprocessing.get_all_start_methods() else "fork")
+    originals = samples() if archives is None else archives
+    # A child has what its parent has imported; platforms without fork import it again.
+    known = multiprocessing.get_all_start_methods()
+    methods: Any = multiprocessing.get_context("fork" if "fork" in known else known[0])
     following, end = seed, seed + inputs
     while following < end:
         place = mmap.mmap(-1, _PLACE.size)
         _PLACE.pack_into(place, 0, following - 1)
         receiver, sender = methods.Pipe(duplex=False)
-        process = methods.Process(target=_work, args=(following, end - following, place, sender))
+        process = methods.Process(target=_work, args=(originals, following, end - following, place, sender))
         process.start()
         sender.close()
         ended = False
