@@ -113,6 +113,14 @@ class TestChoicesAreCounted(unittest.TestCase):
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
 
 
+class TestSpecifiedLengths(unittest.TestCase):
+    difference = "specified-lengths"
+
+    def test_each_is_an_input(self) -> None:
+        made: Any = T.specify_shape(T.dmatrix("x"), (2, 3))
+        self.assertEqual(len(made.owner.inputs), 3)
+
+
 class TestLengthsOfRanges(unittest.TestCase):
     difference = "lengths-of-ranges"
 
