@@ -173,3 +173,11 @@ class TestAxesOfSorting(unittest.TestCase):
         f = theano.function([x], [T.sort(x, axis=0), T.sort(x, axis=None)])
         for found, wanted in zip(f(value), (np.sort(value, axis=0), np.sort(value, axis=None)), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+class TestErrorFunctionOfComplexNumbers(unittest.TestCase):
+    difference = "erf-of-complex"
+
+    def test_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "complex numbers are not supported"):
+            T.erf(T.zvector())
