@@ -39,7 +39,8 @@ def canonical_dtype(dtype: Any, floatx: str) -> str:
     """
     if isinstance(dtype, str):
         if dtype in _KNOWN:
-            return dtype
+            # NumPy takes a text of its own kind for an array of texts.
+            return dtype if type(dtype) is str else str(dtype)
         if dtype == "floatX":
             return floatx
     name: str

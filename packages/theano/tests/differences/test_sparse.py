@@ -125,12 +125,3 @@ class TestUsmmWithoutBlas(unittest.TestCase):
         self.assertTrue([node for node in f.maker.fgraph.toposort() if "Usmm" in type(node.op).__name__])
         value = np.array([[0.0, 2.0], [3.0, 0.0]])
         np.testing.assert_array_equal(f(scipy.sparse.csr_matrix(value), value, value), value - 2 * value @ value)
-
-
-class TestSpecifiedLengths(unittest.TestCase):
-    difference = "specified-lengths"
-
-    def test_inputs(self) -> None:
-        x, n = sparse.csr_matrix("x"), T.lscalar("n")
-        node = T.specify_shape(x, (n, 4)).owner
-        self.assertEqual((len(node.inputs), node.inputs[1]), (3, n))

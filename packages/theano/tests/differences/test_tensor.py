@@ -112,14 +112,6 @@ class TestChoicesAreCounted(unittest.TestCase):
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
 
 
-class TestSpecifiedLengths(unittest.TestCase):
-    difference = "specified-lengths"
-
-    def test_each_is_an_input(self) -> None:
-        x = T.dmatrix("x")
-        self.assertEqual(len(T.specify_shape(x, (2, 3)).owner.inputs), 3)
-
-
 class TestLengthsOfRanges(unittest.TestCase):
     difference = "lengths-of-ranges"
 

@@ -45,7 +45,7 @@ static int common_shape(const Elementwise *e, PyArrayObject **arrays, npy_intp *
         }
         shape[d] = length < 0 ? 1 : length;
     }
-    return RUN_DONE;
+    return shape_fits(shape, e->ndim);
 }
 
 /* Whether inputs that have all axes lie in Fortran order and none in C order only. */

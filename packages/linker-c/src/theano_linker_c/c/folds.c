@@ -45,7 +45,7 @@ static int common_shape(const Folds *r, PyArrayObject **arrays, npy_intp *shape)
         }
         shape[d] = length < 0 ? 1 : length;
     }
-    return RUN_DONE;
+    return shape_fits(shape, r->ndim);
 }
 
 /* A unit is one position along the axes that stay, and one chunk. */

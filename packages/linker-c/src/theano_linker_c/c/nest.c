@@ -15,6 +15,24 @@ npy_intp nest_size(const Nest *nest) {
     return size;
 }
 
+/* Whether the number of elements of a common shape is a length. Operands that stretch may make it larger than any array
+ * could be. Returns RUN_DONE, or RUN_RAISED. */
+int shape_fits(const npy_intp *shape, int ndim) {
+    npy_intp size = 1;
+    int fits = 1;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0)
+            return RUN_DONE;
+        fits &= size <= NPY_MAX_INTP / shape[d];
+        size = fits ? size * shape[d] : 1;
+    }
+    if (fits)
+        return RUN_DONE;
+    PyErr_SetString(PyExc_ValueError, "the common shape of the operands has more elements than can be counted\n"
+                                      "  To mend: pass operands that stretch along fewer axes.");
+    return RUN_RAISED;
+}
+
 static npy_intp axis_weight(const Nest *nest, int axis) {
     npy_intp weight = 0;
     for (int k = 0; k < nest->nops; k++)

@@ -36,7 +36,7 @@ static int gather_shape(const Reduction *r, Frame *f, const Instruction *in, PyA
         }
         shape[d] = length < 0 ? 1 : length;
     }
-    return RUN_DONE;
+    return shape_fits(shape, r->ndim);
 }
 
 static void fill_seed(PyArrayObject *acc, const Reduction *r) {

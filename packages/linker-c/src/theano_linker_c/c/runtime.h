@@ -174,6 +174,7 @@ typedef struct {
 void nest_simplify(Nest *nest);
 int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost);
 npy_intp nest_size(const Nest *nest);
+int shape_fits(const npy_intp *shape, int ndim);
 
 /* blocks.c */
 PyObject *shared_code(void);

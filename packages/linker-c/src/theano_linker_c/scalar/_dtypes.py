@@ -70,14 +70,14 @@ def upcast(*dtypes: str) -> str:
         raise TypeError("upcast: no dtype given\n  To mend: pass at least one dtype name, such as 'float64'.")
     for dtype in dtypes:
         check_dtype(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
-    return np.result_type(*dtypes).name
+    return np.result_type(*(str(dtype) if isinstance(dtype, np.str_) else dtype for dtype in dtypes)).name
 
 
 def check_dtype(dtype: str) -> str:
     """Return `dtype` if it names an element type; TypeError otherwise."""
     if dtype not in ALL_DTYPES:
         raise TypeError(f"{dtype!r} is not an element type\n  To mend: use one of {', '.join(sorted(ALL_DTYPES))}.")
-    return dtype
+    return dtype if type(dtype) is str else str(dtype)
 
 
 #: Smaller integers are numbers of float32, larger ones need float64.
