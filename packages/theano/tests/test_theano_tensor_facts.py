@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import theano
 import theano.tensor as T
+from theano import sparse
 from theano.tensor.basic import Join, _convert_to_int32
 from theano.tests import unittest_tools as utt
 
@@ -112,6 +114,12 @@ class TestOps(unittest.TestCase):
         f = theano.function([a, b], [T.maximum(a, b), T.minimum(a, b), a < b, a >= b])
         for found, wanted in zip(f(x, y), (np.maximum(x, y), np.minimum(x, y), x < y, x >= y), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+    def test_order_of_complex_numbers_in_sparse_matrices(self) -> None:
+        x = sparse.csr_matrix("x", dtype="complex128")
+        f = theano.function([x], sparse.structured_minimum(x, 1 + 1j))
+        value = scipy.sparse.csr_matrix(np.array([[1, 2, 0], [0, 1 + 2j, 3]]))
+        np.testing.assert_array_equal(f(value).toarray(), [[1, 1 + 1j, 0], [0, 1 + 1j, 1 + 1j]])
 
     def test_clip_where_bounds_cross(self) -> None:
         x = T.dvector("x")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano
+import theano.sandbox.linalg
 import theano.tensor as T
 from theano.tensor.blas import Dot22, Dot22Scalar, Gemm, Gemv
 from theano.tensor.blas_c import CGemv
