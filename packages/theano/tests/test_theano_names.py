@@ -32,7 +32,7 @@ OWN = {
 }  # fmt: skip
 
 # An op and the class of types in Theano 1.0, a function and the class of variables in the tensor layer.
-OTHER_KINDS = {"alloc", "Tensor"}
+OTHER_KINDS = {"alloc", "Tensor", "isinf", "isnan"}
 
 # Functions of the tensor layer whose historical names are those of ops.
 APPLIED_OPS = {
@@ -71,6 +71,8 @@ class TestNames(TestCase):
     def test_some_names_of_tensor_are_of_another_kind(self) -> None:
         self.assertIsInstance(T.alloc, T.Alloc)
         self.assertIs(T.Tensor, T.TensorType)
+        self.assertEqual(T.isnan(T.lvector()).owner.op, T.alloc)
+        self.assertEqual(T.isinf(T.dvector()).owner.op, theano_tensor.isinf)
 
     def test_each_name_of_nnet_is_in_nnet(self) -> None:
         for name in set(theano_tensor.nnet.__all__) - APPLIED_OPS.keys():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +25,13 @@ def filter_options(strict: bool, allow_downcast: bool | None) -> dict[str, Any]:
     if allow_downcast is not None:
         options["allow_downcast"] = allow_downcast
     return options
+
+
+@functools.cache
+def _takes_strict(kind: type[Type]) -> bool:
+    """Tell whether the method `filter` of a type can be told to convert nothing; those of old programs take no more."""
+    parameters = inspect.signature(kind.filter).parameters
+    return "strict" in parameters or any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values())
 
 
 class Type:
@@ -64,8 +73,9 @@ class Type:
 
     def is_valid_value(self, value: Any) -> bool:
         """Tell whether `value` is a value of this type without conversion."""
+        options = {"strict": True} if _takes_strict(type(self)) else {}
         try:
-            self.filter(value, strict=True)
+            self.filter(value, **options)
         except (TypeError, ValueError):
             return False
         return True

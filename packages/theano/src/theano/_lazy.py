@@ -16,7 +16,7 @@ FROM_TESTING = frozenset({"GradientError", "numeric_grad", "verify_grad"})
 def from_testing(module: str, name: str) -> object:
     """Return a helper for tests, or raise what a module without the name raises."""
     if name in FROM_TESTING:
-        return getattr(importlib.import_module("theano.tests.unittest_tools"), name)
+        return getattr(importlib.import_module("theano_testing.tensor"), name)
     return borrowed(module, name)
 
 

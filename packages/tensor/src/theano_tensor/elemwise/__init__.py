@@ -224,7 +224,6 @@ __all__ = [
     "round_half_to_even",
     "second",
     "sgn",
-    "shuffled",
     "sigmoid",
     "sin",
     "sinh",

@@ -26,7 +26,6 @@ from ._take import compress as compress, take as take
 from .entries import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
 
 __all__ = [
-    "INDEX_FORMS",
     "NEWAXIS",
     "SYMBOL",
     "AdvancedBooleanIncSubtensor",
