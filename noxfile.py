@@ -1,4 +1,7 @@
-"""Sessions beyond the tests: demo, bench, release, stress, sanitize, fuzz (`nox -s NAME -- options`)."""
+"""Sessions beyond the tests: demo, bench, release, stress, attack, fuzz, sanitize (`nox -s NAME -- options`).
+
+The last four are of the size of a night; docs/hardening.md says what each has shown.
+"""
 
 from __future__ import annotations
 
@@ -97,34 +100,68 @@ def fuzz(session: nox.Session) -> None:
     session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
 
 
+@nox.session
+def attack(session: nox.Session) -> None:
+    """Attack safe loading and the trust in the cache, in the long form; options after `--` are the fuzzer's."""
+    python = python_of(session)
+    install_layer(session, "testing", python, "--test")
+    options = session.posargs or ["--inputs", "1000000"]
+    session.run(python, "-m", "theano_testing.archives", *options, external=True)
+    with session.chdir(ROOT / "packages" / "linker-c"):
+        for names in (["archives"], ["cache"]):
+            session.run(python, "-m", "nose2", "-s", "tests", *names, env={"THEANO_STRESS": "long"}, external=True)
+
+
 #: What is not looked at under sanitizers: they hold freed memory back and slow processes down.
 UNSANITIZED = {"stress", "cache", "__pycache__"}
-SANITIZE = "-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+#: What the compiler is told, the libraries that have to be there first, and their settings, by what is looked for.
+SANITIZERS = {
+    "address": (
+        "-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
+        ("libasan.so", "libubsan.so"),
+        # The interpreter leaves memory to the end of the process on purpose; leaks are what `stress` looks for.
+        {
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "PYTHONMALLOC": "malloc",
+        },
+    ),
+    # The interpreter itself is not built for it: only races between two places of the runtime and kernels show.
+    "thread": (
+        "-fsanitize=thread -fno-omit-frame-pointer",
+        ("libtsan.so",),
+        {"TSAN_OPTIONS": "halt_on_error=1:ignore_noninstrumented_modules=1:report_signal_unsafe=0"},
+    ),
+}
+#: Under the sanitizer of threads: what runs kernels and calls in several threads.
+THREADED = ("kernels", "stress")
 
 
 @nox.session
-def sanitize(session: nox.Session) -> None:
-    """Run linker-c's tests on a runtime and kernels built with the address and undefined-behaviour sanitizers."""
+@nox.parametrize("kind", ["address", "thread"])
+def sanitize(session: nox.Session, kind: str) -> None:
+    """Run tests on a runtime and kernels built with sanitizers, then random graphs: kernels of every class.
+
+    Options after `--` are folders of linker-c's tests; without them all are run, and the graphs.
+    """
     python = python_of(session)
-    install_layer(session, "linker-c", python, "--test", "--with=setuptools>=80")
-    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()).resolve() / "linker-c"
+    install_layer(session, "testing", python, "--test", "--with=setuptools>=80")
+    flags, libraries, settings = SANITIZERS[kind]
+    source, built = ROOT / "packages" / "linker-c", Path(session.create_tmp()).resolve() / kind / "linker-c"
     shutil.rmtree(built, ignore_errors=True)
     shutil.copytree(source, built, ignore=shutil.ignore_patterns("tests", "*.so", "build", "__pycache__"))
-    environment = {"CFLAGS": f"{SANITIZE} -g -O1", "LDFLAGS": SANITIZE, "THEANO_REQUIRE_EXTENSION": "1"}
+    environment = {"CFLAGS": f"{flags} -g -O1", "LDFLAGS": flags, "THEANO_REQUIRE_EXTENSION": "1"}
     with session.chdir(built):
         session.run(python, "setup.py", "--quiet", "build_ext", "--inplace", env=environment, external=True)
-    libraries = [
+    found = [
         subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
-        for name in ("libasan.so", "libubsan.so")
+        for name in libraries
     ]
     environment = {
-        "LD_PRELOAD": ":".join(libraries),
-        # The interpreter leaves memory to the end of the process on purpose; leaks are what `stress` looks for.
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "PYTHONMALLOC": "malloc",
+        **settings,
+        "LD_PRELOAD": ":".join(found),
         "PYTHONPATH": str(built / "src"),
-        "THEANO_FLAGS": f"gcc.cxxflags={SANITIZE},base_compiledir={built / 'kernels'}",
+        "THEANO_FLAGS": f"gcc.cxxflags={flags},base_compiledir={built / 'kernels'}",
     }
     check = "import sys, theano_linker_c._runtime as r; sys.exit(not r.__file__.startswith(sys.argv[1]))"
     session.run(python, "-c", check, str(built), env=environment, external=True)
@@ -132,7 +169,9 @@ def sanitize(session: nox.Session) -> None:
     names = session.posargs or sorted(path.name for path in tests.iterdir() if path.is_dir())
     with session.chdir(source):
         for name in names:
-            if name not in UNSANITIZED:
+            if name in THREADED if kind == "thread" else name not in UNSANITIZED:
                 folder = tests if (tests / name / "__init__.py").exists() else tests / name
                 what = [name] if folder == tests else []
                 session.run(python, "-m", "nose2", "-s", str(folder), *what, env=environment, external=True)
+    if not session.posargs and kind == "address":
+        session.run(python, "-m", "theano_testing.fuzz", "--graphs", "3000", env=environment, external=True)

@@ -114,7 +114,8 @@ class TestText(unittest.TestCase):
 
         self.assertEqual(as_string([x, y], [out], leaf), ["join(*1 -> other(X), *1, Y)"])
         self.assertEqual(as_string([x, y], [out], leaf, lisp), ["(join *1 -> (other X) *1 Y)"])
-        self.assertEqual(as_string([x], [halves(x)[1]], leaf, lisp), ["(Halves X).1"])
+        self.assertEqual(as_string([x], [halves(x)[1]], leaf, lisp), ["(Halves X)::1"])
+        self.assertEqual(as_string([x], halves(x)), [f"*1 -> {halves(x)[0].owner.op}(x)", "*1::1"])
         self.assertEqual(op_as_string([x, y], out.owner, leaf, lisp), "(join *1 -> (other X) *1 Y)")
         self.assertEqual(op_as_string([x], shared.owner), "other(x)")
         self.assertEqual(default_node_formatter(shared.owner, ["1", "2"]), "other(1, 2)")

@@ -58,11 +58,17 @@ class TestSparseType(unittest.TestCase):
         value = sparse_value("csc", (2, 3), "float32")
         self.assertEqual(kind.filter(value).format, "csr")
         self.assertEqual(kind.filter(scipy.sparse.csr_array(value)).toarray().tolist(), value.toarray().tolist())
-        for wrong, words in ((np.eye(2), "sparse matrix is wanted"), (value.astype("float64"), "without loss")):
+        for wrong, words in (
+            (np.zeros((1, 2, 2), "float32"), "sparse matrix is wanted"),
+            (value.astype("float64"), "without loss"),
+        ):
             with self.assertRaisesRegex(TypeError, words):
                 kind.filter(wrong)
         with self.assertRaisesRegex(TypeError, "a csr matrix of float32 is wanted"):
             kind.filter(value, strict=True)
+        self.assertEqual(kind.filter(np.eye(2, dtype="float32")).nnz, 2)
+        with self.assertRaisesRegex(TypeError, "sparse matrix is wanted"):
+            kind.filter(np.eye(2, dtype="float32"), strict=True)
         self.assertEqual(kind.filter(value.astype("float64"), allow_downcast=True).dtype, "float32")
 
     def test_equality_of_values(self) -> None:

@@ -59,7 +59,7 @@ class TestStaticShape(unittest.TestCase):
 
     def test_dtype_error_names_the_variable(self) -> None:
         with self.assertRaisesRegex(TypeError, "`c`: complex64"):
-            T.maximum(T.cvector("c"), 1)
+            T.clip(T.cvector("c"), 0, 1)
 
 
 class TestRunTimeBroadcast(unittest.TestCase):
@@ -245,9 +245,9 @@ class TestDimShuffle(unittest.TestCase):
         x = T.tensor(shape=(1, 1))
         self.assertEqual(run([x], x.dimshuffle(), np.ones((1, 1))).shape, ())
 
-    def test_identity_is_the_variable_itself(self) -> None:
+    def test_identity_is_another_variable(self) -> None:
         x = T.dmatrix("x")
-        self.assertIs(x.dimshuffle(0, 1), x)
+        self.assertIsNot(x.dimshuffle(0, 1), x)
         self.assertEqual(x.dimshuffle([0, "x", 1]).type, TensorType("float64", (None, 1, None)))
 
     def test_errors(self) -> None:

@@ -16,9 +16,14 @@ class TestDigests(unittest.TestCase):
     def test_all_that_makes_an_array(self) -> None:
         base = np.arange(6.0).reshape(2, 3)
         self.assertEqual(hash_from_ndarray(base), hash_from_ndarray(base.copy()))
-        others = (base.reshape(3, 2), base.T.copy().T, base.astype("float32"), base + 1, base.view("int64"))
+        others = (base.reshape(3, 2), base.astype("float32"), base + 1, base.view("int64"))
         digests = {hash_from_ndarray(a) for a in (base, *others)}
-        self.assertEqual(len(digests), 6)
+        self.assertEqual(len(digests), 5)
+
+    def test_views_and_their_copies(self) -> None:
+        base = np.arange(6.0).reshape(2, 3)
+        for view in (base[::-1], base[:, ::2], base.T):
+            self.assertEqual(hash_from_ndarray(view), hash_from_ndarray(view.copy()))
 
     def test_any_array(self) -> None:
         for value in (np.zeros(()), np.zeros((0, 3)), np.arange(10)[::2], np.array(["text"])):

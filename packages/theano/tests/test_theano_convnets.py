@@ -64,6 +64,24 @@ class TestConvolutionalNets(unittest.TestCase):
         g = theano.function([x, w], T.nnet.conv2d(x, w).sum() + grown.shape.sum(), on_unused_input="ignore")
         self.assertEqual(g(np.zeros((1, 1, 5, 5)), np.zeros((1, 1, 3, 3))), 1 + 1 + 9 + 9)
 
+    def test_gradients_insist_on_lengths(self) -> None:
+        x, y = T.tensor4("x"), T.tensor4("y")
+        module: Any = T.nnet.abstract_conv
+        for gradient in (module.conv2d_grad_wrt_inputs, module.conv2d_grad_wrt_weights, T.nnet.conv2d_transpose):
+            self.assertEqual(gradient(x, y, (None, None, 3, T.lscalar())).ndim, 4)
+            for error, shape in ((TypeError, None), (ValueError, (None,) * 4), (ValueError, (1, 2, 3, None))):
+                with self.assertRaises(error):
+                    gradient(x, y, shape)
+            with self.assertRaises(TypeError):
+                gradient(x, y)
+
+    def test_former_convolution_takes_constant_lengths_only(self) -> None:
+        x, y = T.tensor4("x"), T.tensor4("y")
+        for given in ({"image_shape": (3, 2, 8, T.iscalar())}, {"filter_shape": (3, 2, 8, T.iscalar())}):
+            with self.assertRaises(T.basic.NotScalarConstantError):
+                T.nnet.conv.conv2d(x, y, **given)
+        self.assertEqual(T.nnet.conv.conv2d(x, y, filter_shape=(3, None, T.constant(2), 2)).ndim, 4)
+
     def test_neighbours_as_in_the_manual(self) -> None:
         x = T.tensor4("images")
         neibs = images2neibs(x, neib_shape=(5, 5))

@@ -14,6 +14,7 @@ import theano.tensor as T
 from theano.sparse import opt
 from theano.sparse.basic import _is_dense_variable, _is_sparse_variable
 from theano.sparse.utils import hash_from_sparse
+from theano.tests.unittest_tools import verify_grad
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 0, 3, 4], [5, 0, 0, 6]])
 
@@ -123,3 +124,94 @@ class TestNames(unittest.TestCase):
         m = T.dmatrix("m")
         found = theano.function([x, m], S.structured_dot(m, x))(given("csr"), np.ones((2, 3)))
         np.testing.assert_allclose(found, np.ones((2, 3)) @ DENSE)
+
+
+class TestGraphs(unittest.TestCase):
+    """What graphs with sparse variables consist of, as in Theano 1.0."""
+
+    def ops(self, inputs: list[Any], outputs: Any, mode: Any = None) -> list[str]:
+        f: Any = theano.function(inputs, outputs, mode=mode)
+        return [str(node.op) for node in f.maker.fgraph.toposort()]
+
+    def test_lengths(self) -> None:
+        x = S.csr_matrix("x")
+        self.assertEqual(self.ops([x], x.shape), ["Shape_i{1}", "Shape_i{0}", "MakeVector{dtype='int64'}"])
+        self.assertEqual(self.ops([x], x.shape[1]), ["Shape_i{1}"])
+        self.assertEqual(theano.function([x], x.shape)(given("csr")).tolist(), [3, 4])
+
+    def test_arrays_of_a_matrix_that_is_made_of_them(self) -> None:
+        arrays = [T.dvector(), T.ivector(), T.ivector(), T.ivector()]
+        for made in (S.CSC, S.CSR):
+            found = self.ops(arrays, S.csm_properties(made(*arrays)))
+            self.assertFalse([op for op in found if "CSM" in op])
+
+    def test_products_on_the_data(self) -> None:
+        y = T.dmatrix("y")
+        mode = theano.compile.mode.get_default_mode().including("local_mul_s_d")
+        for format, name in (("csc", "MulSDCSC"), ("csr", "MulSDCSR")):
+            x = S.matrix(format, "x")
+            f = theano.function([x, y], S.mul_s_d(x, y), mode=mode)
+            self.assertIn(name, [str(node.op) for node in f.maker.fgraph.toposort()])
+            np.testing.assert_array_equal(f(given(format), 2 * DENSE).toarray(), 2 * DENSE * DENSE)
+
+    def test_zeros_are_removed_from_what_may_be_overwritten(self) -> None:
+        x = S.csr_matrix("x")
+        f = theano.function([theano.In(x, borrow=True, mutable=True)], S.Remove0()(x))
+        self.assertTrue(f.maker.fgraph.toposort()[0].op.inplace)
+        value = scipy.sparse.csr_matrix((np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+        self.assertEqual(f(value).nnz, 1)
+        g = theano.function([x], S.Remove0()(x))
+        self.assertFalse(g.maker.fgraph.toposort()[0].op.inplace)
+
+    def test_shapes_of_draws_need_no_draw(self) -> None:
+        p, size = S.csr_matrix("p"), T.lvector("size")
+        for inputs, made in (
+            ([p], S.sandbox.sp2.Poisson()(p)),
+            ([p], S.sandbox.sp2.Multinomial()(3, p)),
+            ([size], S.sandbox.sp2.Binomial("csr", "float64")(5, 0.25, size)),
+        ):
+            found = self.ops(inputs, made.shape)
+            self.assertFalse([op for op in found if op in ("Poisson", "Multinomial", "Binomial")], found)
+
+    def test_specified_shapes(self) -> None:
+        shared = S.shared(given("csr"))
+        whole = T.specify_shape(shared, (3, 4))
+        self.assertEqual(theano.function([], whole.shape)().tolist(), [3, 4])
+        self.assertEqual(self.ops([], whole.shape), ["DeepCopyOp"])
+        part = T.specify_shape(shared, (T.as_tensor_variable(3), shared.shape[1]))
+        np.testing.assert_array_equal(theano.function([], part)().toarray(), DENSE)
+        shared.set_value(scipy.sparse.csr_matrix(np.eye(2)))
+        with self.assertRaises(AssertionError):
+            theano.function([], part)()
+
+    def test_dot_is_structured(self) -> None:
+        x, y, z = S.csr_matrix("x"), S.csc_matrix("y"), T.dmatrix("z")
+        self.assertEqual(theano.dot(x, y).type, x.type)
+        self.assertEqual(theano.dot(x, T.dcol()).broadcastable, (False, True))
+        for made, wanted in ((theano.dot(x, z), DENSE @ DENSE.T), (theano.dot(z.T, x.T), DENSE @ DENSE.T)):
+            value = theano.function([x, z], made, on_unused_input="ignore")(given("csr"), DENSE.T)
+            np.testing.assert_array_equal(value, wanted)
+        slope = T.grad(theano.dot(x, z).sum(), x)
+        found = theano.function([x, z], slope)(given("csr"), DENSE.T)
+        np.testing.assert_array_equal(found.toarray(), DENSE.sum(axis=0) * (DENSE != 0))
+
+
+class TestValues(unittest.TestCase):
+    def test_arrays_become_sparse(self) -> None:
+        x = S.csr_matrix("x")
+        f = theano.function([x], x * 2)
+        for value in (DENSE, DENSE.tolist(), DENSE[0]):
+            found = f(value)
+            np.testing.assert_array_equal(found.toarray(), np.atleast_2d(2 * np.asarray(value)))
+            self.assertEqual(found.nnz, np.count_nonzero(value))
+        shared = theano.shared(given("csc"))
+        shared.set_value(2 * DENSE)
+        self.assertEqual(shared.get_value().format, "csc")
+        np.testing.assert_array_equal(shared.get_value().toarray(), 2 * DENSE)
+        for wrong in (np.zeros((1, 2, 2)), 3.0, "x", DENSE.astype("complex128")):
+            with self.assertRaises(TypeError):
+                shared.set_value(wrong)
+
+    def test_gradients_by_tables_are_compared(self) -> None:
+        rows = theano.shared(np.array([1, 0, 1, 2]))
+        verify_grad(lambda m: theano.sparse_grad(m[rows]), [DENSE], rng=np.random.RandomState(1))

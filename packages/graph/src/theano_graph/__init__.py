@@ -165,6 +165,11 @@ from ._walk import (
     view_roots as view_roots,
     walk as walk,
 )
+from ._word_modules import (
+    UnsafeArchiveError as UnsafeArchiveError,
+    announce_words as announce_words,
+    word_modules as word_modules,
+)
 
 register_library(__file__)
 
@@ -235,6 +240,7 @@ __all__ = [
     "Type",
     "Undo",
     "UnknownFlagError",
+    "UnsafeArchiveError",
     "UserFrame",
     "Validator",
     "Variable",
@@ -244,6 +250,7 @@ __all__ = [
     "ancestors",
     "applys_between",
     "as_string",
+    "announce_words",
     "call_make_thunk",
     "clone_get_equiv",
     "clone_graph",
@@ -303,4 +310,5 @@ __all__ = [
     "variables_between",
     "view_roots",
     "walk",
+    "word_modules",
 ]

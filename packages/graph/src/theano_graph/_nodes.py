@@ -427,9 +427,9 @@ class Apply(Node):
                     mend="pick one of `node.outputs`",
                 )
             )
-        if not 0 <= which < len(self.outputs):
+        if not isinstance(which, int) or not 0 <= which < len(self.outputs):
             raise AttributeError(
-                compose(f"default_output {which} of {self.op} is out of range: it has {len(self.outputs)} outputs")
+                compose(f"default_output {which} of {self.op} names none of its {len(self.outputs)} outputs")
             )
         return self.outputs[which]
 

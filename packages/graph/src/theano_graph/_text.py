@@ -41,15 +41,15 @@ def as_string(
 
     Examples
     --------
-    For ``y = add(x, x)`` the text is ``add(x, x)``; in ``mul(y, y)`` it is ``mul(*1 -> add(x, x), *1)``.
+    For ``y = add(x, x)`` the text is ``add(x, x)``; in ``mul(y, y)`` it is ``mul(*1 -> add(x, x), *1)``. The second
+    output of an op is ``*1::1``.
     """
     stop = set(inputs)
-    uses: dict[Variable, int] = {}
-    for node in toposort(inputs, outputs):
-        for variable in node.inputs:
-            uses[variable] = uses.get(variable, 0) + 1
-    for variable in outputs:
-        uses[variable] = uses.get(variable, 0) + 1
+    uses: dict[Apply, int] = {}
+    read = [variable for node in toposort(inputs, outputs) for variable in node.inputs]
+    for variable in (*read, *outputs):
+        if variable.owner is not None and variable not in stop:
+            uses[variable.owner] = uses.get(variable.owner, 0) + 1
     write = _Writer(stop, uses, leaf_formatter, node_formatter)
     if node_formatter is default_node_formatter:
         return [write.linear(output) for output in outputs]
@@ -70,26 +70,28 @@ class _Writer:
     """Texts of several outputs of one graph, which share the numbers of their common parts."""
 
     def __init__(
-        self, stop: set[Variable], uses: Mapping[Variable, int], leaf: LeafFormatter, format_node: NodeFormatter
+        self, stop: set[Variable], uses: Mapping[Apply, int], leaf: LeafFormatter, format_node: NodeFormatter
     ) -> None:
         self.stop = stop
         self.uses = uses
         self.leaf = leaf
         self.format_node = format_node
-        self.numbers: dict[Variable, int] = {}
+        self.numbers: dict[Apply, int] = {}
 
     def _plain(self, variable: Variable) -> str | None:
         """Return the text of a variable that is not spelled out (any more), or None."""
         if variable.owner is None or variable in self.stop:
             return self.leaf(variable)
-        number = self.numbers.get(variable)
-        return None if number is None else f"*{number}"
+        number = self.numbers.get(variable.owner)
+        if number is None:
+            return None
+        return f"*{number}" if len(variable.owner.outputs) == 1 else f"*{number}::{variable.index}"
 
-    def _mark(self, variable: Variable) -> str:
-        if self.uses.get(variable, 0) < 2:
+    def _mark(self, node: Apply) -> str:
+        if self.uses.get(node, 0) < 2:
             return ""
-        self.numbers[variable] = len(self.numbers) + 1
-        return f"*{self.numbers[variable]} -> "
+        self.numbers[node] = len(self.numbers) + 1
+        return f"*{self.numbers[node]} -> "
 
     def linear(self, output: Variable) -> str:
         """Return the text in the default form, in time linear in its length."""
@@ -103,9 +105,10 @@ class _Writer:
                 continue
             assert isinstance(item, Variable) and item.owner is not None, "text and leaves have been written"
             node = item.owner
-            parts.append(self._mark(item))
-            parts.append(str(node.op) if len(node.outputs) == 1 else f"{node.op}.{item.index}")
-            work.append(")")
+            parts.append(self._mark(node))
+            parts.append(str(node.op))
+            # The first output goes without a number where it is written out.
+            work.append(f")::{item.index}" if item.index else ")")
             for i in range(len(node.inputs) - 1, -1, -1):
                 work.append(node.inputs[i])
                 if i:
@@ -127,12 +130,12 @@ class _Writer:
                     texts.append(text)
                     continue
                 assert node is not None, "variables without an owner have been written"
-                work.append((variable, self._mark(variable)))
+                work.append((variable, self._mark(node)))
                 work.extend((v, None) for v in reversed(node.inputs))
                 continue
             assert node is not None, "only results of nodes are marked"
             first = len(texts) - len(node.inputs)
             text = self.format_node(node, texts[first:])
             del texts[first:]
-            texts.append(mark + text + ("" if len(node.outputs) == 1 else f".{variable.index}"))
+            texts.append(mark + text + (f"::{variable.index}" if variable.index else ""))
         return texts[0]

@@ -5,6 +5,7 @@ Importing this package makes :meth:`Variable.eval` work. See the package's READM
 
 from theano_graph import (
     Generic as Generic,
+    announce_words,
     generic as generic,
     register_library,
     set_eval_hook,
@@ -69,6 +70,7 @@ from .profiling import ProfileStats as ProfileStats
 from .watch import MonitorMode as MonitorMode, NanGuardMode as NanGuardMode
 
 register_library(__file__)
+announce_words("theano_linker_c._words")
 set_eval_hook(eval_cache.evaluate, eval_cache.table_of)
 set_perform_hook(run_c_code)
 set_thunk_hook(storage_thunk)

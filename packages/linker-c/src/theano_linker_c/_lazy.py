@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -57,3 +58,9 @@ def _linear_algebra(short: str) -> Any:
     # It enters itself in the table of modules; a later import by SciPy has to go its own way, and finds this module.
     sys.modules.pop(name, None)
     return module
+
+
+@cache
+def safe_archive() -> Any:
+    """Return what loads archives that anybody may have made; few programs do."""
+    return importlib.import_module("._safe_archive", __package__)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
@@ -36,6 +37,7 @@ def lower(
     keep: bool = False,
     options: CompilerOptions | None = None,
     overwriting: Collection[Overwriting] = ALL_KINDS,
+    preferred: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
 ) -> Program:
     """Number the variables of a graph, order its nodes, and find and build their native forms.
 
@@ -62,13 +64,15 @@ def lower(
     options : CompilerOptions, optional
     overwriting : collection of Overwriting
         Which operations may use the memory of operands that die.
+    preferred : callable, optional
+        Gives the nodes in the order in which they should run as far as they can.
 
     Returns
     -------
     Program
     """
     positions = range(len(fgraph.inputs)) if arguments is None else arguments
-    order = _run_order(fgraph)
+    order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
     thunks = [_thunk_of(node, native) for node in order]
@@ -86,6 +90,7 @@ def lower(
             tuple(registers[v] for v in node.outputs),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
             *found[i],
+            unread=_unread(fgraph, node, registers),
         )
         for i, node in enumerate(order)
     )
@@ -103,7 +108,7 @@ def lower(
         outputs=tuple(results[:n_outputs]),
         updates=tuple((results[i], cell) for i, cell in updates),
         schedule=schedule,
-        shown=_shown_positions(fgraph, order),
+        shown=_shown_positions(fgraph, order) if preferred is None else (),
     )
     # The machine in Python writes nowhere but where ops say so.
     program = decide(program, overwriting) if native else program
@@ -121,6 +126,33 @@ def _run_order(fgraph: FunctionGraph) -> list[Apply]:
     return toposort(fgraph.inputs, fgraph.outputs, fgraph.orderings() or None)
 
 
+def _preferred_order(fgraph: FunctionGraph, preferred: Callable[[FunctionGraph], Iterable[Apply]]) -> list[Apply]:
+    """Return the nodes so that of those that can run the one comes first that is first in the preferred order."""
+    rank = {node: i for i, node in enumerate(preferred(fgraph))}
+    nodes = fgraph.toposort()
+    before = fgraph.orderings()
+    needs = {
+        node: {v.owner for v in node.inputs if v.owner in fgraph.apply_nodes} | {*before.get(node, ())}
+        for node in nodes
+    }
+    readers: dict[Apply, list[Apply]] = {node: [] for node in nodes}
+    for node in nodes:
+        for source in needs[node]:
+            readers[source].append(node)
+    keys = {node: (rank.get(node, len(rank)), i) for i, node in enumerate(nodes)}
+    ready = [(*keys[node], node) for node in nodes if not needs[node]]
+    heapify(ready)
+    order = []
+    while ready:
+        *_, node = heappop(ready)
+        order.append(node)
+        for reader in readers[node]:
+            needs[reader].discard(node)
+            if not needs[reader]:
+                heappush(ready, (*keys[reader], reader))
+    return order
+
+
 def _shown_positions(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[int, ...]:
     """Return where each node is in the order in which nodes are shown; nothing where the orders are the same."""
     shown = fgraph.toposort()
@@ -128,6 +160,13 @@ def _shown_positions(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[int
         return ()
     positions = {node: i for i, node in enumerate(shown)}
     return tuple(positions[node] for node in order)
+
+
+def _unread(fgraph: FunctionGraph, node: Apply, registers: Mapping[Variable, int]) -> tuple[int, ...]:
+    """Return the registers of results that nothing reads; a node is there for one result at least."""
+    if len(node.outputs) == 1:
+        return ()
+    return tuple(registers[v] for v in node.outputs if not fgraph.has_clients(v))
 
 
 def _parts_written(

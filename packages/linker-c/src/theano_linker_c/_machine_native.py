@@ -19,6 +19,7 @@ from ._index_payload import index_payload
 from ._machine_python import PythonMachine
 from ._perform import Runner, call_form, params_of, perform_runner
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from ._results import Check, accept_result, checks_of
 from ._run_errors import annotate, misfit
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 from ._turns import turns_of
@@ -102,6 +103,10 @@ class Code(IntEnum):
     POOLING = 26
 
 
+#: Instructions that may run code which is not the runtime's own.
+_FOREIGN = frozenset(
+    (Code.PERFORM, Code.CALL, Code.LAZY, Code.THUNK, Code.LAPACK, Code.ROUTINE, Code.CONVOLUTION, Code.POOLING)
+)
 #: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
 _JOIN: Mapping[str, np.ufunc] = MappingProxyType(
     {
@@ -190,6 +195,9 @@ def native_machine(
 ) -> Machine:
     """Return the machine in C."""
 
+    def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
+        return accept_result(program.instructions[index], k, value, bool(replaced))
+
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         raised = misfit(program.instructions[index].node, values) if error is None else error
         view.note(index, values)
@@ -209,6 +217,7 @@ def native_machine(
         single=hooks.single,
         on_irregular=hooks.on_irregular,
         on_input=hooks.on_input,
+        on_result=on_result,
         on_error=on_error,
         finish=hooks.finish,
         buffer_limit=buffer_limit,
@@ -243,10 +252,13 @@ def native_runner(instruction: Instruction) -> Runner | None:
     numbers = {register: i for i, register in enumerate((*given, *instruction.outputs))}
     alone = replace(instruction, release=(), donors=(), waits=None)
 
+    def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
+        return accept_result(instruction, k, value, bool(replaced))
+
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
         return misfit(node, values) if error is None else error
 
-    code, _, _, _, payload, scalars = _encode(alone)
+    code, _, _, _, *rest = _encode(alone)
     machine = _runtime.Machine(
         n_registers=len(numbers),
         inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
@@ -258,8 +270,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
                 tuple(numbers[r] for r in instruction.inputs),
                 tuple(numbers[r] for r in instruction.outputs),
                 (),
-                payload,
-                scalars,
+                *rest,
             ),
         ),
         outputs=tuple(numbers[r] for r in instruction.outputs),
@@ -267,6 +278,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         single=False,
         on_irregular=_unused,
         on_input=_as_it_is,
+        on_result=on_result,
         on_error=on_error,
         finish=None,
         buffer_limit=0,
@@ -298,15 +310,24 @@ def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple
     return given.register, _number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape
 
 
-def _scalars(node: Apply) -> int:
-    """Return a number whose bits tell which outputs are no arrays: a NumPy scalar stays one there."""
-    return sum(1 << k for k, v in enumerate(node.outputs[:64]) if array_spec_of(v) is None)
+#: Kind, registers that are read, written and let go of, payload, checks of the results, and the machine code whose
+#: addresses are in the payload: it has to stay as long as the machine.
+Encoded = tuple[
+    int,
+    tuple[int, ...],
+    tuple[int, ...],
+    tuple[int, ...],
+    Any,
+    tuple[Check, ...] | None,
+    LoadedKernel | None,
+]
 
 
-def _encode(instruction: Instruction) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], Any, int]:
+def _encode(instruction: Instruction) -> Encoded:
     code, payload = _payload(instruction)
-    scalars = _scalars(instruction.node)
-    return int(code), instruction.inputs, instruction.outputs, instruction.release, payload, scalars
+    checks = checks_of(instruction.node) if code in _FOREIGN else None
+    registers = instruction.inputs, instruction.outputs, instruction.release
+    return int(code), *registers, payload, checks, instruction.loaded
 
 
 def _payload(instruction: Instruction) -> tuple[Code, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 from theano_graph import Apply, Variable
 
 from ._counters import Counters, Observer, Reading
-from ._perform import as_value
 from ._program import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from ._results import accept_results
 from ._run_errors import annotate
 from ._schedule import Schedule
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
@@ -169,15 +169,16 @@ class PythonMachine:
             else:
                 with self._counters.step(index):
                     results = self._results(index, instruction, operands, known)
+            if isinstance(results, list) and known is not None:
+                return results
+            results = accept_results(instruction, results)
         except BaseException as error:
             self.position_of_error = self.program.position_of(index)
             self.view.note(index, operands)
             annotate(error, self.program, index, operands)
             raise
-        if isinstance(results, list) and known is not None:
-            return results
-        for register, variable, value in zip(instruction.outputs, instruction.node.outputs, results, strict=True):
-            registers[register] = as_value(value, variable)
+        for register, value in zip(instruction.outputs, results, strict=True):
+            registers[register] = value
         if self._counters is not None:
             self._counters.done(index, operands, [registers[r] for r in instruction.outputs])
         return None

@@ -10,6 +10,8 @@ import numpy as np
 
 from theano_graph import Apply, NoParams, RuleTable, Variable, call_make_thunk, compose
 
+from ._result_error import results_in
+
 Runner = Callable[[list[Any]], Sequence[Any]]
 #: For ops that call compiled code: how a node's input values become its output values. The C machine calls this in
 #: place of `perform`, without entering Python.
@@ -103,9 +105,11 @@ def perform_runner(node: Apply) -> Runner:
     params, count = params_of(node), len(node.outputs)
 
     def run(values: list[Any]) -> list[Any]:
-        storage: list[list[Any]] = [[None] for _ in range(count)]
+        cells: list[list[Any]] = [[None] for _ in range(count)]
+        storage = list(cells)
         perform(node, values, storage, *params)
-        return [as_value(slot[0], variable) for slot, variable in zip(storage, node.outputs, strict=True)]
+        values = results_in(node, cells, storage)
+        return [as_value(value, variable) for value, variable in zip(values, node.outputs, strict=True)]
 
     return run
 

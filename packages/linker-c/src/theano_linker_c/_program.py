@@ -61,6 +61,8 @@ class Instruction:
     waits : int or None
         The number of the update for which this instruction may write into the storage of a shared variable when the
         call has succeeded.
+    unread : tuple of int
+        Registers of results that nothing reads: the op may leave them out.
     """
 
     node: Apply
@@ -74,6 +76,7 @@ class Instruction:
     c_thunk: CThunk | None = None
     donors: tuple[tuple[int, ...], ...] = ()
     waits: int | None = None
+    unread: tuple[int, ...] = ()
 
     @property
     def lazy(self) -> bool:

@@ -27,6 +27,7 @@ class Machine:
         single: bool,
         on_irregular: Callable[..., Any],
         on_input: Callable[..., Any],
+        on_result: Callable[..., Any],
         on_error: Callable[..., Any],
         finish: Callable[..., Any] | None,
         buffer_limit: int,

@@ -10,6 +10,7 @@ from theano_graph import Apply, Variable
 
 from ._perform import Runner, perform_runner
 from ._program import Instruction, Program
+from ._results import accept_results
 from .cop import needs_c_code
 
 
@@ -29,10 +30,11 @@ class Thunk:
         Whether it runs a native kernel.
     """
 
-    __slots__ = ("_run", "inputs", "lazy", "native", "node", "outputs")
+    __slots__ = ("_instruction", "_run", "inputs", "lazy", "native", "node", "outputs")
 
     def __init__(self, instruction: Instruction, cells: Sequence[list[Any]], run: Runner, native: bool) -> None:
         self.node: Apply = instruction.node
+        self._instruction = instruction
         self.inputs = [cells[r] for r in instruction.inputs]
         self.outputs = [cells[r] for r in instruction.outputs]
         self.lazy = instruction.lazy
@@ -54,7 +56,7 @@ class Thunk:
     def __call__(self) -> None:
         """Compute the outputs."""
         results = self._run([cell[0] for cell in self.inputs])
-        for cell, value in zip(self.outputs, results, strict=True):
+        for cell, value in zip(self.outputs, accept_results(self._instruction, results), strict=True):
             cell[0] = value
 
     def __repr__(self) -> str:

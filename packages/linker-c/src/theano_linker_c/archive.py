@@ -7,58 +7,18 @@ import pickle
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
 
-from theano_graph import Origin, Tag, TheanoError, Type, Variable, compose
+from theano_graph import Origin, Tag, UnsafeArchiveError as UnsafeArchiveError, compose
 
-from ._container import Container
+from ._lazy import safe_archive
 from ._shared import SharedVariable
 
-#: The member that holds the pickle.
+#: The member that holds the pickle, and what names of arrays in it begin with.
 PICKLE = "pkl"
 _ARRAY = "numpy.ndarray"
-_PYTHON_2 = MappingProxyType({"__builtin__": "builtins"})
-#: What archives may name, beside types and variables, when they are loaded safely.
-_HARMLESS = MappingProxyType(
-    {
-        "builtins": frozenset(
-            [
-                "bool",
-                "bytearray",
-                "bytes",
-                "complex",
-                "dict",
-                "float",
-                "frozenset",
-                "int",
-                "list",
-                "object",
-                "range",
-                "set",
-                "slice",
-                "str",
-                "tuple",
-            ]
-        ),
-        "_codecs": frozenset(("encode",)),
-        "collections": frozenset(("OrderedDict", "defaultdict", "deque")),
-        "numpy": frozenset(("dtype", "ndarray")),
-        "numpy._core.multiarray": frozenset(("_reconstruct", "scalar")),
-        "numpy.core.multiarray": frozenset(("_reconstruct", "scalar")),
-        "numpy._core.numeric": frozenset(("_frombuffer",)),
-        "numpy.core.numeric": frozenset(("_frombuffer",)),
-        "theano_graph._node_state": frozenset(("new_node",)),
-        "theano_graph._node_tables": frozenset(("filled", "linked", "new_apply", "output_of")),
-        "theano_graph._origin": frozenset(("UserFrame", "_restore")),
-    }
-)
-
-
-class UnsafeArchiveError(TheanoError, pickle.UnpicklingError):
-    """An archive names something that loading it safely does not allow."""
 
 
 class PersistentNdarrayID:
@@ -193,28 +153,12 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: IO[bytes], persistent_load: Callable[[Any], Any], safe: bool, encoding: str) -> None:
+    def __init__(self, file: IO[bytes], persistent_load: Callable[[Any], Any], encoding: str) -> None:
         super().__init__(file, encoding=encoding)
         self._persistent_load = persistent_load
-        self._safe = safe
 
     def persistent_load(self, pid: Any) -> Any:
         return self._persistent_load(pid)
-
-    def find_class(self, module_name: str, global_name: str) -> Any:
-        # The second protocol has the names of Python 2.
-        if not self._safe or global_name in _HARMLESS.get(_PYTHON_2.get(module_name, module_name), ()):
-            return super().find_class(module_name, global_name)
-        if module_name.split(".")[0].startswith("theano") and "." not in global_name:
-            found = super().find_class(module_name, global_name)
-            if isinstance(found, type) and issubclass(found, (Type, Variable, Container, Tag)):
-                return found
-        raise UnsafeArchiveError(
-            compose(
-                f"the archive needs {module_name}.{global_name}, which is not loaded with safe=True",
-                mend="load it with safe=False if you trust its author: it can run any code",
-            )
-        )
 
 
 def dump(
@@ -262,6 +206,7 @@ def load(
     *,
     safe: bool = False,
     encoding: str = "ASCII",
+    max_bytes: int | None = None,
 ) -> Any:
     """Load an object that :func:`dump` stored.
 
@@ -272,10 +217,14 @@ def load(
     persistent_load : callable
         Called with the ZIP file; returns what loads the objects beside the pickle.
     safe : bool
-        Whether only numbers, text, containers, arrays, types, variables and shared variables are loaded, and anything
-        that could run code is refused: functions, operations, and classes of other modules.
+        Whether only what is known to be harmless is loaded: numbers, texts, containers, plain arrays, and variables,
+        ops, graphs and shared variables of this library, each checked. Anything else is refused before it is made:
+        functions, ops and classes of programs, arrays of objects. Nothing is imported but modules of this library.
     encoding : str
         Of texts that Python 2 pickled; "latin1" where there are arrays among them.
+    max_bytes : int, optional
+        How many bytes may be unpacked, where `safe` is true; by default 256 MiB, or 100 times the length of the file if
+        that is more.
 
     Raises
     ------
@@ -284,9 +233,21 @@ def load(
     ValueError
         If it is no archive of this kind.
     UnsafeArchiveError
-        If `safe` forbids something in it. It is a pickle.UnpicklingError.
+        If `safe` forbids something in it, or it is damaged. It is a ValueError and a pickle.UnpicklingError.
+
+    Examples
+    --------
+    >>> import io
+    >>> from theano_linker_c import shared
+    >>> file = io.BytesIO()
+    >>> dump({"w": shared(2.0, name="w")}, file)
+    >>> load(file, safe=True)["w"].get_value()
+    2.0
     """
     _check_file(f, "readable", "open(name, 'rb')")
+    if safe:
+        loader = None if persistent_load is PersistentNdarrayLoad else persistent_load
+        return safe_archive().load_safely(f, loader, encoding=encoding, max_bytes=max_bytes)
     try:
         archive = zipfile.ZipFile(f)
     except zipfile.BadZipFile as error:
@@ -302,7 +263,7 @@ def load(
             )
         with archive.open(PICKLE) as member:
             stream = io.BytesIO(member.read())
-        return _Unpickler(stream, persistent_load(archive), safe, encoding).load()
+        return _Unpickler(stream, persistent_load(archive), encoding).load()
 
 
 def _check_file(file: Any, ability: str, mend: str) -> None:

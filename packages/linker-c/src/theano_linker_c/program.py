@@ -1,6 +1,6 @@
 """Programs and the machines that run them."""
 
-from ._lower import lower as lower
+from ._lower import lower as lower, on_lowered as on_lowered
 from ._machine_native import (
     HAS_RUNTIME as HAS_RUNTIME,
     Machine as Machine,
@@ -50,6 +50,7 @@ __all__ = [
     "lower",
     "make_machine",
     "native_machine",
+    "on_lowered",
     "overwriting_form",
     "repeater",
 ]

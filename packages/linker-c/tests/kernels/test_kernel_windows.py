@@ -27,16 +27,18 @@ def make_machine(code: int, payload: tuple[Any, ...], inputs: int) -> Any:
         inputs=tuple((i, -1, False, False, False, ()) for i in numbers),
         cells=(),
         constants=(),
-        instructions=((code, numbers, (inputs,), (), payload, 0),),
+        instructions=((code, numbers, (inputs,), (), payload, None, None),),
         outputs=(inputs,),
         updates=(),
         single=False,
         on_irregular=print,
         on_input=lambda i, value: value,
+        on_result=lambda i, k, value, replaced: value,
         on_error=lambda i, values, error: error,
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
+        turns=(),
     )
 
 

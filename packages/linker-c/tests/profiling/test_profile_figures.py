@@ -31,6 +31,28 @@ def profiled(inputs: Any, outputs: Any, linker: str = "cvm", **others: Any) -> F
     return function(inputs, outputs, mode=Mode(linker, "None"), **{"profile": True, **others})
 
 
+class TestObservers(unittest.TestCase):
+    def test_an_observer_may_start_another_profile_or_none(self) -> None:
+        x = vector("x")
+        for linker in LINKERS:
+            f = profiled([x], mul(add(x, x), add(x, x)), linker, profile=False)
+            seen: list[int] = []
+
+            def observe(index: int, inputs: Any, outputs: Any, f: Function = f, seen: list[int] = seen) -> None:
+                seen.append(index)
+                for _ in range(20):
+                    f.fn.start_profile(0, observe)
+
+            f.fn.start_profile(0, observe)
+            for _ in range(3):
+                f(V)
+            with self.subTest(linker=linker):
+                self.assertEqual(len(seen), 3 * len(f.maker.fgraph.toposort()))
+                reading = f.fn.read_profile()
+                assert reading is not None
+                self.assertGreaterEqual(reading[0], 0)
+
+
 class TestFigures(unittest.TestCase):
     def test_counts_and_times(self) -> None:
         for linker in (*LINKERS, "py", "c|py_nogc"):

@@ -26,16 +26,18 @@ def run(code: int, payload: tuple[Any, ...], *values: Any, fallback: Any = refus
         inputs=tuple((i, -1, False, False, False, ()) for i in numbers),
         cells=(),
         constants=(),
-        instructions=((code, numbers, (len(values),), (), (*payload, fallback), 0),),
+        instructions=((code, numbers, (len(values),), (), (*payload, fallback), None, None),),
         outputs=(len(values),),
         updates=(),
         single=False,
         on_irregular=print,
         on_input=lambda i, value: value,
+        on_result=lambda i, k, value, replaced: value,
         on_error=lambda i, values, error: error,
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
+        turns=(),
     )
     return machine.run(list(values))[0]
 

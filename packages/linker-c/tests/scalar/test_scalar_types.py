@@ -45,8 +45,18 @@ class TestPromotion(unittest.TestCase):
             ScalarType("float64")() & ScalarType("int8")()
 
     def test_order_of_complex_numbers(self) -> None:
+        self.assertEqual(sc.lt(ScalarType("complex64")(), 1).type, ScalarType("bool"))
+        self.assertEqual([bool(sc.lt.impl(a, 1 + 0j)) for a in (0 + 9j, 1 - 1j, 1 + 1j)], [True, True, False])
+        self.assertEqual(sc.maximum.impl(1 + 2j, 1 + 1j), 1 + 2j)
         with self.assertRaisesRegex(TypeError, "complex"):
-            sc.lt(ScalarType("complex64")(), 1)
+            sc.clip(ScalarType("complex64")(), 0, 1)
+
+    def test_clip_where_bounds_cross(self) -> None:
+        found = sc.clip.impl(np.array([-2.0, 0.0, 3.0]), 1.0, -1.0)
+        np.testing.assert_array_equal(found, [1.0, 1.0, -1.0])
+
+    def test_preference_of_conversions(self) -> None:
+        self.assertEqual(sc.cast("int32").output_types_preference.spec, (ScalarType("int32"),))
 
 
 class TestTypes(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable
@@ -54,14 +55,30 @@ class ConstantFolding(NodeRewriter):
 
 def computed_outputs(node: Apply) -> list[Any] | None:
     """Return the values of the outputs of a node on constants, or None if they cannot be computed."""
-    storage: list[list[Any]] = [[None] for _ in node.outputs]
+    cells: list[list[Any]] = [[None] for _ in node.outputs]
+    storage = list(cells)
     inputs = [variable.data for variable in node.inputs]
     try:
         params = node.run_params()
         node.op.perform(node, inputs, storage, *(() if params is NoParams else (params,)))
     except Exception:  # noqa: BLE001  # fails again, with its place in the program, at run time
         return None
-    return [cell[0] for cell in storage]
+    found = [cell[0] if len(cell) == 1 else None for cell in cells]
+    in_place = len(storage) == len(cells) and all(map(operator.is_, storage, cells))
+    # A result that is none of the type is no constant: the machine that runs the node says what is wrong with it.
+    return found if in_place and all(map(_fits, node.outputs, found)) else None
+
+
+def _fits(variable: Variable, value: Any) -> bool:
+    dtype, shape = getattr(variable.type, "dtype", None), getattr(variable.type, "shape", None)
+    if not isinstance(dtype, str):
+        return True
+    given = getattr(value, "shape", shape)
+    if str(getattr(value, "dtype", None)) != dtype:
+        return False
+    if not (isinstance(shape, tuple) and isinstance(given, tuple)):
+        return True
+    return len(shape) == len(given) and all(n in (None, have) for n, have in zip(shape, given, strict=True))
 
 
 def _as_constant(output: Variable, value: Any) -> Variable:

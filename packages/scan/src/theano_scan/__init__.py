@@ -10,7 +10,7 @@ Examples
 [1.0, 3.0, 6.0]
 """
 
-from theano_graph import register_library
+from theano_graph import announce_words, register_library
 
 from . import _kinds_derivatives as _kinds_derivatives, rewrites as rewrites
 from ._arguments import until as until
@@ -23,6 +23,7 @@ from ._version import __version__ as __version__
 from ._views import foldl as foldl, foldr as foldr, map as map, reduce as reduce
 
 register_library(__file__)
+announce_words("theano_scan._words")
 
 __all__ = [
     "FINAL",

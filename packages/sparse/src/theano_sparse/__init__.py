@@ -13,7 +13,7 @@ array([[2., 0.],
        [0., 2.]])
 """
 
-from theano_graph import register_library
+from theano_graph import announce_words, register_library
 from theano_tensor import register_sparse_gradient
 
 from . import _native_rewrites as _native_rewrites
@@ -72,6 +72,7 @@ from ._conversion import (
     icast as icast,
     lcast as lcast,
     remove0 as remove0,
+    to_format as to_format,
     wcast as wcast,
     zcast as zcast,
 )
@@ -141,7 +142,6 @@ from ._shape import (
     diag as diag,
     hstack as hstack,
     square_diagonal as square_diagonal,
-    to_format as to_format,
     transpose as transpose,
     vstack as vstack,
 )
@@ -205,6 +205,7 @@ from ._type import (
 from ._version import __version__ as __version__
 
 register_library(__file__)
+announce_words("theano_sparse._words")
 register_sparse_gradient(construct_sparse_from_list)
 
 __all__ = [

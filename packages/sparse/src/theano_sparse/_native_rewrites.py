@@ -14,7 +14,7 @@ from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from ._arithmetic import AddSD, Neg
 from ._build import is_sparse
-from ._conversion import Cast, DenseFromSparse, ToFormat
+from ._conversion import Cast, DenseFromSparse, Remove0, ToFormat
 from ._lines import NATIVE_DTYPES
 from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
 from ._native_forms import DenseLines, LineSums, OtherLines, SpreadLines
@@ -180,12 +180,14 @@ database.register("constant_folding", constant_folding, *RUN_TAGS)
 
 
 def _inplace_forms(node: Apply) -> Iterator[Op]:
-    """Yield the form that takes the memory of the dense matrix that is added to."""
+    """Yield the form that takes the memory of the dense matrix that is added to, or of the matrix without zeros."""
     op: Any = node.op
     if isinstance(op, UsmmLines) and not op.inplace:
         yield usmm_lines(op.format, inplace=True)
     if isinstance(op, DenseLines) and not op.inplace and len(node.inputs) > 4:
         yield DenseLines(op.format, inplace=True)
+    if isinstance(op, Remove0) and not op.inplace:
+        yield Remove0(inplace=True)
 
 
 @node_rewriter([TrustedCSM])
@@ -200,7 +202,7 @@ def local_csm_owned(fgraph: FunctionGraph, node: Apply) -> Found:
     return [TrustedCSM(node.op.format, owns=True)(*node.inputs)]
 
 
-_inplace = InplaceRewriter(_inplace_forms, [UsmmLines, DenseLines], name="InplaceSparseOpt")
+_inplace = InplaceRewriter(_inplace_forms, [UsmmLines, DenseLines, Remove0], name="InplaceSparseOpt")
 _databases: Any = optdb
 _databases.register("sparse_native", database, *RUN_TAGS, position=_POSITION)
 _databases.register(
@@ -209,7 +211,7 @@ _databases.register(
     "fast_run",
     "inplace",
     position=70.0,
-    aliases=("local_usmm_csc_dense_inplace", "local_inplace_addsd_ccode"),
+    aliases=("local_usmm_csc_dense_inplace", "local_inplace_addsd_ccode", "local_inplace_remove0"),
 )
 _owned = WalkRewriter([local_csm_owned], name="local_csm_owned")
 _databases.register("local_csm_owned", _owned, "fast_run", "inplace", position=71.0)

@@ -13,10 +13,9 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._conversion import SparseFromDense, dense_from_sparse
+from ._conversion import SparseFromDense, dense_from_sparse, to_format
 from ._lines import NATIVE_DTYPES, c_source
 from ._op import SparseOp, common_dtype, dense, refuse_rank
-from ._shape import to_format
 from ._structure import csm_data, csm_shape, stored_places, with_data
 from ._structured import conjugate
 from ._type import SparseType, _Operators
@@ -121,8 +120,9 @@ class StructuredDot(_Product):
                 )
             )
         dtype = common_dtype(first, second)
-        made = SparseType(first.type.format, dtype)() if is_sparse(second) else dense(dtype, 2)
-        return Apply(self, [first, second], [made])
+        if is_sparse(second):
+            return Apply(self, [first, second], [SparseType(first.type.format, dtype).make_variable()])
+        return Apply(self, [first, second], [T.TensorType(dtype, (None, second.type.shape[1])).make_variable()])
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply."""
@@ -432,4 +432,4 @@ def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     return with_data(pattern, csm_data(pattern) * sampled(first, second.T, *stored_places(pattern)))
 
 
-_Operators.table |= {"dot": dot}
+_Operators.table |= {"dot": dot, "structured_dot": structured_dot}

@@ -29,6 +29,8 @@ class _Draw(SparseOp):
 class Poisson(_Draw):
     """Poisson numbers whose means are the stored elements of a sparse matrix; 0 where nothing is stored."""
 
+    like: ClassVar[int | None] = 0
+
     def make_node(self, x: Any) -> Apply:
         """Apply to a sparse matrix of means."""
         matrix = as_sparse_variable(x)
@@ -71,6 +73,10 @@ class Binomial(_Draw):
                 )
         return Apply(Binomial(self.format, self.dtype), inputs, [SparseType(self.format, self.dtype).make_variable()])
 
+    def lengths(self, node: Apply) -> Any:
+        """Return the last input."""
+        return node.inputs[2]
+
     def compute(self, node: Apply, *values: Any) -> Any:
         """Draw."""
         n, p, shape = values
@@ -80,6 +86,8 @@ class Binomial(_Draw):
 
 class Multinomial(_Draw):
     """For each row, how many of n trials fall on each stored element of a csr matrix of chances."""
+
+    like: ClassVar[int | None] = 1
 
     def make_node(self, n: Any, p: Any) -> Apply:
         """Apply to the number of trials, one for all rows or one for each, and a csr matrix whose rows sum to 1."""

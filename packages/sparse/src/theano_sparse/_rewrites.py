@@ -9,7 +9,7 @@ from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
-from theano_tensor import Elemwise, constant, mul, stack
+from theano_tensor import Elemwise, ShapeI, constant, mul, stack
 
 from ._build import is_sparse
 from ._conversion import DenseFromSparse, SparseFromDense
@@ -55,11 +55,20 @@ def local_csm_properties_csm(fgraph: FunctionGraph, node: Apply) -> Found:
         return [data, indices, indptr, shape[::-1]]
     if inner is None or not isinstance(inner.op, CSM) or inner.op.kmap is not None:
         return None
-    if inner.inputs[3].type != node.outputs[3].type:
+    if not node.outputs[3].type.is_super(inner.inputs[3].type):
         whole: Any = inner.inputs[3]
         return [*inner.inputs[:3], stack([whole[0], whole[1]])]
     fits = all(old.type.is_super(new.type) for old, new in zip(node.outputs, inner.inputs, strict=True))
     return list(inner.inputs) if fits else None
+
+
+@rule(CSMProperties, databases=(_CANONICALIZE, _SPECIALIZE), phase=Phase.CANONICALIZE)
+def local_shape_of_sparse(fgraph: FunctionGraph, node: Apply) -> Found:
+    """The shape of a sparse matrix of which nothing else is asked is made of its two lengths."""
+    if any(fgraph.n_clients(output) for output in node.outputs[:3]) or not fgraph.n_clients(node.outputs[3]):
+        return None
+    (x,) = node.inputs
+    return [*node.outputs[:3], stack([ShapeI(0)(x), ShapeI(1)(x)])]
 
 
 @rule(DenseFromSparse, SparseFromDense, databases=(_CANONICALIZE,), phase=Phase.CANONICALIZE, tags=_ALWAYS)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_tensor import TensorType, as_tensor_variable, constant, inc_subtensor
+from theano_tensor import SpecifyShape, TensorType, as_tensor_variable, constant, inc_subtensor, stack
 from theano_tensor.gradient import DisconnectedType
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
@@ -310,6 +310,10 @@ def csm_shape(x: Any) -> Any:
         known = op.lengths(matrix.owner)
         if known is not None:
             return known
+    if isinstance(op, SpecifyShape):
+        source, *said = matrix.owner.inputs
+        given = dict(zip(op.axes, said, strict=True))
+        return stack([given[i] if i in given else csm_shape(source)[i] for i in range(2)])
     return csm_properties(matrix)[3]
 
 

@@ -84,7 +84,8 @@ class SparseType(Type):
 
         Parameters
         ----------
-        value : scipy.sparse matrix or array
+        value : scipy.sparse matrix, or array with at most two dimensions
+            What an array has besides zeros is stored; one with less than two dimensions is a row.
         strict : bool
             Whether nothing is converted.
         allow_downcast : bool or None
@@ -93,11 +94,13 @@ class SparseType(Type):
         Raises
         ------
         TypeError
-            If `value` is no sparse matrix, or of another format or dtype that is not converted.
+            If `value` is no matrix, or of another format or dtype that is not converted.
         """
         wanted = CLASSES[self.format]
         if isinstance(value, wanted) and value.dtype == self.dtype:
             return value
+        if not strict and isinstance(value, (np.ndarray, list)) and np.ndim(value) <= 2:
+            value = wanted(np.atleast_2d(value))
         if not scipy.sparse.issparse(value) or value.ndim != 2:
             raise TypeError(
                 compose(
@@ -293,11 +296,12 @@ class _Operators:
     def __rmul__(self, other: Any) -> Any:
         return self.table["mul"](other, self)
 
+    # What `theano.dot` asks for: sparse where both operands are, with a structured gradient.
     def __dot__(self, other: Any) -> Any:
-        return self.table["dot"](self, other)
+        return self.table["structured_dot"](self, other)
 
     def __rdot__(self, other: Any) -> Any:
-        return self.table["dot"](other, self)
+        return self.table["structured_dot"](other, self)
 
     def __matmul__(self, other: Any) -> Any:
         return self.table["dot"](self, other)

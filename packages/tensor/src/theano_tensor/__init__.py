@@ -1,6 +1,6 @@
 """Tensors: symbolic arrays, their types, and every operation on them."""
 
-from theano_graph import register_library
+from theano_graph import announce_words, register_library
 
 from . import (
     _constructors_typed,
@@ -471,6 +471,7 @@ from ._constructors_typed import ztensor7 as ztensor7, ztensor7s as ztensor7s, z
 # isort: on
 
 register_library(__file__)
+announce_words("theano_tensor._words")
 
 __all__ = [
     "ScalarFromTensor",

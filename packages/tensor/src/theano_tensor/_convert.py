@@ -114,7 +114,7 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
     x : number or array_like
         A Python int takes the smallest integer dtype that holds it. A Python float is float32 where that is exact,
         otherwise float64 (with floatX=float32 always float32). Arrays keep their dtype, and sequences take the one
-        that NumPy gives them; they are copied.
+        that NumPy gives them, or floatX where they hold nothing; they are copied.
     name : str, optional
     ndim : int, optional
         Number of dimensions; missing ones are added on the left.
@@ -150,6 +150,9 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         array = np.array(x, dtype=dtype_of_number(x, floatx, config.cast_policy))
     else:
         array = np.array(_numeric_array(x))
+        if array.size == 0 and not hasattr(x, "dtype"):
+            # NumPy's dtype of an empty list says nothing.
+            array = array.astype(floatx)
     if ndim is not None and array.ndim < ndim:
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     array.flags.writeable = False

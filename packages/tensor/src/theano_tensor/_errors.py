@@ -17,6 +17,10 @@ class RankError(ShapeError, TypeError):
     """A number of dimensions that an operation does not accept, known when the expression is built."""
 
 
+class SpecifiedShapeError(ShapeError, AssertionError):
+    """A shape was specified for another number of dimensions, known when the expression is built."""
+
+
 class PartError(ShapeError, TypeError):
     """A part that does not fit where a tensor is indexed, known when the expression is built."""
 
@@ -27,6 +31,10 @@ class DTypeError(TheanoError, TypeError):
 
 class AsTensorError(TheanoError, TypeError):
     """No tensor can be made of what was given."""
+
+
+class CountError(DTypeError, ValueError):
+    """A number of repetitions that is no integer."""
 
 
 class NotScalarConstantError(TheanoError, ValueError):

@@ -77,7 +77,7 @@ class OrderMethods:
         ``x.dimshuffle(0, "x")`` makes a column of a vector, ``x.dimshuffle(1, 0)`` transposes a matrix.
         """
         order = pattern[0] if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)) else pattern
-        result: Tensor = call("dimshuffle", self, order)
+        result: Tensor = call("shuffled", self, order)
         return result
 
     def reshape(self, shape: Any, ndim: int | None = None) -> Tensor:

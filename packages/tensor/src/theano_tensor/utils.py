@@ -18,7 +18,7 @@ __all__ = ["hash_from_ndarray", "shape_of_variables"]
 
 
 def hash_from_ndarray(data: Any) -> str:
-    """Return a digest of an array: of its elements, shape, strides and dtype.
+    """Return a digest of an array: of its elements, shape and dtype; a view and its copy have the same one.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def hash_from_ndarray(data: Any) -> str:
     False
     """
     array = np.asarray(data)
-    digest = hashlib.sha256(f"{array.shape} {array.strides} {array.dtype.str}".encode())
-    digest.update(np.ascontiguousarray(array).tobytes())
+    digest = hashlib.sha256(f"{array.shape} {array.dtype.str}".encode())
+    digest.update(array.tobytes())
     return digest.hexdigest()
 
 

@@ -102,6 +102,25 @@ class TestProductsWithJacobians(unittest.TestCase):
         slope = grad(tt.dot(x, tt.constant([2.0, 3.0])), x)
         np.testing.assert_array_equal(function([x], Rop(slope, x, x))([5.0, 7.0]), [0.0, 0.0])
 
+    def test_r_op_without_an_answer(self) -> None:
+        class Unanswered(Op):
+            __props__ = ()
+
+            def make_node(self, x: Any) -> Apply:
+                return Apply(self, [x], [x.type()])
+
+            def grad(self, inputs: list[Any], grads: list[Any]) -> list[Any]:
+                return [grads[0]]
+
+            def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+                return [None]
+
+        x, v = tt.dvector("x"), tt.dvector("v")
+        for broken in (Unanswered()(x), Unanswered()(x)[:1], Unanswered()(x).sum() * 2):
+            with self.assertRaises(DisconnectedInputError):
+                Rop(broken, x, v)
+        self.assertIsNone(Rop(Unanswered()(x), x, v, disconnected_outputs="ignore", return_disconnected="None"))
+
     def test_wrong_evaluation_points(self) -> None:
         x = tt.dvector("x")
         with self.assertRaisesRegex(ValueError, "2 evaluation points for 1"):

@@ -43,7 +43,6 @@ class TestTypes(unittest.TestCase):
             (m, (None, 5)),
             ((np.array([True, False, True]), Ellipsis), (2, None, 5)),
             ((None, i, None), (1, None, 1, None, 5)),
-            (True, (1, 3, None, 5)),
         ]
         for index, shape in table:
             with self.subTest(index=str(index)):

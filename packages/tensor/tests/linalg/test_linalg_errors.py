@@ -45,7 +45,7 @@ class TestBadInput(unittest.TestCase):
             (ShapeError, "no dimensions for columns", lambda: L.tensorinv(cube, 3)),
             (ValueError, "ind must be positive", lambda: L.tensorinv(cube, 0)),
             (ShapeError, "more dimensions than b", lambda: L.tensorsolve(v, v)),
-            (ShapeError, "takes a matrix", lambda: L.spectral_radius_bound(v, 2)),
+            (TypeError, "takes a matrix", lambda: L.spectral_radius_bound(v, 2)),
             (TypeError, "an integer", lambda: L.spectral_radius_bound(cube[0], 2.0)),  # type: ignore[arg-type]
             (ValueError, "positive", lambda: L.spectral_radius_bound(cube[0], 0)),
             (TypeError, "Python integer", lambda: L.matrix_power(cube[0], 1.5)),  # type: ignore[arg-type]
@@ -236,6 +236,17 @@ class TestSecondDerivatives(unittest.TestCase):
     def test_of_equations_whose_sides_depend_on_each_other(self) -> None:
         verify_grad(lambda x: L.tensorsolve(x, x[0] ** 2), [SQUARE], rng=RNG)
         verify_grad(lambda x: L.lstsq(x, x[:, 0] ** 2)[0], [SQUARE[:, :2]], rng=RNG)
+
+    def test_singular_vectors_have_the_signs_of_numpy(self) -> None:
+        x = T.dmatrix("x")
+        for shape in ((3, 3), (3, 5), (5, 3), (1, 4)):
+            value = RNG.normal(size=shape)
+            for full in (True, False):
+                found = function([x], list(L.svd(x, full_matrices=full)))(value)
+                k = min(shape)
+                for mine, other in zip(found, np.linalg.svd(value, full_matrices=full), strict=True):
+                    part = (slice(k),) * mine.ndim
+                    np.testing.assert_allclose(mine[part], other[part], atol=1e-10)
 
     def test_of_the_exponential(self) -> None:
         self.check(lambda x: (L.expm(x) ** 2).sum(), SQUARE / 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import theano_tensor as T
@@ -19,7 +20,7 @@ class Spoil(Op):
         x = T.as_tensor_variable(x)
         return Apply(self, [x], [x.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         inputs[0][...] = -99
         output_storage[0][0] = inputs[0]
 
@@ -37,7 +38,7 @@ class Wrap(Op):
     def make_node(self, x: Variable) -> Apply:
         return Apply(self, [x], [generic()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = (inputs[0][::-1],)
 
 
@@ -49,7 +50,7 @@ class Take(Op):
     def make_node(self, wrapped: Variable, x: Variable) -> Apply:
         return Apply(self, [wrapped, x], [x.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = inputs[0][0] + inputs[1]
 
 
@@ -62,7 +63,7 @@ class Choose(Op):
     def make_node(self, condition: Variable, chosen: Variable, otherwise: Variable) -> Apply:
         return Apply(self, [condition, chosen, otherwise], [chosen.type()])
 
-    def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = inputs[1] if inputs[0] else inputs[2]
 
 

@@ -144,9 +144,10 @@ class TestResults(unittest.TestCase):
 
     def test_new_values_are_not_the_memory_of_the_caller(self) -> None:
         x = T.dmatrix("x")
-        for build in (T.exp, lambda v: T.exp(v).T, lambda v: T.exp(v)[::-1], lambda v: T.exp(v).reshape((2, 2))):
+        y: Any = T.exp(x)
+        for expression in (y, y.T, y[::-1], y.reshape((2, 2))):
             state = shared(np.zeros((2, 2)))
-            f: Any = function([In(x, mutable=True)], [], updates=[(state, build(x))])
+            f: Any = function([In(x, mutable=True)], [], updates=[(state, expression)])
             a = np.zeros((2, 2))
             f(a)
             a[...] = 77

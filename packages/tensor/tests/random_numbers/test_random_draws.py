@@ -327,6 +327,8 @@ class TestBadInput(unittest.TestCase):
         self.check(ShapeError, "scalar or a vector", lambda: R.choice(r, (2,), LOW))
         self.check(ShapeError, "vector", lambda: R.choice(r, (2,), 2, True, LOW))
         self.check(ShapeError, "scalar", lambda: R.permutation(r, (2,), [1, 2]))
+        self.check(TypeError, "one permutation has one", lambda: R.permutation(r, None, 4, ndim=2))
+        self.check(ShapeError, "size has 0", lambda: R.normal(r, (), ndim=2))
         self.check(ShapeError, "scalar", lambda: R.multinomial(r, (2,), 1, 0.5))
 
     def test_what_only_the_values_tell(self) -> None:

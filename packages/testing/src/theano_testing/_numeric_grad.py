@@ -126,8 +126,10 @@ class numeric_grad:
     @staticmethod
     def abs_rel_err(a: Any, b: Any) -> tuple[Any, Any]:
         """Return ``|a - b|`` and ``|a - b| / max(|a| + |b|, 1e-8)``."""
-        abs_err = np.abs(np.asarray(a, dtype="float64") - np.asarray(b, dtype="float64"))
-        return abs_err, abs_err / np.maximum(np.abs(a) + np.abs(b), 1e-8)
+        # A gradient by a table of which few rows are used may be a sparse matrix.
+        mine, other = (x.toarray() if hasattr(x, "toarray") else x for x in (a, b))
+        abs_err = np.abs(np.asarray(mine, dtype="float64") - np.asarray(other, dtype="float64"))
+        return abs_err, abs_err / np.maximum(np.abs(mine) + np.abs(other), 1e-8)
 
     def abs_rel_errors(self, g_pt: Any) -> list[tuple[Any, Any]]:
         """Return the errors of a gradient, for each argument.

@@ -88,7 +88,9 @@ def verify_grad(
             raise TypeError("verify_grad: the function returns several variables\n  To mend: check them one by one")
         output = output[0]
     output = as_tensor_variable(output)
-    shape = function(variables, output, mode=mode, on_unused_input="ignore")(*points).shape
+    shape = function(variables, output, mode=mode, on_unused_input="ignore", accept_inplace=True)(
+        *_copies(points)
+    ).shape
     names = [p.dtype.name for p in points] + [output.type.dtype]
     default = max(_TOLERANCES.get(name, 1e-4) for name in names)
     projection_dtype = output.type.dtype if cast_to_output_type and output.type.dtype == "float32" else "float64"
@@ -101,6 +103,11 @@ def verify_grad(
         values = draw(*shape) if draw is not None else generator.random(shape)
         projection = np.asarray(values + 0.5, dtype=projection_dtype)
         check.run(projection, default if abs_tol is None else abs_tol, default if rel_tol is None else rel_tol)
+
+
+def _copies(points: Sequence[Any]) -> list[Any]:
+    """Return copies of the points, which in-place ops may overwrite."""
+    return [p.copy() for p in points]
 
 
 class _Check:
@@ -128,13 +135,15 @@ class _Check:
             cost = cost.real
         gradients = grad(cost, self.variables, disconnected_inputs="ignore")
         inputs = [*self.variables, projection]
-        self.cost = function(inputs, cost, mode=self.plain_mode, on_unused_input="ignore", allow_input_downcast=True)
-        self.gradient = function(inputs, gradients, mode=self.mode, on_unused_input="ignore", allow_input_downcast=True)
+        # In-place ops are checked like others.
+        options: dict[str, Any] = {"on_unused_input": "ignore", "allow_input_downcast": True, "accept_inplace": True}
+        self.cost = function(inputs, cost, mode=self.plain_mode, **options)
+        self.gradient = function(inputs, gradients, mode=self.mode, **options)
 
     def run(self, projection: Any, abs_tol: float, rel_tol: float) -> None:
         """Compare for one projection."""
-        numeric = numeric_grad(lambda *p: self.cost(*p, projection), self.points, self.eps, self.out_type)
-        analytic = list(self.gradient(*self.points, projection))
+        numeric = numeric_grad(lambda *p: self.cost(*_copies(p), projection), self.points, self.eps, self.out_type)
+        analytic = list(self.gradient(*_copies(self.points), projection))
         for i, (g, p) in enumerate(zip(analytic, self.points, strict=True)):
             if g.shape != p.shape:
                 raise AssertionError(f"the gradient for argument {i} has shape {g.shape}, the argument {p.shape}")

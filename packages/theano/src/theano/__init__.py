@@ -27,6 +27,7 @@ with collector_paused(lasting=True):
         TheanoError as TheanoError,
         Type as Type,
         Variable as Variable,
+        announce_words,
         config as config,
         debugprint as debugprint,
         generic as generic,
@@ -115,6 +116,7 @@ import theano as theano  # programs write `from theano import theano`
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 
 register_library(__file__)
+announce_words("theano._words")
 configdefaults.start()
 announce()
 settle()

@@ -92,16 +92,6 @@ class TestOpsWithoutCode(unittest.TestCase):
         self.assertEqual(theano.function([x], op(x), mode=theano.Mode("cvm", None))(3.0), 6.0)
 
 
-class TestOrderOfLinkers(unittest.TestCase):
-    difference = "schedules"
-
-    def test_linkers_take_no_schedule(self) -> None:
-        linkers: list[Any] = [gof.OpWiseCLinker, gof.VM_Linker]
-        for linker in linkers:
-            with self.subTest(linker), self.assertRaises((TypeError, ValueError)):
-                linker(schedule=gof.sched.sort_schedule_fn())
-
-
 class TestCollectionIsChosenWhenCompiled(unittest.TestCase):
     difference = "allow-gc-of-functions"
 

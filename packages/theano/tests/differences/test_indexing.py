@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import theano
+import theano.sandbox.linalg
 import theano.tensor as T
 from theano.tensor.blas import Dot22, Dot22Scalar, Gemm, Gemv
 from theano.tensor.blas_c import CGemv
@@ -68,38 +69,12 @@ class TestProdWithoutZeros(unittest.TestCase):
         np.testing.assert_allclose(T.grad(total, x).eval({x: [2.0, 0.0, 3.0]})[[0, 2]], [3, 2])
 
 
-class TestIndexMasks(unittest.TestCase):
-    difference = "index-masks"
-
-    def test_a_truth_value_is_a_mask(self) -> None:
-        x = T.dvector("x")
-        self.assertEqual(x[True].eval({x: [1.0, 2.0]}).shape, (1, 2))
-
-
 class TestIndexGraphs(unittest.TestCase):
     difference = "index-graphs"
 
     def test_one_op_reads_what_is_asked_for(self) -> None:
         node: Any = T.dtensor3()[..., [0, 2]].owner
         self.assertIsInstance(node.op, T.AdvancedSubtensor)
-
-
-class TestWideBounds(unittest.TestCase):
-    difference = "wide-bounds"
-
-    def test_slices_end_with_the_tensor(self) -> None:
-        x = T.dvector("x")
-        self.assertEqual(x[: 2**63].eval({x: np.ones(3)}).shape, (3,))
-
-
-class TestSliceVariables(unittest.TestCase):
-    difference = "slice-variables"
-
-    def test_bounds_may_be_variables_but_not_slices(self) -> None:
-        x, start, stop = T.dvector("x"), T.lscalar("start"), T.lscalar("stop")
-        with self.assertRaises(TypeError):
-            x[T.slicetype()]
-        np.testing.assert_array_equal(x[start:stop].eval({x: np.arange(4.0), start: 1, stop: 3}), [1, 2])
 
 
 class TestProductsWithVectors(unittest.TestCase):
@@ -129,18 +104,8 @@ class TestNanEquality(unittest.TestCase):
     def test_numbers_beside_nan_count(self) -> None:
         values_eq = T.dvector.values_eq
         self.assertTrue(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 1.0])))
+        self.assertTrue(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 1.0 + 1e-12])))
         self.assertFalse(values_eq(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])))
-
-
-class TestNativeOnly(unittest.TestCase):
-    difference = "native-only"
-
-    def test_shapes_need_a_machine_or_rewriting(self) -> None:
-        x = T.dvector("x")
-        with self.assertRaises(ValueError):
-            theano.function([x], x.shape, mode=theano.Mode("c", None))
-        f = theano.function([x], x.shape, mode=theano.Mode("cvm", None))
-        np.testing.assert_array_equal(f(np.ones(3)), [3])
 
 
 class TestNormsOfTensors(unittest.TestCase):
@@ -197,15 +162,16 @@ class TestDiagonalsOfStacks(unittest.TestCase):
         np.testing.assert_array_equal(found, np.stack([np.diag([1, 2]), np.diag([3, 4])], axis=-1))
 
 
-class TestSingularSigns(unittest.TestCase):
-    difference = "singular-signs"
+class TestInversesOfTransposes(unittest.TestCase):
+    difference = "inverses-of-transposes"
 
-    def test_products_are_what_was_taken_apart(self) -> None:
-        x = T.fmatrix("x")
-        value = np.random.default_rng(1).random((4, 4)).astype("float32")
-        u, s, v = theano.function([x], T.nlinalg.svd(x))(value)
-        np.testing.assert_allclose((u * s) @ v, value, atol=1e-5)
-        np.testing.assert_allclose(np.abs(u), np.abs(np.linalg.svd(value)[0]), atol=1e-4)
+    def test_one_inverse(self) -> None:
+        x = T.dmatrix("x")
+        inverse = theano.sandbox.linalg.matrix_inverse
+        f = theano.function([x], [inverse(x), inverse(x.T)])
+        self.assertEqual(sum(isinstance(n.op, T.nlinalg.MatrixInverse) for n in f.maker.fgraph.toposort()), 1)
+        value = np.array([[1.0, 2.0], [0.0, 4.0]])
+        np.testing.assert_allclose(f(value)[1], np.linalg.inv(value).T)
 
 
 class TestBetaTimesNan(unittest.TestCase):

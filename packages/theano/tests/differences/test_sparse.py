@@ -105,12 +105,32 @@ class TestOrderOfComplex(unittest.TestCase):
                 choose(x, 1)
 
 
-class TestSparseValues(unittest.TestCase):
-    difference = "sparse-values"
+class TestSparseSums(unittest.TestCase):
+    difference = "sparse-sums"
 
-    def test_arrays_are_refused(self) -> None:
-        shared = theano.shared(scipy.sparse.csr_matrix(np.eye(2)))
-        with self.assertRaisesRegex(TypeError, "sparse"):
-            shared.set_value(np.eye(2))
-        shared.set_value(scipy.sparse.csr_matrix(2 * np.eye(2)))
-        np.testing.assert_array_equal(shared.get_value().toarray(), 2 * np.eye(2))
+    def test_methods(self) -> None:
+        x = sparse.csr_matrix("x")
+        value = scipy.sparse.csr_matrix(np.array([[0.0, 2.0], [3.0, 0.0]]))
+        self.assertEqual(float(theano.function([x], x.sum())(value)), 5.0)
+        np.testing.assert_array_equal(theano.function([x], x.dot(x.transpose()))(value), (value @ value.T).toarray())
+
+
+class TestUsmmWithoutBlas(unittest.TestCase):
+    difference = "usmm-without-blas"
+
+    def test_one_op(self) -> None:
+        self.assertEqual(theano.config.blas.ldflags, "")
+        x, y, z = sparse.csr_matrix("x"), T.dmatrix("y"), T.dmatrix("z")
+        f = theano.function([x, y, z], z - 2 * sparse.dot(x, y))
+        self.assertTrue([node for node in f.maker.fgraph.toposort() if "Usmm" in type(node.op).__name__])
+        value = np.array([[0.0, 2.0], [3.0, 0.0]])
+        np.testing.assert_array_equal(f(scipy.sparse.csr_matrix(value), value, value), value - 2 * value @ value)
+
+
+class TestSpecifiedLengths(unittest.TestCase):
+    difference = "specified-lengths"
+
+    def test_inputs(self) -> None:
+        x, n = sparse.csr_matrix("x"), T.lscalar("n")
+        node = T.specify_shape(x, (n, 4)).owner
+        self.assertEqual((len(node.inputs), node.inputs[1]), (3, n))

@@ -63,16 +63,6 @@ class TestNumpyFunctions(unittest.TestCase):
             self.assertIsInstance(found, T.TensorVariable)
 
 
-class TestComplexNumbersHaveNoOrder(unittest.TestCase):
-    difference = "complex-order"
-
-    def test_refused(self) -> None:
-        z = T.zvector("z")
-        for compare in (T.maximum, T.minimum, T.lt):
-            with self.assertRaises(TypeError):
-                compare(z, z)
-
-
 class TestSpecialFunctionsOfSmallIntegers(unittest.TestCase):
     difference = "newer-scipy"
 
@@ -120,3 +110,44 @@ class TestChoicesAreCounted(unittest.TestCase):
         a, b = T.dvectors("ab")
         f = theano.function([which, a, b], T.choose(which, [a, b]))
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
+
+
+class TestLengthsOfRanges(unittest.TestCase):
+    difference = "lengths-of-ranges"
+
+    def test_not_negative(self) -> None:
+        stop = T.iscalar("stop")
+        f = theano.function([stop], T.arange(stop).shape)
+        self.assertEqual([int(f(n)[0]) for n in (-3, 0, 4)], [0, 0, 4])
+
+
+class TestSmallestIndex(unittest.TestCase):
+    difference = "argmin-op"
+
+    def test_op(self) -> None:
+        x = T.TensorType("uint8", (False,))("x")
+        f = theano.function([x], T.argmin(x))
+        self.assertEqual(int(f(np.array([3, 0, 2], dtype="uint8"))), 1)
+        self.assertFalse(any(isinstance(node.op, T.Argmax) for node in f.maker.fgraph.apply_nodes))
+
+
+class TestPartsOfVectors(unittest.TestCase):
+    difference = "parts-of-vectors"
+
+    def test_no_vector_is_made(self) -> None:
+        x, y = T.lscalar("x"), T.dscalar("y")
+        a, b, c = T.as_tensor_variable((x, y, 9.0))
+        f = theano.function([x, y], [b, c, a])
+        self.assertEqual([float(v) for v in f(4, 5)], [5.0, 9.0, 4.0])
+        self.assertFalse(any(isinstance(node.op, T.opt.MakeVector) for node in f.maker.fgraph.apply_nodes))
+
+
+class TestFilledConstants(unittest.TestCase):
+    difference = "filled-constants"
+
+    def test_gradient_of_a_part(self) -> None:
+        v, w = T.dvector("v"), theano.shared(np.arange(3.0))
+        cost = T.dot(v.reshape((2, 3))[:2], w).sum()
+        f = theano.function([v], theano.grad(cost, v))
+        np.testing.assert_array_equal(f(np.ones(6)), [0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
+        self.assertFalse(any(isinstance(node.op, T.Alloc) for node in f.maker.fgraph.apply_nodes))

@@ -126,6 +126,7 @@ def link(
         native=linker.native and HAS_RUNTIME,
         lazy=linker.lazy,
         keep=not linker.frees,
+        preferred=linker.preferred,
         overwriting=overwriting,
     )
     if linker.native_only:
@@ -144,7 +145,10 @@ def _thread_scale() -> float:
 def _check_native(program: Program, linker: Linker, where: str) -> None:
     for instruction in program.instructions:
         node = instruction.node
-        if not instruction.native and not isinstance(node.op, DeepCopyOp):
+        # Some ops say that they do so little that Python does it as well.
+        asks = getattr(node.op, "needs_no_native_form", None)
+        little = isinstance(node.op, DeepCopyOp) or (asks is not None and asks(node))
+        if not instruction.native and not little:
             made = f" made at {node.origin}" if node.origin is not None else ""
             raise ModeError(
                 compose(

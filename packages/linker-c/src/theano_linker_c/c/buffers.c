@@ -8,6 +8,19 @@ void frame_set(Frame *f, int reg, PyObject *value) {
     Py_XDECREF(old);
 }
 
+/* What comes from outside in the form in which registers hold it: an array has native byte order and is aligned, so that
+ * whoever reads one number of it may do so directly. Takes over the reference; NULL with an exception. */
+PyObject *in_native_form(PyObject *value) {
+    if (value == NULL || !PyArray_Check(value) || PyArray_ISBEHAVED_RO((PyArrayObject *)value))
+        return value;
+    PyArrayObject *array = (PyArrayObject *)value;
+    PyArray_Descr *descr = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+    PyObject *native = descr == NULL ? NULL
+                                     : PyArray_FromArray(array, descr, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE);
+    Py_DECREF(value);
+    return native;
+}
+
 /* The array in a register, in a form that kernels read: right dtype, native byte order, aligned. What a `perform` left
  * there in another form (a NumPy scalar, a swapped array) is converted once and replaces the register. Borrowed. */
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim) {

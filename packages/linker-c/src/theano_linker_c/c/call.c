@@ -100,7 +100,7 @@ int input_accept(Machine *m, Frame *f, int index, PyObject *value) {
                 return taken < 0 ? -1 : 0;
         }
     }
-    PyObject *filtered = PyObject_CallFunction(m->on_input, "iO", index, value);
+    PyObject *filtered = in_native_form(PyObject_CallFunction(m->on_input, "iO", index, value));
     if (filtered == NULL)
         return -1;
     frame_set(f, check->reg, filtered);
@@ -114,7 +114,10 @@ int cells_read(Machine *m, Frame *f) {
             PyErr_SetString(PyExc_ValueError, "the storage of a shared variable has been emptied");
             return -1;
         }
-        frame_set(f, m->cells[k].reg, Py_NewRef(PyList_GET_ITEM(cell, 0)));
+        PyObject *value = in_native_form(Py_NewRef(PyList_GET_ITEM(cell, 0)));
+        if (value == NULL)
+            return -1;
+        frame_set(f, m->cells[k].reg, value);
     }
     return 0;
 }

@@ -1,10 +1,6 @@
 /* The instruction loop, and instructions that run Python code. */
 #include "runtime.h"
 
-typedef struct {
-    PyObject *perform, *node, *params; /* borrowed from the payload; params may be NULL */
-} Perform;
-
 PyObject *frame_values(const Frame *f, const Instruction *in) {
     PyObject *values = PyList_New(in->n_inputs);
     if (values == NULL)
@@ -25,31 +21,6 @@ PyObject *frame_results(const Frame *f, const Instruction *in) {
     return values;
 }
 
-/* A result as registers hold it: NumPy scalars become arrays without dimensions. Takes over the reference. */
-static PyObject *as_register_value(PyObject *value) {
-    if (value == NULL || PyArray_CheckExact(value) || !PyArray_IsScalar(value, Generic))
-        return value;
-    PyObject *array = PyArray_FromScalar(value, NULL);
-    Py_DECREF(value);
-    return array;
-}
-
-static int store_results(Frame *f, const Instruction *in, PyObject *storage, int nested) {
-    for (int k = 0; k < in->n_outputs; k++) {
-        PyObject *value = PySequence_GetItem(storage, k);
-        if (value != NULL && nested)
-            Py_SETREF(value, PySequence_GetItem(value, 0));
-        if (k >= 64 || !(in->scalars >> k & 1))
-            value = as_register_value(value);
-        if (value == NULL)
-            return RUN_RAISED;
-        frame_set(f, in->outputs[k], value);
-    }
-    return RUN_DONE;
-}
-
-int frame_store(Frame *f, const Instruction *in, PyObject *results) { return store_results(f, in, results, 0); }
-
 /* Let a Python function from input values to output values do an instruction. */
 int frame_call(Frame *f, const Instruction *in, PyObject *function) {
     PyObject *values = frame_values(f, in);
@@ -60,42 +31,6 @@ int frame_call(Frame *f, const Instruction *in, PyObject *function) {
     int status = frame_store(f, in, results);
     Py_DECREF(results);
     return status;
-}
-
-static int perform_run(Machine *m, Frame *f, const Instruction *in) {
-    const Perform *p = in->plan;
-    (void)m;
-    int status = RUN_RAISED;
-    PyObject *values = frame_values(f, in), *storage = PyList_New(in->n_outputs), *answer = NULL;
-    if (values == NULL || storage == NULL)
-        goto done;
-    for (int k = 0; k < in->n_outputs; k++) {
-        PyObject *slot = PyList_New(1);
-        if (slot == NULL)
-            goto done;
-        PyList_SET_ITEM(slot, 0, Py_NewRef(Py_None));
-        PyList_SET_ITEM(storage, k, slot);
-    }
-    PyObject *args[4] = {p->node, values, storage, p->params};
-    answer = PyObject_Vectorcall(p->perform, args, p->params == NULL ? 3 : 4, NULL);
-    if (answer != NULL)
-        status = store_results(f, in, storage, 1);
-done:
-    Py_XDECREF(answer);
-    Py_XDECREF(values);
-    Py_XDECREF(storage);
-    return status;
-}
-
-/* Payload: (perform, node) or (perform, node, params). */
-int perform_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    (void)m;
-    Perform *p = PyMem_Calloc(1, sizeof *p);
-    if (p == NULL)
-        return -1;
-    in->plan = p;
-    in->run = perform_run;
-    return PyArg_ParseTuple(payload, "OO|O", &p->perform, &p->node, &p->params) ? 0 : -1;
 }
 
 static int call_run(Machine *m, Frame *f, const Instruction *in) {

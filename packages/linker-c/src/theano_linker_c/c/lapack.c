@@ -222,31 +222,37 @@ static int eigh(const Lapack *p, PyArrayObject *a, PyArrayObject *values, PyArra
     return info;
 }
 
-/* For Fortran the matrix is a' = v s u', so that u and vt change places, and come out in contiguous rows. */
+/* The matrix is turned for Fortran, and its vectors are turned back: of the transpose they would have other signs than
+ * NumPy's. */
 static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObject *s, PyArrayObject *vt) {
     int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0, length = -1;
-    int ldu = n > 1 ? n : 1, ldvt = p->flag == 2 ? m : k;
+    int columns = p->flag == 2 ? m : k, rows = p->flag == 2 ? n : k, lda = m > 1 ? m : 1, ldvt = rows > 1 ? rows : 1;
     char job = p->flag == 0 ? 'N' : p->flag == 1 ? 'S' : 'A';
     union {
         double d;
         float s;
     } wanted;
     gesdd_fn gesdd = (gesdd_fn)p->routines[0];
-    void *left = vt == NULL ? NULL : PyArray_DATA(vt), *right = u == NULL ? NULL : PyArray_DATA(u);
-    gesdd(&job, &n, &m, NULL, &n, PyArray_DATA(s), left, &ldu, right, &ldvt, &wanted, &length, &info, &info);
+    gesdd(&job, &m, &n, NULL, &lda, PyArray_DATA(s), NULL, &lda, NULL, &ldvt, &wanted, &length, &info, &info);
     if (info != 0)
         return info;
     double need = p->type_num == NPY_DOUBLE ? wanted.d : wanted.s;
     if (!(need > 0 && need < 2e9))
         return 1; /* more than 32 bits count */
     length = (int)need + 1;
-    char *work = malloc(((size_t)m * n + length) * p->item + (size_t)k * 8 * sizeof(int));
+    size_t matrix = (size_t)m * n, left_size = p->flag ? (size_t)m * columns : 0;
+    size_t right_size = p->flag ? (size_t)rows * n : 0, item = p->item;
+    char *work = malloc((matrix + left_size + right_size + length) * item + (size_t)k * 8 * sizeof(int));
     if (work == NULL)
         return 1;
-    char *space = work + (size_t)m * n * p->item;
-    copy_matrix(p, work, a, 0);
-    gesdd(&job, &n, &m, work, &n, PyArray_DATA(s), left, &ldu, right, &ldvt, space, &length,
-          (int *)(space + (size_t)length * p->item), &info);
+    char *left = work + matrix * item, *right = left + left_size * item, *space = right + right_size * item;
+    copy_turned(p, work, a);
+    gesdd(&job, &m, &n, work, &lda, PyArray_DATA(s), left, &lda, right, &ldvt, space, &length,
+          (int *)(space + (size_t)length * item), &info);
+    if (info == 0 && p->flag) {
+        copy_strided(p, PyArray_DATA(u), left, m, columns, (npy_intp)item, (npy_intp)(m * item), 0);
+        copy_strided(p, PyArray_DATA(vt), right, rows, n, (npy_intp)item, (npy_intp)(rows * item), 0);
+    }
     free(work);
     return info;
 }

@@ -18,6 +18,7 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Machine *m = (Machine *)self;
     Py_VISIT(m->on_irregular);
     Py_VISIT(m->on_input);
+    Py_VISIT(m->on_result);
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
@@ -37,6 +38,7 @@ static int machine_clear(PyObject *self) {
     Machine *m = (Machine *)self;
     Py_CLEAR(m->on_irregular);
     Py_CLEAR(m->on_input);
+    Py_CLEAR(m->on_result);
     Py_CLEAR(m->on_error);
     Py_CLEAR(m->finish);
     Py_CLEAR(m->view);

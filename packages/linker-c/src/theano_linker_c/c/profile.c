@@ -87,14 +87,17 @@ static int observe(Machine *m, Frame *f, int position) {
     const Instruction *in = &m->instructions[position];
     double begin = profile_clock();
     PyObject *inputs = frame_values(f, in), *outputs = frame_results(f, in), *answer = NULL;
+    PyObject *observer = Py_NewRef(p->observer);
     if (inputs != NULL && outputs != NULL)
-        answer = PyObject_CallFunction(p->observer, "iOO", position, inputs, outputs);
+        answer = PyObject_CallFunction(observer, "iOO", position, inputs, outputs);
+    Py_DECREF(observer);
     Py_XDECREF(inputs);
     Py_XDECREF(outputs);
     if (answer == NULL)
         return -1;
     Py_DECREF(answer);
-    p->watch_seconds += profile_clock() - begin;
+    if (m->profile == p) /* the observer may have started another, which frees this one */
+        p->watch_seconds += profile_clock() - begin;
     return 0;
 }
 

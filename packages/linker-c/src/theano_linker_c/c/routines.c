@@ -72,7 +72,8 @@ static int cumulate(Machine *m, Frame *f, const Instruction *in, const Routine *
 static int diagonal(Machine *m, Frame *f, const Instruction *in, const Routine *p) {
     PyObject *value = f->registers[in->inputs[0]];
     PyArrayObject *x = (PyArrayObject *)value;
-    if (value == NULL || !PyArray_Check(value) || PyArray_TYPE(x) != p->type_num || PyArray_NDIM(x) != 2)
+    if (value == NULL || !PyArray_Check(value) || PyArray_TYPE(x) != p->type_num || PyArray_NDIM(x) != 2 ||
+        !PyArray_ISNOTSWAPPED(x))
         return frame_call(f, in, p->fallback);
     npy_intp down = p->number < 0 ? -(npy_intp)p->number : 0, right = p->number > 0 ? p->number : 0;
     npy_intp rows = PyArray_DIMS(x)[0] - down, columns = PyArray_DIMS(x)[1] - right;
@@ -98,7 +99,7 @@ static int diagonal(Machine *m, Frame *f, const Instruction *in, const Routine *
 static int read_number(const Frame *f, int reg, npy_int64 *number) {
     PyObject *value = f->registers[reg];
     PyArrayObject *x = (PyArrayObject *)value;
-    if (value == NULL || !PyArray_Check(value) || PyArray_NDIM(x) != 0)
+    if (value == NULL || !PyArray_Check(value) || PyArray_NDIM(x) != 0 || !PyArray_ISBEHAVED_RO(x))
         return 0;
     const void *at = PyArray_DATA(x);
     switch (PyArray_TYPE(x)) {

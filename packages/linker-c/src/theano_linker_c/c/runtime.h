@@ -67,6 +67,7 @@ typedef struct Profile Profile;   /* profile.c */
 typedef struct Keep Keep;         /* keep.c */
 typedef struct Commit Commit;     /* commit.c */
 typedef struct Turns Turns;       /* turns.c */
+typedef struct ResultCheck ResultCheck; /* results.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
 
@@ -74,11 +75,13 @@ struct Instruction {
     int code;
     int n_inputs, n_outputs, n_release;
     int *inputs, *outputs, *release;
-    unsigned long long scalars; /* bit k: a NumPy scalar for output k stays one, no array is made of it */
     run_fn run;
     void *plan;           /* owned; what `run` needs beyond the registers */
     void (*free)(void *); /* of the plan; NULL: plain PyMem_Free */
-    PyObject *held;       /* the payload; keeps alive what the plan points to */
+    PyObject *held;       /* with the payload in it; keeps alive what the plan points to */
+    Py_ssize_t position;  /* in the program */
+    ResultCheck *checks;  /* of each output; NULL where no code but the runtime's own makes results */
+    Machine *machine;     /* borrowed: it owns the instruction */
 };
 
 typedef struct {
@@ -126,7 +129,7 @@ struct Machine {
     Turns **turns;
     int n_turns;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
-    PyObject *on_irregular, *on_input, *on_error, *finish; /* Python hooks; `finish` may be NULL */
+    PyObject *on_irregular, *on_input, *on_result, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t failed_instruction;
     int most_asked;
     Schedule *schedule; /* NULL: all instructions run, in their order */
@@ -149,6 +152,7 @@ void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);
 void buffers_clear(Machine *m);
+PyObject *in_native_form(PyObject *value);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
 
@@ -236,8 +240,13 @@ int machine_step(Machine *m, Frame *f, int position);
 void machine_explain(Machine *m, Frame *f, int position, int status);
 PyObject *frame_values(const Frame *f, const Instruction *in);
 PyObject *frame_results(const Frame *f, const Instruction *in);
-int frame_store(Frame *f, const Instruction *in, PyObject *results);
 int frame_call(Frame *f, const Instruction *in, PyObject *function);
+
+/* results.c */
+int results_setup(Instruction *in, PyObject *rows);
+void results_free(Instruction *in);
+int result_store(Frame *f, const Instruction *in, int k, PyObject *value, int replaced);
+int frame_store(Frame *f, const Instruction *in, PyObject *results);
 
 /* schedule.c */
 int schedule_execute(Machine *m, Frame *f);

@@ -61,9 +61,9 @@ static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_pr
                                                pooling_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
-    PyObject *inputs, *outputs, *release, *payload;
-    if (!PyArg_ParseTuple(item, "iO!O!O!O|K", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs,
-                          &PyTuple_Type, &release, &payload, &in->scalars))
+    PyObject *inputs, *outputs, *release, *payload, *checks, *code;
+    if (!PyArg_ParseTuple(item, "iO!O!O!OOO", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs,
+                          &PyTuple_Type, &release, &payload, &checks, &code))
         return -1;
     in->inputs = parse_ints(inputs, &in->n_inputs);
     in->outputs = parse_ints(outputs, &in->n_outputs);
@@ -76,7 +76,11 @@ static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
         PyErr_SetString(PyExc_ValueError, "program: unknown code");
         return -1;
     }
-    in->held = Py_NewRef(payload);
+    in->held = Py_NewRef(item); /* the last of it is the machine code whose addresses are in the payload */
+    in->position = in - m->instructions;
+    in->machine = m;
+    if (checks != Py_None && results_setup(in, checks) < 0)
+        return -1;
     return prepare[in->code](m, in, payload);
 }
 
@@ -102,7 +106,9 @@ static int setup_cells(Machine *m, Cell **cells, int *count, PyObject *items, in
             PyErr_SetString(PyExc_TypeError, "program: a cell is not a list");
             return -1;
         }
-        cell->cell = Py_NewRef(value);
+        cell->cell = lists ? Py_NewRef(value) : in_native_form(Py_NewRef(value));
+        if (cell->cell == NULL)
+            return -1;
         *count = (int)i + 1;
     }
     return 0;
@@ -142,16 +148,17 @@ static int has_storage(const Machine *m) {
 
 int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"n_registers",  "inputs",   "cells",    "constants", "instructions", "outputs", "updates",
-                            "single",       "on_irregular", "on_input", "on_error",  "finish",       "buffer_limit", "thread_scale", "turns", NULL};
+                            "single",       "on_irregular", "on_input", "on_result", "on_error",  "finish",       "buffer_limit", "thread_scale", "turns", NULL};
     PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish, *turns;
-    PyObject *irregular, *input, *error;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOndO!", names, &m->n_registers, &PyTuple_Type,
+    PyObject *irregular, *input, *result, *error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOOndO!", names, &m->n_registers, &PyTuple_Type,
                                      &inputs, &PyTuple_Type, &cells, &PyTuple_Type, &constants, &PyTuple_Type,
                                      &instructions, &PyTuple_Type, &outputs, &PyTuple_Type, &updates, &m->single,
-                                     &irregular, &input, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &turns))
+                                     &irregular, &input, &result, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &turns))
         return -1;
     m->on_irregular = Py_NewRef(irregular);
     m->on_input = Py_NewRef(input);
+    m->on_result = Py_NewRef(result);
     m->on_error = Py_NewRef(error);
     m->finish = finish == Py_None ? NULL : Py_NewRef(finish);
     m->failed_instruction = -1;
@@ -230,6 +237,7 @@ void machine_free_parts(Machine *m) {
         PyMem_Free(in->outputs);
         PyMem_Free(in->release);
         Py_CLEAR(in->held);
+        results_free(in);
     }
     for (int i = 0; i < m->n_inputs; i++)
         PyMem_Free(m->inputs[i].shape);

@@ -42,13 +42,17 @@ static int thunk_run(Machine *m, Frame *f, const Instruction *in) {
                          : buffer_recall(m, in->outputs[k], plan->type_nums[k], plan->ndims[k]);
     if (plan->thunk->run(plan->thunk, inputs, outputs) < 0)
         return RUN_RAISED;
+    int status = RUN_DONE;
     for (int k = 0; k < in->n_outputs; k++) {
         PyObject *value = outputs[k] == NULL ? Py_NewRef(Py_None) : outputs[k];
-        frame_set(f, in->outputs[k], value);
-        if (plan->type_nums[k] >= 0 && may_keep(f, in, value))
+        if (status == RUN_RAISED)
+            Py_DECREF(value);
+        else if (result_store(f, in, k, value, 0) < 0)
+            status = RUN_RAISED;
+        else if (plan->type_nums[k] >= 0 && may_keep(f, in, f->registers[in->outputs[k]]))
             buffer_offer(m, f, in->outputs[k]);
     }
-    return RUN_DONE;
+    return status;
 }
 
 static void thunk_free(void *plan) {

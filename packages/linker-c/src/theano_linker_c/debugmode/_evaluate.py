@@ -12,6 +12,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, config, record
 
 from .._perform import as_value, params_of
+from .._result_error import results_in
 from ..program import Instruction
 from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node
 from ._layouts import Buffers, buffers_for
@@ -91,9 +92,11 @@ def _performer(node: Apply, perform: Any) -> Run:
     params, count = params_of(node), len(node.outputs)
 
     def run(values: list[Any], buffers: Buffers | None) -> Sequence[Any]:
-        storage = [[None] for _ in range(count)] if buffers is None else [[buffer] for buffer in buffers]
+        cells = [[None] for _ in range(count)] if buffers is None else [[buffer] for buffer in buffers]
+        storage = list(cells)
         perform(node, values, storage, *params)
-        return [as_value(cell[0], variable) for cell, variable in zip(storage, node.outputs, strict=True)]
+        results = results_in(node, cells, storage)
+        return [as_value(value, variable) for value, variable in zip(results, node.outputs, strict=True)]
 
     return run
 

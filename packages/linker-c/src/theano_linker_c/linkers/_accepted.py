@@ -115,6 +115,7 @@ class AcceptedGraph:
             native=self.linker.native and HAS_RUNTIME,
             lazy=self.linker.lazy,
             keep=not self.linker.frees,
+            preferred=self.linker.preferred,
         )
         machine = self.linker.machine(program, Hooks(_no_arguments, _no_input), self.fgraph)
 

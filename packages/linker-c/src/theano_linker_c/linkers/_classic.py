@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,19 @@ class PerformLinker(Linker):
         Linker.__init__(self, "py", native=False, allow_gc=allow_gc, lazy=False)
 
 
-class OpWiseCLinker(Linker):
+class _Scheduled(Linker):
+    """Base of linkers to which a program can say in which order nodes should run."""
+
+    __slots__ = ("schedule",)
+    schedule: Callable[[FunctionGraph], Iterable[Apply]] | None
+
+    @property
+    def preferred(self) -> Callable[[FunctionGraph], Iterable[Apply]] | None:
+        """The function that the program has given."""
+        return self.schedule
+
+
+class OpWiseCLinker(_Scheduled):
     """Runs the native code of each op, and its Python code where it has no other.
 
     Parameters
@@ -42,15 +54,22 @@ class OpWiseCLinker(Linker):
         Whether intermediate results are freed; by default the flag `allow_gc`.
     nice_errors : bool
         Errors always name the node here.
+    schedule : callable, optional
+        Gives the nodes of a graph in the order in which they should run, as far as what they need lets them.
     """
 
     __slots__ = ()
 
     def __init__(
-        self, fallback_on_perform: bool = True, allow_gc: bool | None = None, nice_errors: bool = True
+        self,
+        fallback_on_perform: bool = True,
+        allow_gc: bool | None = None,
+        nice_errors: bool = True,
+        schedule: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
     ) -> None:
         name = "c|py_nogc" if allow_gc is False else "c|py"
         Linker.__init__(self, name, allow_gc=allow_gc, native_only=not fallback_on_perform, lazy=False)
+        object.__setattr__(self, "schedule", schedule)
 
 
 class CLinker(Linker):
@@ -62,7 +81,7 @@ class CLinker(Linker):
         Linker.__init__(self, "c", allow_gc=False, native_only=True, lazy=False)
 
 
-class VM_Linker(Linker):
+class VM_Linker(_Scheduled):
     """For machines that evaluate lazily.
 
     Parameters
@@ -78,7 +97,7 @@ class VM_Linker(Linker):
     lazy : bool, optional
         Whether operations may leave inputs uncomputed; by default the flag `vm.lazy`, and if that is None, yes.
     schedule : callable, optional
-        Refused: the order of a graph is the graph's own.
+        Gives the nodes of a graph in the order in which they should run, as far as what they need lets them.
     c_thunks : bool, optional
         Whether native kernels are used; by default as `use_cloop`.
     allow_partial_eval : bool, optional
@@ -87,7 +106,7 @@ class VM_Linker(Linker):
     Raises
     ------
     ValueError
-        If `schedule` is given, or both `use_cloop` and `callback`.
+        If both `use_cloop` and `callback` are given.
     """
 
     __slots__ = ("callback",)
@@ -99,15 +118,16 @@ class VM_Linker(Linker):
         use_cloop: bool = False,
         callback: Callable[..., Any] | None = None,
         lazy: bool | None = None,
-        schedule: Callable[..., Any] | None = None,
+        schedule: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
         c_thunks: bool | None = None,
         allow_partial_eval: bool | None = None,
     ) -> None:
-        _check_machine(use_cloop, callback, schedule)
+        _check_machine(use_cloop, callback)
         name = ("cvm" if use_cloop else "vm") + ("_nogc" if allow_gc is False else "")
         lazily = config.vm.lazy != "False" if lazy is None else lazy
         Linker.__init__(self, name, use_cloop if c_thunks is None else c_thunks, allow_gc, lazy=lazily)
         object.__setattr__(self, "callback", callback)
+        object.__setattr__(self, "schedule", schedule)
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine, one that calls the callback after each node where there is one."""
@@ -125,14 +145,7 @@ class VM_Linker(Linker):
         return machine
 
 
-def _check_machine(use_cloop: bool, callback: Any, schedule: Any) -> None:
-    if schedule is not None:
-        raise ValueError(
-            compose(
-                "VM_Linker: the order of the nodes cannot be chosen",
-                mend="leave `schedule` out; a Feature with `orderings` asks that nodes run before others.",
-            )
-        )
+def _check_machine(use_cloop: bool, callback: Any) -> None:
     if callback is not None and use_cloop:
         raise ValueError(
             compose(

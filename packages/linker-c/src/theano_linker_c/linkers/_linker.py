@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, Self
 
-from theano_graph import FunctionGraph, config, record
+from theano_graph import Apply, FunctionGraph, config, record
 
 from .. import _flags_modes as _flags_modes
 from .._machine_native import BUFFER_LIMIT
@@ -52,6 +52,11 @@ class Linker:
     def frees(self) -> bool:
         """Whether intermediate results are freed, the flag `allow_gc` being asked where the linker does not say."""
         return bool(config.allow_gc) if self.allow_gc is None else self.allow_gc
+
+    @property
+    def preferred(self) -> Callable[[FunctionGraph], Iterable[Apply]] | None:
+        """A function of a graph that gives its nodes in the order in which they should run; None where all is one."""
+        return None
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine for a program.

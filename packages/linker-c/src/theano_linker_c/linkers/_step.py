@@ -10,8 +10,9 @@ from typing import Any
 from theano_graph import compose
 
 from .._machine_native import runner_of
-from .._perform import Runner, as_value
+from .._perform import Runner
 from .._program import Hooks, Instruction, Program
+from .._results import accept_results
 from .._thunks import MachineView, Thunk, python_runner
 from ..program import PythonMachine
 
@@ -97,8 +98,9 @@ class StepMachine(PythonMachine):
         thunks = self._groups[index]
         self._around(self.program.position_of(index), instruction.node, *thunks)
         for thunk in thunks:
-            for cell, variable in zip(thunk.outputs, instruction.node.outputs, strict=True):
-                cell[0] = as_value(cell[0], variable)
+            accepted = accept_results(instruction, [cell[0] for cell in thunk.outputs])
+            for cell, value in zip(thunk.outputs, accepted, strict=True):
+                cell[0] = value
         results = tuple(cell[0] for cell in thunks[0].outputs)
         if self._allow_gc:
             self._let_go(instruction.release)

@@ -12,6 +12,7 @@ from ._cvalue import CValue, c_cast, converted
 from ._derivative import differentiable
 from ._dtypes import check_dtype, is_complex
 from ._op import UnaryScalarOp, arraywise, quiet
+from ._preferences import specific_out
 from ._record import REALS, ScalarRecord
 from ._type import ScalarType
 
@@ -43,6 +44,11 @@ class Cast(UnaryScalarOp):
     def o_type(self) -> ScalarType:
         """The type of the result."""
         return ScalarType(self.dtype)
+
+    @property
+    def output_types_preference(self) -> specific_out:
+        """What gives the type of the result, whatever the input."""
+        return specific_out(self.o_type)
 
     def clone_float32(self) -> Cast:
         """Return the conversion to float32 in place of that to float16."""

@@ -20,6 +20,7 @@ class LT(Comparison):
     name = "lt"
     ufunc = np.less
     symbol = "<"
+    complex_ok = True
 
 
 class LE(Comparison):
@@ -28,6 +29,7 @@ class LE(Comparison):
     name = "le"
     ufunc = np.less_equal
     symbol = "<="
+    complex_ok = True
 
 
 class GT(Comparison):
@@ -36,6 +38,7 @@ class GT(Comparison):
     name = "gt"
     ufunc = np.greater
     symbol = ">"
+    complex_ok = True
 
 
 class GE(Comparison):
@@ -44,6 +47,7 @@ class GE(Comparison):
     name = "ge"
     ufunc = np.greater_equal
     symbol = ">="
+    complex_ok = True
 
 
 class EQ(Comparison):

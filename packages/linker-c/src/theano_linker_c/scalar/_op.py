@@ -360,10 +360,12 @@ class Comparison(BinaryScalarOp):
     ufunc: ClassVar[Callable[..., Any]]
     symbol: ClassVar[str] = ""
     orders: ClassVar[bool] = True
+    #: Whether complex numbers are ordered, as in NumPy: by their real parts, then by the imaginary ones.
+    complex_ok: ClassVar[bool] = False
 
     def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
         """Always bool."""
-        if self.orders:
+        if self.orders and not self.complex_ok:
             self.refuse_complex(dtypes)
         return ("bool",)
 
@@ -377,6 +379,8 @@ class Comparison(BinaryScalarOp):
         """Compare in the common dtype; int64 against uint64 exactly."""
         a, b = args
         common = upcast(a.dtype, b.dtype)
+        if self.orders and is_complex(common):
+            raise NoNativeForm(f"{self.symbol} of complex numbers has no C form")
         if common == "float16":
             common = "float32"  # int8 and float16 compare in float16, whose values a float holds
         if common == "float64" and is_discrete(a.dtype) and is_discrete(b.dtype):

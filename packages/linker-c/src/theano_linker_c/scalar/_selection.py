@@ -17,14 +17,11 @@ from ._record import REALS, ScalarRecord
 
 
 class _Extreme(Arithmetic):
+    """One of two numbers; complex ones, as in NumPy, are ordered by their real parts, then by the imaginary ones."""
+
     exact = True
     commutative = True
     associative = True
-
-    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
-        """The common dtype of the inputs."""
-        self.refuse_complex(dtypes)
-        return super().result_dtypes(*dtypes)
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
         """Call the helper, which lets NaN through."""
@@ -48,7 +45,7 @@ class Minimum(_Extreme, BinaryScalarOp):
 class Clip(ScalarOp):
     """The first number, moved into the interval from the second to the third.
 
-    It is ``minimum(maximum(x, low), high)``: `high` wins where the bounds cross, and NaN comes through.
+    Where the bounds cross, it is `low` for numbers below that, and at most `high` for others. NaN comes through.
     """
 
     name = "clip"
@@ -64,15 +61,16 @@ class Clip(ScalarOp):
     @arraywise
     @quiet
     def impl(self, *values: Any) -> Any:
-        """Take the maximum, then the minimum."""
+        """Take the maximum of what is too small, the minimum of the rest."""
         dtype = self.result_dtypes(*(dtype_name(value) for value in values))[0]
-        x, low, high = values
-        return np.minimum(np.maximum(x, low, dtype=dtype), high, dtype=dtype)
+        x, low, high = (np.asarray(value, dtype=dtype) for value in values)
+        return np.where(x >= low, np.minimum(x, high), np.maximum(x, low))[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Nest the two helpers."""
+        """Compute both, so that loops vectorise, and choose."""
         x, low, high = (c_cast(arg, result) for arg in args)
-        return c_helper("minimum", result, c_helper("maximum", result, x, low), high)
+        small, rest = (c_helper(name, result, x, y) for name, y in (("maximum", low), ("minimum", high)))
+        return f"({x}) >= ({low}) ? {rest} : {small}"
 
 
 class Switch(ScalarOp):
@@ -161,11 +159,8 @@ def _clip(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     x, low, high = inputs
     zero = _zero(seed)
     inside = and_(ge(x, low), le(x, high))
-    return [switch(inside, seed, zero), switch(and_(lt(x, low), le(low, high)), seed, zero), _above(x, low, high, seed)]
-
-
-def _above(x: Any, low: Any, high: Any, seed: Any) -> Any:
-    return switch(gt(maximum(x, low), high), seed, _zero(seed))
+    above = and_(ge(x, low), gt(x, high))
+    return [switch(inside, seed, zero), switch(lt(x, low), seed, zero), switch(above, seed, zero)]
 
 
 def _zero(seed: Any) -> Any:
@@ -191,10 +186,14 @@ def _choose(condition: Any, chosen: Any, other: Any) -> Any:
     return np.where(condition != 0, chosen, other)
 
 
+def _limit(x: Any, low: Any, high: Any) -> Any:
+    return np.where(x >= low, np.minimum(x, high), np.maximum(x, low))
+
+
 RECORDS = (
     ScalarRecord(maximum, np.maximum, REALS),
     ScalarRecord(minimum, np.minimum, REALS),
-    ScalarRecord(clip, lambda x, low, high: np.minimum(np.maximum(x, low), high), REALS),
+    ScalarRecord(clip, _limit, REALS),
     ScalarRecord(switch, _choose, REALS),
     ScalarRecord(second, lambda x, y: y, REALS),
     ScalarRecord(identity, lambda x: x, REALS),

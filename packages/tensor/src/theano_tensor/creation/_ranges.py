@@ -122,6 +122,8 @@ def _shape_range(node: Apply, input_shapes: list[Any]) -> list[Any]:
     known = node.outputs[0].type.shape[0]
     if known is not None:
         return [(known,)]
+    if static_int(step) == 1 and all(v.type.dtype in INTEGER_DTYPES for v in node.inputs):
+        return [(maximum(cast(stop, "int64") - cast(start, "int64"), 0),)]
     span = cast(stop, "float64") - cast(start, "float64")
     return [(maximum(cast(ceil(span / cast(step, "float64")), "int64"), 0),)]
 

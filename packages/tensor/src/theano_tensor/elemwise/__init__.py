@@ -10,7 +10,7 @@ from ._complex import (
     imag as imag,
     real as real,
 )
-from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle
+from ._dimshuffle import DimShuffle as DimShuffle, dimshuffle as dimshuffle, shuffled as shuffled
 from ._elemwise import Elemwise as Elemwise
 from ._functions import (
     abs_ as abs_,
@@ -224,6 +224,7 @@ __all__ = [
     "round_half_to_even",
     "second",
     "sgn",
+    "shuffled",
     "sigmoid",
     "sin",
     "sinh",

@@ -209,5 +209,11 @@ def dimshuffle(x: Any, order: Sequence[int | str]) -> Tensor:
     variable = as_tensor_variable(x)
     if tuple(order) == tuple(range(variable.type.ndim)):
         return variable
-    result: Tensor = _shuffle(variable.type.ndim, tuple(order))(variable)
+    return shuffled(variable, order)
+
+
+@operation("shuffled")
+def shuffled(x: Tensor, order: Sequence[int | str]) -> Tensor:
+    """Return a view as :func:`dimshuffle` does, which is a variable of its own also where nothing changes."""
+    result: Tensor = _shuffle(x.type.ndim, tuple(order))(x)
     return result

@@ -9,17 +9,19 @@ import numpy as np
 
 from theano_graph import Apply, compose, describe, shape_rule
 
+from .._assert import Assert
 from .._axis import one_axis
-from .._convert import as_tensor_variable
+from .._convert import as_tensor_variable, constant
 from .._discrete import DiscreteOp
 from .._dtypes import INTEGER_DTYPES
-from .._errors import DTypeError, ShapeError
+from .._errors import CountError, DTypeError, ShapeError
 from .._operators import operation
 from .._type import tensor_type
 from .._variable import Tensor
 from ..creation import alloc
-from ..elemwise import cast, dimshuffle
+from ..elemwise import cast, dimshuffle, maximum
 from ..indexing import take
+from ..joining import join
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, flatten, lengths_of, reshape, shape_i, specify_shape
 from ..shape._lengths import static_int
@@ -131,7 +133,7 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
         the left.
     ndim : int, optional
         Number of dimensions of the result, at least those of `x` and the length of `reps`; needed where `reps` is a
-        vector of unknown length, which then has this length.
+        vector of unknown length, which then has at most this length.
 
     Raises
     ------
@@ -147,7 +149,12 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
     array([1, 2, 1, 2])
     """
     variable = as_tensor_variable(x)
-    times = as_lengths(reps, ndim if _length_unknown(reps) else None)
+    if _length_unknown(reps) and ndim is not None:
+        reps = _padded_counts(reps, ndim)
+    try:
+        times = as_lengths(reps)
+    except DTypeError as error:
+        raise CountError(str(error)) from error
     rank = max(variable.type.ndim, len(times)) if ndim is None else ndim
     if rank < max(variable.type.ndim, len(times)):
         raise ShapeError(
@@ -173,6 +180,14 @@ def _product(times: Any, length: Any) -> Any:
     if first is not None and second is not None:
         return as_length(first * second)
     return length if first == 1 else times if second == 1 else times * length
+
+
+def _padded_counts(reps: Tensor, ndim: int) -> Tensor:
+    """Return a vector with as many numbers of repetitions as dimensions, with 1 for those that are missing."""
+    count = reps.shape[0]
+    checked = Assert("tile: there are more numbers of repetitions than dimensions")(reps, count <= ndim)
+    ones = alloc(constant(np.asarray(1, dtype=reps.type.dtype)), maximum(ndim - count, 0))
+    return specify_shape(join(0, ones, checked), (ndim,))
 
 
 def _length_unknown(reps: Any) -> bool:

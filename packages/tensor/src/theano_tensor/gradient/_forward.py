@@ -25,7 +25,9 @@ from ._rules import pull_back
 from ._types import is_disconnected, is_null
 
 
-def forward(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
+def forward(
+    outputs: Sequence[Variable], tangents: Mapping[Variable, Variable], unanswered: set[Variable] | None = None
+) -> list[Variable | None]:
     """Return the tangents of `outputs`, None for one that depends on nothing that has a tangent.
 
     Parameters
@@ -33,14 +35,16 @@ def forward(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) 
     outputs : sequence of Variable
     tangents : mapping
         Variable -> its tangent. What flows to such a variable from others is left out.
+    unanswered : set of Variable, optional
+        Filled with what an op of a program answered None for, though one of its inputs has a tangent.
     """
     known = dict(tangents)
     for node in toposort(list(tangents), outputs):
-        _push(node, known)
+        _push(node, known, set() if unanswered is None else unanswered)
     return [known.get(output) for output in outputs]
 
 
-def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
+def _push(node: Apply, tangents: dict[Variable, Variable], unanswered: set[Variable]) -> None:
     given: list[Variable | None] = [tangents.get(v) for v in node.inputs]
     if all(t is None for t in given):
         return
@@ -57,6 +61,8 @@ def _push(node: Apply, tangents: dict[Variable, Variable]) -> None:
     for output, tangent in zip(node.outputs, found, strict=True):
         if tangent is not None and not is_disconnected(tangent):
             tangents.setdefault(output, tangent)
+        elif pushforward.get(node.op, "R_op") is None and written_method(node.op, "R_op") is not None:
+            unanswered.add(output)
 
 
 def _pushed(node: Apply, given: list[Variable | None]) -> Sequence[Variable | None]:

@@ -122,9 +122,11 @@ def Rop(
         direction = cast_to(point, cotangent_dtype(source)) if is_continuous(point) else point
         tangents[source] = EvaluationPoint()(direction, source)
     results: list[Variable | None] = []
-    for output, tangent in zip(outputs, forward(outputs, tangents), strict=True):
+    unanswered: set[Variable] = set()
+    for output, tangent in zip(outputs, forward(outputs, tangents, unanswered), strict=True):
         if tangent is None:
-            if sources and is_continuous(output) and not set(sources).isdisjoint(ancestors([output])):
+            reached = set(ancestors([output]))
+            if sources and is_continuous(output) and not reached.isdisjoint(sources) and reached.isdisjoint(unanswered):
                 # A source is in the graph, but its value does not matter: the gradient of something linear.
                 results.append(zeros_for(output))
                 continue

@@ -20,11 +20,13 @@ from ._nonzero import (
     nonzero as nonzero,
     nonzero_values as nonzero_values,
 )
+from ._parse import INDEX_FORMS as INDEX_FORMS
 from ._subtensor import IncSubtensor as IncSubtensor, Subtensor as Subtensor, slice_length as slice_length
 from ._take import compress as compress, take as take
 from .entries import NEWAXIS as NEWAXIS, SYMBOL as SYMBOL, Slice as Slice
 
 __all__ = [
+    "INDEX_FORMS",
     "NEWAXIS",
     "SYMBOL",
     "AdvancedBooleanIncSubtensor",

@@ -12,7 +12,7 @@ from theano_graph import Apply, Constant, Variable, pullback, pushforward, shape
 from .._convert import as_tensor_variable, constant
 from .._variable import Tensor
 from ..creation import Alloc, arange
-from ..elemwise import cast, eq, zeros_like
+from ..elemwise import cast, eq, switch, zeros_like
 from ..reduce import sum as sum_over
 from ..shape import shape_i, size
 from ._advanced import AdvancedSubtensor, AdvancedSubtensor1
@@ -138,10 +138,15 @@ def _array_length(found: Layout, place: int) -> Callable[[], Any]:
     """Return what gives the length of a dimension of the index arrays: that of one which does not stretch."""
 
     def length() -> Any:
+        total: Any = None
         for _, item in found.arrays:
             at = place - found.ndim + array_ndim(item)
-            if at >= 0 and array_shape(item)[at] != 1:
-                return sum_over(cast(item, "int64")) if is_mask(item) else shape_i(item, at)
-        return 1
+            if at < 0 or array_shape(item)[at] == 1:
+                continue
+            if not is_mask(item):
+                return shape_i(item, at)
+            count = sum_over(cast(item, "int64"))
+            total = count if total is None else switch(eq(total, 1), count, total)
+        return 1 if total is None else total
 
     return length

@@ -141,7 +141,7 @@ def _check_range(value: Any, length: int, axis: int) -> None:
 
 
 def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) -> None:
-    """Check values of index arrays against each other: lengths that are not known to be 1 must be equal.
+    """Check values of index arrays against each other: lengths that are not known to be 1, or of masks, must be equal.
 
     Raises
     ------
@@ -163,7 +163,8 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
         lengths = set()
         for (_, item), shape in zip(found.arrays, shapes, strict=True):
             at = place - found.ndim + len(shape)
-            if at >= 0 and not stretches(item)[at]:
+            # A mask that selects one element stretches, as in NumPy: nothing is known of it before.
+            if at >= 0 and not (shape[at] == 1 if is_mask(item) else stretches(item)[at]):
                 lengths.add(shape[at])
         if len(lengths) > 1:
             texts = " ".join(map(str, shapes))

@@ -59,6 +59,12 @@ def _types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return tuple(v.type.dtype for v in node.inputs), tuple(v.type.ndim for v in node.inputs)
 
 
+def _has_stretching_masks(node: Apply, first: int) -> bool:
+    """Tell whether a mask stands beside other index arrays, and stretches if it selects one element."""
+    arrays = [v for v in node.inputs[first:] if v.type.ndim or is_mask(v)]
+    return len(arrays) > 1 and any(map(is_mask, arrays))
+
+
 @native_kernel.register(Subtensor)
 def _view(node: Apply) -> Kernel | None:
     dtypes, ndims = _types(node)
@@ -71,6 +77,8 @@ def _read(node: Apply) -> Kernel | None:
     entries = _entries(node, 1)
     if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
         return None
+    if _has_stretching_masks(node, 1):
+        return None
     return IndexRead(entries, dtypes, ndims)
 
 
@@ -81,6 +89,8 @@ def _write(node: Apply) -> Kernel | None:
     known = _COPIED if op.set_instead_of_inc else _ADDED
     if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
         return None
-    if isinstance(op, AdvancedIncSubtensor) and not any(isinstance(e, IndexArray) for e in entries):
+    if isinstance(op, AdvancedIncSubtensor) and (
+        not any(isinstance(e, IndexArray) for e in entries) or _has_stretching_masks(node, 2)
+    ):
         return None
     return IndexWrite(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable, compose, describe, record
+from theano_graph import Constant, Type, Variable, compose, describe, record
 from theano_linker_c.scalar import ScalarType
 
 from .._convert import as_tensor_variable, constant
@@ -67,7 +68,7 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
         )
     missing = x.type.ndim - wanted
     apart = not missing and any(item is Ellipsis for item in items) and _ellipsis_between(items)
-    items = _expand(items, missing)
+    items = _with_lengths(x, _expand(items, missing))
     inputs: list[Tensor] = []
     entries = [NEWAXIS if item is None else _entry(x, item, inputs) for item in items]
     if any(is_array_index(item) for item in items):
@@ -75,6 +76,20 @@ def parse_index(x: Tensor, index: Any) -> ParsedIndex:
     basic = [entry for entry in entries if entry is not NEWAXIS]
     order = _order(entries, x.type.ndim) if len(basic) < len(entries) else None
     return ParsedIndex(_trimmed(basic), tuple(inputs), False, order)
+
+
+#: What variables of other types mean in an index, by the class of the type: functions from the variable to None or a
+#: slice, or to a function that gives the slice for the length of the dimension.
+INDEX_FORMS: dict[type[Type], Callable[[Variable], Any]] = {}
+
+
+def _with_lengths(x: Tensor, items: list[Any]) -> list[Any]:
+    """Return entries in which those that wait for the length of their dimension have got it."""
+    axis, found = 0, []
+    for item in items:
+        found.append(item(x.shape[axis]) if callable(item) else item)
+        axis += consumed(item)
+    return found
 
 
 def _ellipsis_between(items: list[Any]) -> bool:
@@ -122,15 +137,23 @@ def _expand(items: list[Any], missing: int) -> list[Any]:
 
 
 def _normal(x: Tensor, item: Any) -> Any:
-    """Return None, Ellipsis, a slice, an int, or a tensor of integers or truth values."""
+    """Return None, Ellipsis, a slice (or what gives one for a length), an int, or a tensor of integers or booleans."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_)):
         return int(item)
-    if isinstance(item, (bool, np.bool_)):
-        return constant(np.asarray(bool(item)))
+    if _holds_bool(item):
+        raise IndexingError(
+            compose(
+                f"{item!r} is no index: it is, or holds, a Python bool",
+                where=[describe(x)],
+                mend="use np.array([True, False]) for a mask, and int(...) where a number is meant",
+            )
+        )
     if isinstance(item, Variable) and isinstance(item.type, ScalarType):
         return int(item.data) if isinstance(item, Constant) else tensor_from_scalar(item)
+    if isinstance(item, Variable) and type(item.type) in INDEX_FORMS:
+        return INDEX_FORMS[type(item.type)](item)
     if isinstance(item, (Variable, np.ndarray, list, tuple)):
         return _array(x, item)
     raise IndexingError(
@@ -140,6 +163,13 @@ def _normal(x: Tensor, item: Any) -> Any:
             mend="use integers, slices, None, Ellipsis, and arrays of integers or truth values",
         )
     )
+
+
+def _holds_bool(item: Any) -> bool:
+    """Tell whether an item is a bool, or a list with bools in it, which may be meant as a mask or as numbers."""
+    if isinstance(item, (list, tuple)):
+        return any(_holds_bool(entry) or getattr(entry, "dtype", None) == "bool" for entry in item)
+    return isinstance(item, (bool, np.bool_))
 
 
 def _array(x: Tensor, item: Any) -> Any:
@@ -192,8 +222,12 @@ def _bound(x: Tensor, value: Any, inputs: list[Tensor]) -> Bound:
         return None
     number = None if isinstance(value, slice) or value is Ellipsis else _normal(x, value)
     if isinstance(number, int):
+        if not -(2**63) <= number < 2**63:
+            raise IndexingError(
+                compose(f"the bound {number} of a slice is no int64", where=[describe(x)], mend="leave the bound out")
+            )
         return number
-    if number is None or is_array_index(number):
+    if number is None or callable(number) or is_array_index(number):
         shown = [describe(value)] if isinstance(value, Variable) else []
         raise IndexingError(
             compose(

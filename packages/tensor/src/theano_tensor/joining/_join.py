@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.scalar import upcast
+from theano_linker_c.scalar import Cast, upcast
 
 from .._convert import as_tensor_variable, constant
 from .._errors import AxisError, RankError, ShapeError
 from .._operators import operation
 from .._type import tensor_type
 from .._variable import Tensor, TensorConstant
-from ..elemwise import cast
+from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
 
 
 class Join(Op):
-    """Tensors one after the other along an axis; inputs are the axis and the tensors."""
+    """Tensors one after the other along an axis; inputs are the axis and the tensors.
 
-    __props__ = ()
+    Parameters
+    ----------
+    view : int
+        Number of the tensor that is returned itself where all the others are empty; -1 for a copy in any case.
+    """
+
+    __props__ = ("view",)
+
+    def __init__(self, view: int = -1) -> None:
+        self.view = int(view)
+        if self.view != -1:
+            self.view_map = {0: [1 + self.view]}
 
     def make_node(self, axis: Any, *tensors: Any) -> Apply:
         """Apply to an axis and tensors of one number of dimensions.
@@ -46,7 +58,7 @@ class Join(Op):
                     mend="use T.stack for scalars, T.shape_padleft or dimshuffle to add dimensions",
                 )
             )
-        known = static_int(where)
+        known = _known_axis(where)
         if known is not None and not -ndim <= known < ndim:
             raise AxisError(
                 compose(f"join: axis {known} is out of range for {ndim} dimensions", where=[describe(p) for p in parts])
@@ -67,6 +79,10 @@ class Join(Op):
         """Concatenate; ValueError if lengths differ."""
         axis, *parts = inputs
         try:
+            if self.view != -1 and not any(part.shape[int(axis)] for i, part in enumerate(parts) if i != self.view):
+                self._check_lengths(int(axis), parts)
+                output_storage[0][0] = parts[self.view]
+                return
             output_storage[0][0] = np.concatenate(parts, axis=int(axis))
         except ValueError as error:
             # NumPy's error of an axis that is not there is an IndexError, too.
@@ -79,12 +95,24 @@ class Join(Op):
                 )
             ) from error
 
+    def _check_lengths(self, axis: int, parts: Sequence[Any]) -> None:
+        others = {tuple(n for i, n in enumerate(part.shape) if i != axis % part.ndim) for part in parts}
+        if len(others) > 1:
+            raise ValueError("lengths differ")
+
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The result does not depend differentiably on the axis."""
         return [[False]] + [[True]] * (len(node.inputs) - 1)
 
     def __str__(self) -> str:
-        return "Join"
+        return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
+
+
+def _known_axis(axis: Variable) -> int | None:
+    """Return the number of an axis where it is known, also through conversions."""
+    while axis.owner is not None and isinstance(axis.owner.op, Elemwise) and isinstance(axis.owner.op.scalar_op, Cast):
+        axis = axis.owner.inputs[0]
+    return static_int(axis)
 
 
 def _joined_length(parts: Sequence[Tensor], axis: int, joined: int) -> int | None:
@@ -212,27 +240,32 @@ def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Var
 
 @shape_rule.register(Join)
 def _shape_join(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    axis = static_int(node.inputs[0])
     parts = input_shapes[1:]
-    out = node.outputs[0]
+    ndim = node.outputs[0].type.ndim
+    axis = 0 if ndim == 1 else static_int(node.inputs[0])
     if axis is None:
-        return [(None,) * out.type.ndim]
+        where = [eq(node.inputs[0] % ndim, i) for i in range(ndim)]
+        return [tuple(switch(here, _total(parts, i), parts[0][i]) for i, here in enumerate(where))]
+    return [tuple(_total(parts, i) if i == axis % ndim else n for i, n in enumerate(parts[0]))]
+
+
+def _total(shapes: Sequence[Any], axis: int) -> Any:
     total: Any = 0
-    for shape in parts:
+    for shape in shapes:
         total = total + shape[axis]
-    return [tuple(total if i == axis else n for i, n in enumerate(parts[0]))]
+    return total
 
 
 @shape_rule.register(Split)
 def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
     x_shape = input_shapes[0]
-    axis = static_int(node.inputs[1])
+    ndim = len(x_shape)
+    axis = 0 if ndim == 1 else static_int(node.inputs[1])
+    parts = [node.inputs[2][k] for k in range(len(node.outputs))]
     if axis is None:
-        return [(None,) * len(x_shape) for _ in node.outputs]
-    axis %= len(x_shape)
-    return [
-        tuple(node.inputs[2][k] if i == axis else n for i, n in enumerate(x_shape)) for k in range(len(node.outputs))
-    ]
+        where = [eq(node.inputs[1] % ndim, i) for i in range(ndim)]
+        return [tuple(switch(here, part, n) for here, n in zip(where, x_shape, strict=True)) for part in parts]
+    return [tuple(part if i == axis % ndim else n for i, n in enumerate(x_shape)) for part in parts]
 
 
 def join(axis: Any, *tensors: Any) -> Tensor:
@@ -315,6 +348,7 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
         if more:
             axis = more[0]
     else:
+        warnings.warn("stack(x, y) is the older form: write stack([x, y], axis=0)", DeprecationWarning, stacklevel=2)
         parts = [tensors, *more]
     if not parts:
         raise ShapeError(compose("stack: there is nothing to stack", mend="pass at least one tensor"))

@@ -12,7 +12,7 @@ from ._join import Join, Split
 @native_kernel.register(Join)
 def _joined(node: Apply) -> Kernel | None:
     axis, result = static_int(node.inputs[0]), node.outputs[0].type
-    return None if axis is None else Joined(result.dtype, result.ndim, axis % result.ndim)
+    return None if axis is None or node.op.view != -1 else Joined(result.dtype, result.ndim, axis % result.ndim)
 
 
 @native_kernel.register(Split)

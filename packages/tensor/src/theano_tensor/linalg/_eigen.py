@@ -272,8 +272,10 @@ class EigvalshGrad(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, a: Any, b: Any, gw: Any) -> Apply:
-        """Apply to one or two real matrices (b may be None) and a vector."""
+    def make_node(self, a: Any, b: Any, gw: Any = None) -> Apply:
+        """Apply to one or two real matrices (b may be None, or left out) and a vector."""
+        if gw is None:  # to the inputs of a node of one matrix
+            b, gw = None, b
         parts = [as_matrices("EigvalshGrad", v, square=True) for v in (a, b) if not _is_none(v)]
         parts.append(as_matrices("EigvalshGrad", gw, least=1))
         parts = [must_be_real("EigvalshGrad", p) for p in parts]

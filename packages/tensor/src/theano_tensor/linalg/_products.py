@@ -184,14 +184,14 @@ def spectral_radius_bound(X: Any, log2_exponent: int) -> Tensor:
 
     Raises
     ------
-    ShapeError
-        If `X` is no matrix.
-    TypeError, ValueError
-        If `log2_exponent` is no integer, or not positive.
+    TypeError
+        If `X` is no matrix, or `log2_exponent` no integer.
+    ValueError
+        If `log2_exponent` is not positive.
     """
     matrix = as_tensor_variable(X)
     if matrix.type.ndim != 2:
-        raise ShapeError(compose("spectral_radius_bound takes a matrix", where=[describe(matrix)]))
+        raise TypeError(compose("spectral_radius_bound takes a matrix", where=[describe(matrix)]))
     if isinstance(log2_exponent, bool) or not isinstance(log2_exponent, int):
         raise TypeError(compose(f"spectral_radius_bound: log2_exponent must be an integer, not {log2_exponent!r}"))
     if log2_exponent <= 0:

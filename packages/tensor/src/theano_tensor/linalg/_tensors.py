@@ -154,6 +154,12 @@ class Lstsq(MatrixOp):
     ) -> None:
         """Use NumPy; LinAlgError where it does not converge."""
         a, b, rcond = inputs
+        if a.ndim != 2 or b.ndim > 2 or rcond.ndim:
+            raise linear_error(
+                f"lstsq: operands of {a.ndim}, {b.ndim} and {rcond.ndim} dimensions",
+                node,
+                "pass a matrix, a vector or a matrix, and a number",
+            )
         try:
             found = np.linalg.lstsq(a, b, rcond=float(rcond))
         except np.linalg.LinAlgError as error:

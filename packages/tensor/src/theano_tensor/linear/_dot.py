@@ -12,10 +12,11 @@ from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._convert import as_tensor_variable
-from .._errors import ShapeError
+from .._errors import RankError, ShapeError
 from .._type import tensor_type
 from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
+from ..shape import patternbroadcast
 
 #: Dtypes whose products run natively.
 BLAS_DTYPES = frozenset({"float32", "float64"})
@@ -34,13 +35,15 @@ class Dot(Op):
 
         Raises
         ------
+        RankError
+            If another number of dimensions is given.
         ShapeError
-            If another number of dimensions is given, or the inner lengths are known and differ.
+            If the inner lengths are known and differ.
         """
         a, b = as_tensor_variable(x), as_tensor_variable(y)
         for v in (a, b):
             if v.type.ndim not in (1, 2):
-                raise ShapeError(
+                raise RankError(
                     compose(
                         f"Dot takes vectors and matrices, not {v.type.ndim} dimensions",
                         where=[describe(a), describe(b)],
@@ -91,13 +94,15 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
         case 1, 1:
-            return [g * y, g * x]
+            found = [g * y, g * x]
         case 1, 2:
-            return [matrix_product(g, y.T), outer(x, g)]
+            found = [matrix_product(g, y.T), outer(x, g)]
         case 2, 1:
-            return [outer(g, y), matrix_product(x.T, g)]
+            found = [outer(g, y), matrix_product(x.T, g)]
         case _:
-            return [matrix_product(g, y.T), matrix_product(x.T, g)]
+            found = [matrix_product(g, y.T), matrix_product(x.T, g)]
+    # The length of the inner dimension may be known of one factor only.
+    return [patternbroadcast(slope, v.type.broadcastable) for slope, v in zip(found, node.inputs, strict=True)]
 
 
 @pushforward.register(Dot)

@@ -218,7 +218,18 @@ def permutation(
     ------
     ShapeError, DTypeError
         If `n` is no integer scalar, or `size` and `ndim` do not tell the shape.
+    TypeError
+        If there is no size, and `ndim` is neither None nor 1: one permutation has one dimension.
     """
+    if isinstance(size, (tuple, list)) and not size:
+        size = None
+    if size is None and ndim not in (None, 1):
+        raise TypeError(
+            compose(
+                f"permutation: one permutation has one dimension, not ndim={ndim}",
+                mend="pass a size for several of them, or leave ndim out",
+            )
+        )
     length = _integers("permutation", "`n`", n)
     if length.type.ndim:
         raise ShapeError(compose("permutation: `n` is a scalar", where=[describe(length)], mend="index it: n[0]"))

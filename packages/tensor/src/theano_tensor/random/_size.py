@@ -31,8 +31,8 @@ def size_vector(
     size : None, int, sequence of int and scalars, or integer vector
         None and ``()`` stand for the common shape of the parameters, and -1 for their length in that dimension.
     ndim : int, optional
-        Number of dimensions, for a vector whose length is not known while the expression is built. Without a size the
-        parameters decide, whatever it is.
+        Number of dimensions, for a vector whose length is not known while the expression is built. Where the size is
+        None the parameters decide, whatever it is.
     params : sequence of Tensor
         Parameters of the distribution that broadcast against each other.
     checked : bool
@@ -53,6 +53,8 @@ def size_vector(
     if ndim is not None and (isinstance(ndim, bool) or not isinstance(ndim, (int, np.integer)) or ndim < 0):
         raise ShapeError(compose(f"{name}: ndim={ndim!r} is no number of dimensions", mend="pass an int from 0 up"))
     if size is None or (isinstance(size, (tuple, list)) and not size):
+        if size is not None:
+            _check_ndim(name, ndim, 0, "size has")
         return constant(np.zeros(0, "int64")), _common_shape(name, params)
     if isinstance(size, Variable) and as_tensor_variable(size).type.ndim == 1:
         vector, shape = _given_vector(name, as_tensor_variable(size), ndim)

@@ -53,6 +53,10 @@ class Reduce(Op):
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
+    def needs_no_native_form(self, node: Apply) -> bool:
+        """Tell whether the linker that runs native code only takes a node: over no axes, nothing is reduced."""
+        return not self.axes(node.inputs[0].type.ndim)
+
     def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
         """Return the same reduction over other axes."""
         return type(self)(axis)

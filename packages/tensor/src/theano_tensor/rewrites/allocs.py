@@ -16,6 +16,7 @@ from .. import _flags as _flags
 from .._variable import Tensor
 from ..creation import Alloc, AllocEmpty, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..indexing import AdvancedIncSubtensor1
 from ..indexing.entries import known_number
 from ..reduce import Prod, Reduce, Sum
 from ..shape import ShapeI, shape_i
@@ -98,6 +99,37 @@ def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
     if not config.experimental.local_alloc_elemwise_assert:
         return True
     return all(_is_length(n, y, axis) for axis, n in enumerate(made.inputs[1:])) or same_shape(x, y)
+
+
+@rule(AdvancedIncSubtensor1, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), names=("local_useless_inc_subtensor_alloc",))
+def filled_rows(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``inc_subtensor(x[rows], alloc(value, shape)) -> inc_subtensor(x[rows], value)`` where the shape fits."""
+    x, y, rows = cast("list[Tensor]", node.inputs)
+    made = _alloc(y)
+    if made is None or y.type.ndim != x.type.ndim:
+        return None
+    count, *lengths = made.inputs[1:]
+    if not _is_length(count, rows, 0) or not all(_is_length_of(n, x, i) for i, n in enumerate(lengths, 1)):
+        return None
+    new = node.op(x, _padded(made.inputs[0], x.type.ndim), rows)
+    return [new] if can_replace(node.outputs[0], new) else None
+
+
+def _is_length_of(length: Variable, x: Tensor, axis: int) -> bool:
+    """Tell whether a variable is known to be the length of a dimension of a tensor, or of one that an `Alloc` made."""
+    made = _alloc(x)
+    return _is_length(length, x, axis) or (made is not None and _is_same_length(made.inputs[1 + axis], length))
+
+
+def _is_same_length(a: Variable, b: Variable) -> bool:
+    one, other = a.owner, b.owner
+    return a is b or (
+        one is not None
+        and other is not None
+        and isinstance(one.op, ShapeI)
+        and one.op == other.op
+        and one.inputs[0] is other.inputs[0]
+    )
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_alloc_unary")

@@ -67,7 +67,9 @@ class Rebroadcast(RebroadcastCode):
         output_storage[0][0] = x
 
     def __str__(self) -> str:
-        return f"Rebroadcast{{{','.join(f'({axis}, {flag})' for axis, flag in self.pattern)}}}"
+        flags = dict(self.pattern)
+        places = [str(int(flags[axis])) if axis in flags else "?" for axis in range(max(flags, default=-1) + 1)]
+        return f"Rebroadcast{{{','.join(places)}}}"
 
 
 @pullback.register(Rebroadcast)
@@ -90,10 +92,17 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 def _rebroadcast(x: Tensor, flags: Iterable[tuple[int, bool]]) -> Tensor:
-    changed = [(axis, flag) for axis, flag in flags if x.type.broadcastable[axis] != flag]
+    changed = {axis: flag for axis, flag in flags if x.type.broadcastable[axis] != flag}
     if not changed:
         return x
-    result: Tensor = Rebroadcast(*changed)(x)
+    base = x
+    if x.owner is not None and type(x.owner.op) is Rebroadcast:
+        # One change in place of several, and none where they undo each other.
+        base = as_tensor_variable(x.owner.inputs[0])
+        before = dict(x.owner.op.pattern)
+        changed = {**before, **changed}
+        changed = {axis: flag for axis, flag in changed.items() if base.type.broadcastable[axis] != flag}
+    result: Tensor = Rebroadcast(*changed.items())(base) if changed else base
     return result
 
 

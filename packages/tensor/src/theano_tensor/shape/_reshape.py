@@ -17,7 +17,7 @@ from .._errors import AxisError, DTypeError, ShapeError
 from .._operators import operation
 from .._type import StaticShape, tensor_type
 from .._variable import Tensor
-from ..elemwise import cast, dimshuffle, lt, switch
+from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
@@ -263,7 +263,8 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Tensor:
         )
     if ndim == variable.type.ndim:
         return variable
-    return reshape(variable, [*lengths_of(variable)[: ndim - 1], -1])
+    joined = 1 if all(variable.type.broadcastable[ndim - 1 :]) else -1
+    return reshape(variable, [*lengths_of(variable)[: ndim - 1], joined])
 
 
 class Flatten:
@@ -293,8 +294,9 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
         raise ShapeError(
             compose(f"transpose: {tuple(order)} does not name each dimension once", where=[describe(variable)])
         )
-    result = dimshuffle(variable, tuple(order))
-    if result is not variable and variable.name is not None and axes is None:
+    # A variable of its own in any case, which a program may name.
+    result = shuffled(variable, order)
+    if variable.name is not None and axes is None:
         result.name = f"{variable.name}.T"
     return result
 

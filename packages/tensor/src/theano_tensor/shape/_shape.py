@@ -10,13 +10,14 @@ import numpy as np
 from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
+from .._assert import Assert
 from .._convert import as_tensor_variable, constant
 from .._dtypes import canonical_dtype
-from .._errors import ShapeError
+from .._errors import ShapeError, SpecifiedShapeError
 from .._operators import call, operation
 from .._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._variable import Tensor
-from ..elemwise import Elemwise
+from ..elemwise import Elemwise, eq
 from ._lengths import as_length, static_int
 from ._registered import (
     SHAPE_CODE,
@@ -45,6 +46,10 @@ class ShapeOf(ShapeCode):
     ) -> None:
         """Read the shape."""
         output_storage[0][0] = np.array(inputs[0].shape, dtype="int64")
+
+    def needs_no_native_form(self, node: Apply) -> bool:
+        """Say that the linker that runs native code only takes any node: no element is read."""
+        return True
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """A shape does not depend on the elements."""
@@ -156,9 +161,7 @@ class SpecifyShape(SpecifyShapeCode):
         """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
         variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
         if self._whole and len(lengths) == 1:
-            (entries,) = lengths
-            if isinstance(entries, Variable):
-                entries = [as_tensor_variable(entries)[i] for i in range(variable.type.ndim)]
+            entries = _entries(variable, lengths[0])
             return SpecifyShape(range(len(entries))).make_node(variable, *entries)
         given = [as_length(n) for n in lengths]
         if not isinstance(variable.type, TensorType):
@@ -353,25 +356,34 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
     >>> specify_shape(dmatrix("x"), (2, None)).type.shape
     (2, None)
     """
-    variable = as_tensor_variable(x)
+    variable: Any = shaped_operand(x, SPECIFY_SHAPE_CODE)
+    entries = _entries(variable, shape)
+    known = getattr(variable.type, "shape", (None,) * len(entries))
+    axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and known[i] == n)]
+    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes)) if axes else variable
+    return result
+
+
+def _entries(x: Variable, shape: Any) -> list[Any]:
+    """Return the lengths that a shape holds, as many as a variable has dimensions.
+
+    That a vector of unknown length holds as many is checked when the function runs.
+    """
+    ndim = getattr(x.type, "ndim", None)
     if isinstance(shape, Variable):
         vector = as_tensor_variable(shape)
-        entries: list[Any] = [vector[i] for i in range(variable.type.ndim)] if vector.type.ndim else [vector]
+        count = vector.type.shape[0] if vector.type.ndim else 1
+        if ndim is not None and count is None:
+            check = Assert(f"SpecifyShape: the shape must hold {ndim} lengths, one for each dimension of the tensor")
+            vector, count = check(vector, eq(shape_i(vector, 0), ndim)), ndim
+        entries: list[Any] = [vector[i] for i in range(count or 0)] if vector.type.ndim else [vector]
     else:
         entries = list(shape)
-    if len(entries) != variable.type.ndim:
-        raise ShapeError(
-            compose(
-                f"{len(entries)} lengths were specified for {variable.type.ndim} dimensions", where=[describe(variable)]
-            )
+    if ndim is not None and len(entries) != ndim:
+        raise SpecifiedShapeError(
+            compose(f"{len(entries)} lengths were specified for {ndim} dimensions", where=[describe(x)])
         )
-    axes = [
-        i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and variable.type.shape[i] == n)
-    ]
-    if not axes:
-        return variable
-    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
-    return result
+    return entries
 
 
 def _specify_static(x: Variable, shape: StaticShape) -> Tensor:

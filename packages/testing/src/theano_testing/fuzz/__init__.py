@@ -17,12 +17,15 @@ from ._draw import Draw as Draw, NoOperands as NoOperands
 from ._generate import Refusals as Refusals, generate as generate
 from ._grammar import Grammar as Grammar
 from ._judge import Difference as Difference, Tally as Tally, judge as judge
+from ._memory import bump as bump, spoil as spoil
 from ._modes import NATIVE as NATIVE, PLAIN as PLAIN, VARIANTS as VARIANTS, Configuration as Configuration
 from ._perturb import Perturbed as Perturbed
 from ._printing import as_source as as_source
 from ._program import (
+    OVERLAPS as OVERLAPS,
     Built as Built,
     Leaf as Leaf,
+    Memory as Memory,
     Node as Node,
     Operation as Operation,
     Program as Program,
@@ -35,6 +38,7 @@ from ._workers import Found as Found, Report as Report, fuzz as fuzz
 
 __all__ = [
     "NATIVE",
+    "OVERLAPS",
     "PLAIN",
     "VARIANTS",
     "Built",
@@ -45,6 +49,7 @@ __all__ = [
     "Found",
     "Grammar",
     "Leaf",
+    "Memory",
     "NoOperands",
     "Node",
     "Operation",
@@ -56,6 +61,7 @@ __all__ = [
     "Unbuildable",
     "as_source",
     "build",
+    "bump",
     "check",
     "compare_batch",
     "evaluate",
@@ -63,4 +69,5 @@ __all__ = [
     "generate",
     "judge",
     "shrink",
+    "spoil",
 ]

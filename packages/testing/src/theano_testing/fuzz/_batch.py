@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from theano_linker_c import function
+from theano_linker_c import In, Out, function
 
 from ._judge import ROUNDINGS, SPECIALS, Difference, Tally, judge
+from ._memory import arrays_of, may_spoil
 from ._modes import PLAIN, Configuration
 from ._perturb import Perturbed
 from ._program import Built, Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
@@ -107,41 +108,56 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
     RunError
         If compiling or a call fails, or changes an argument.
     """
-    inputs = [x for b in built for x in b.inputs]
-    arrays = [b.program.items[i].array() for b in built for i in leaves_of(b.program, "input")]  # type: ignore[union-attr]
-    before = [a.copy() for a in arrays]
     for b in built:
-        for i, variable in zip(leaves_of(b.program, "shared"), b.shared, strict=True):
-            variable.set_value(b.program.items[i].value.copy())  # type: ignore[union-attr]
+        arrays = arrays_of(b.program, "shared", overlap=configuration is not PLAIN)
+        for variable, array in zip(b.shared, arrays, strict=True):
+            variable.set_value(array, borrow=True)
     with time_limit(4.0 + 0.08 * len(built)):
-        return _compiled_and_called(built, configuration, inputs, arrays, before)
+        return _compiled_and_called(built, configuration)
 
 
-def _compiled_and_called(
-    built: Sequence[Built], configuration: Configuration, inputs: list[Any], arrays: list[Any], before: list[Any]
-) -> Run:
+def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -> Run:
+    tests = configuration is not PLAIN
+    lent = [tests and i in b.program.memory.lent for b in built for i in leaves_of(b.program, "input")]
+    spoiled = [may_spoil(b.program) for b in built for _ in b.inputs]
+    borrowed = [tests and b.program.memory.borrowed for b in built for _ in b.outputs]
     try:
         compiled: Any = function(
-            inputs,
-            [y for b in built for y in b.outputs],
+            [In(x, mutable=mutable) for x, mutable in zip((x for b in built for x in b.inputs), lent, strict=True)],
+            [Out(y, borrow=borrow) for y, borrow in zip((y for b in built for y in b.outputs), borrowed, strict=True)],
             updates=[pair for b in built for pair in b.updates],
             mode=configuration.make(),
             on_unused_input="ignore",
+            accept_inplace=True,
         )
     except Exception as error:  # whatever it is, it is a finding
         raise RunError("compile", error) from error
-    result = Run()
-    for _ in range(CALLS):
+    result, held = Run(), list[tuple[Any, Any]]()
+    for call in range(CALLS):
+        arrays = [a for b in built for a in _arguments(b, tests, call)]
+        before = [a.copy() for a in arrays]
         try:
-            found = iter([np.array(y) for y in compiled(*arrays)])
+            raw = compiled(*arrays)
         except Exception as error:  # as above
             raise RunError("call", error) from error
+        values = [np.array(y) for y in raw]
+        held += [(y, value) for y, value, borrow in zip(raw, values, borrowed, strict=True) if not borrow]
+        found = iter(values)
         result.outputs.append([[next(found) for _ in b.outputs] for b in built])
         result.states.append([[v.get_value() for v in b.shared] for b in built])
-    for a, b_ in zip(arrays, before, strict=True):
-        if not np.array_equal(a, b_, equal_nan=a.dtype.kind in "fc"):
-            raise RunError("call", Overwritten("an argument was overwritten"))
+        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(lent, spoiled, strict=True)), strict=True):
+            if not free and a.tobytes() != kept.tobytes():
+                raise RunError("call", Overwritten("an argument was overwritten"))
+    if any(np.asarray(y).tobytes() != value.tobytes() for y, value in held):
+        raise RunError("call", Overwritten("the result of an earlier call was overwritten"))
     return result
+
+
+def _arguments(built: Built, tests: bool, call: int) -> list[Any]:
+    """Return the arguments of a call; those of the first one may overlap with the storage of shared variables."""
+    stored = zip(leaves_of(built.program, "shared"), built.shared, strict=True)
+    storage = {i: variable.get_value(borrow=True) for i, variable in stored} if tests and not call else {}
+    return arrays_of(built.program, "input", storage, overlap=tests)
 
 
 def compare_batch(

@@ -41,6 +41,10 @@ class Draw:
     items : list of Leaf or Node
     variables, values : list
         Of each item: its variable, and NumPy's value.
+    preferred : list of int
+        Items that are picked rather than others.
+    forced : int or None
+        The item that the next pick has to give.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -51,6 +55,8 @@ class Draw:
         # Most programs know few dtypes, so that their items fit together.
         names = list(ALL)
         weights = np.array([_SHARES.get(name, 0.7) for name in names])
+        self.preferred: list[int] = []
+        self.forced: int | None = None
         self._dtypes = list(rng.choice(names, size=int(rng.integers(1, 4)), p=weights / weights.sum()))
         lengths = [0, 1, 2, 3, 4, 5, 7]
         self._lengths = [int(n) for n in rng.choice(lengths, 3, p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.1, 0.05])]
@@ -128,11 +134,19 @@ class Draw:
         A new leaf is made at times, and where there is none, unless `where` is given: NoOperands then.
         """
         dims = (ndim,) if isinstance(ndim, int) else ndim
+        forced, self.forced = self.forced, None
         found = [
             i
             for i in range(len(self.items))
             if self.dtype(i) in dtypes and (dims is None or self.ndim(i) in dims) and (where is None or where(i))
         ]
+        if forced is not None:
+            if forced not in found:
+                raise NoOperands
+            return forced
+        liked = [i for i in self.preferred if i in found] if self.preferred else []
+        if liked and self.chance(0.35):
+            return int(self.one_of(liked))
         if where is None and (not found or self.chance(0.08)):
             return self.leaf(self.any_dtype(dtypes), self.any_shape(dims))
         if not found:
@@ -211,6 +225,8 @@ class Draw:
         if kind is None:
             kind = str(self.rng.choice(["input", "constant", "shared"], p=[0.72, 0.2, 0.08]))
         layout = "c" if kind != "input" or self.chance(0.6) else str(self.one_of(LAYOUTS))
+        if layout == "stretched" and values is None and value.ndim and len(value):
+            value = np.repeat(value[:1], len(value), axis=0)
         return self.add_leaf(Leaf(np.ascontiguousarray(value).reshape(value.shape), static, kind, layout))
 
     def numbers(self, dtype: str, shape: tuple[int, ...], low: float, high: float) -> Any:

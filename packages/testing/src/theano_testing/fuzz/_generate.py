@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._draw import FLOATS, LARGEST, Draw, NoOperands
+from ._memory import begin_memory, draw_memory, write_into_storage
 from ._program import Leaf, Node, Operation, Program, Unbuildable, build, evaluate
 
 
@@ -48,11 +49,14 @@ def generate(
     notes = Refusals() if refusals is None else refusals
     rng = np.random.default_rng([seed, 0x5EED])
     d = Draw(rng)
+    overlaps = begin_memory(d) if d.chance(0.4) else []
     for _ in range(d.between(1, 3)):
         d.leaf(d.any_dtype(), d.any_shape())
     # Small graphs are cheap and show most; large ones show what meets only there.
     _grow(d, _some_of(d, operations), d.between(1, nodes if d.chance(0.6) else 2 * nodes), notes)
-    return _usable(_finished(d, seed), notes).pruned()
+    writes = write_into_storage(d, {op.name: op for op in operations}) if d.preferred else []
+    program = replace(_finished(d, seed, writes), memory=draw_memory(d, overlaps))
+    return _usable(program, notes).pruned()
 
 
 def _usable(program: Program, notes: Refusals) -> Program:
@@ -111,14 +115,15 @@ def _is_ordinary(value: Any) -> bool:
         return bool(np.all(np.isfinite(value)) and (not value.size or np.abs(value).max() < 1e6))
 
 
-def _finished(d: Draw, seed: int) -> Program:
+def _finished(d: Draw, seed: int, writes: Sequence[tuple[int, int]]) -> Program:
     nodes = [i for i, item in enumerate(d.items) if isinstance(item, Node)]
     if not nodes:
         return Program(tuple(d.items), (0,), (), (), seed)
     used = {k for i in nodes for k in d.items[i].operands}  # type: ignore[union-attr]
-    ends = [i for i in nodes if i not in used]
-    outputs = [*ends, *(i for i in nodes if i in used and d.chance(0.15))]
-    return Program(tuple(d.items), tuple(outputs), _gradients(d, nodes), _updates(d, nodes), seed)
+    updates = _updates(d, nodes, writes)
+    stored = {node for _, node in updates if d.chance(0.8)} if writes else set[int]()
+    outputs = [i for i in nodes if (d.chance(0.15) if i in used else i not in stored)]
+    return Program(tuple(d.items), tuple(outputs), _gradients(d, nodes), updates, seed)
 
 
 def _gradients(d: Draw, nodes: Sequence[int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -133,10 +138,11 @@ def _gradients(d: Draw, nodes: Sequence[int]) -> tuple[tuple[int, tuple[int, ...
     return ((d.one_of(costs[-3:]), tuple(wrt[:3])),)
 
 
-def _updates(d: Draw, nodes: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    found = []
+def _updates(d: Draw, nodes: Sequence[int], writes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    written = {leaf: node for leaf, node in writes if _can_become(d, leaf, node) and d.chance(0.8)}
+    found = list(written.items())
     for i, item in enumerate(d.items):
-        if isinstance(item, Leaf) and item.kind == "shared" and d.chance(0.7):
+        if isinstance(item, Leaf) and item.kind == "shared" and i not in written and d.chance(0.7):
             fitting = [k for k in nodes if _can_become(d, i, k)]
             if fitting:
                 found.append((i, int(d.one_of(fitting))))
@@ -148,5 +154,6 @@ def _can_become(d: Draw, leaf: int, number: int) -> bool:
     return (
         d.dtype(number) == d.dtype(leaf)
         and d.shape(number) == d.shape(leaf)
+        and d.stretches(number) == d.stretches(leaf)
         and bool(d.variables[leaf].type.is_super(d.variables[number].type))
     )

@@ -14,6 +14,7 @@ from ._draw import Draw
 from ._elementwise import elementwise_operations
 from ._indices import indexing_operations
 from ._linear import linear_operations
+from ._memory import memory_operations
 from ._program import Operation, Options
 from ._whole import whole_array_operations
 
@@ -79,7 +80,13 @@ class Grammar:
 
 
 def _all_operations() -> list[Operation]:
-    return [*elementwise_operations(), *whole_array_operations(), *indexing_operations(), *linear_operations()]
+    return [
+        *elementwise_operations(),
+        *whole_array_operations(),
+        *indexing_operations(),
+        *linear_operations(),
+        *memory_operations(),
+    ]
 
 
 def _of_record(record: OpRecord, weight: float, text: str | None) -> Operation:

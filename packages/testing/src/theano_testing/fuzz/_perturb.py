@@ -95,7 +95,7 @@ class Perturbed:
         found = dict(known)
         for node in self._nodes:
             storage: list[list[Any]] = [[None] for _ in node.outputs]
-            node.op.perform(node, [found[x] for x in node.inputs], storage)
+            node.op.perform(node, _kept(node, [found[x] for x in node.inputs]), storage)
             found.update((y, value) for y, (value,) in zip(node.outputs, storage, strict=True))
         return found
 
@@ -125,7 +125,7 @@ class Perturbed:
             truth = self._truth(given[0], plain[0], given[0] != 0)
             given = [truth.astype(given[0].dtype), *given[1:]]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, given, storage)
+        node.op.perform(node, _kept(node, given), storage)
         results = [value for (value,) in storage]
         if _is_cast(node.op):
             results[0] = self._held(given[0], results[0])
@@ -297,3 +297,8 @@ def _may_vanish(given: Sequence[Any], result: Any) -> Any:
         except ValueError:
             filled = filled & bool(np.all(x != 0))
     return filled
+
+
+def _kept(node: Any, values: list[Any]) -> list[Any]:
+    """Return the operands, copied for an op that overwrites some."""
+    return [np.array(value) for value in values] if node.op.destroy_map else values

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import inf, nan
 
 import theano_tensor as tt
-from theano_linker_c import Mode, function, shared
+from theano_linker_c import In, Mode, Out, function, shared
 from theano_linker_c.modes import FAST_RUN
 """
 
@@ -30,6 +30,9 @@ def as_source(failure: Failure) -> str:
     program = failure.program
     lines = [f"# seed {program.seed}, {failure.configuration.name}, {failure.kind}: {_first_line(failure.what)}", _HEAD]
     extra = {item.operation.imports for item in program.items if isinstance(item, Node)} - {""}
+    extra = {line for text in extra for line in text.split("\n")}
+    if program.memory.overlaps:
+        extra.add("from theano_testing.fuzz import OVERLAPS")
     lines[1] += "".join(f"{line}\n" for line in sorted(extra))
     lines += _definitions(program)
     outputs = [f"v{i}" for i in program.outputs]
@@ -41,9 +44,8 @@ def as_source(failure: Failure) -> str:
     lines.append(f"inputs = [{', '.join(f'v{i}' for i in inputs)}]")
     lines.append(f"outputs = [{', '.join(outputs)}]")
     lines.append(f"updates = [{', '.join(f'(v{a}, v{b})' for a, b in program.updates)}]")
-    lines.append("values = [")
-    lines += [f"    {_array_text(program.items[i])}," for i in inputs]
-    lines.append("]")
+    lines += _given(program)
+    lines.append("values = given()")
     lines += _comparison(failure)
     return "\n".join(lines) + "\n"
 
@@ -84,18 +86,52 @@ def _array_text(item: Any) -> str:
         return f"np.asfortranarray({text})"
     if item.layout == "flipped":
         return f"np.flip(np.flip({text}).copy())"
+    if item.layout == "swapped":
+        return f"{text}.astype(np.dtype({item.value.dtype.name!r}).newbyteorder())"
+    if item.layout in ("fixed", "stretched"):
+        return f"np.broadcast_to({text}, {item.value.shape})"
     return f"np.repeat({text}, 2, axis=-1)[..., ::2]"
+
+
+def _given(program: Program) -> list[str]:
+    """Return a function that makes the arguments, overlapping as they do."""
+    inputs = leaves_of(program, "input")
+    stored = [f"v{i}.get_value(borrow=True)" for i in leaves_of(program, "shared")]
+    names = dict(zip(leaves_of(program, "shared"), stored, strict=True)) | {i: f"a{i}" for i in inputs}
+    lines = ["", "def given():", *(f"    a{i} = {_array_text(program.items[i])}" for i in inputs)]
+    lines += [
+        f"    a{part} = OVERLAPS[{how!r}]({names[base]})  # where the values allow it"
+        for part, base, how in program.memory.overlaps
+        if part in inputs
+    ]
+    return [*lines, f"    return [{', '.join(f'a{i}' for i in inputs)}]", ""]
+
+
+def _overlapping_storage(program: Program) -> list[str]:
+    shared = leaves_of(program, "shared")
+    return [
+        f"v{part}.set_value(OVERLAPS[{how!r}](v{base}.get_value(borrow=True)), borrow=True)"
+        for part, base, how in program.memory.overlaps
+        if part in shared and base in shared
+    ]
+
+
+def _lent(program: Program) -> str:
+    inputs = (f"In(v{i}, mutable=True)" if i in program.memory.lent else f"v{i}" for i in leaves_of(program, "input"))
+    return f"[{', '.join(inputs)}], [Out(y, borrow={program.memory.borrowed}) for y in outputs]"
 
 
 def _comparison(failure: Failure) -> list[str]:
     program = failure.program
     mode = failure.configuration.text
-    options = 'on_unused_input="ignore"'
+    options = 'on_unused_input="ignore", accept_inplace=True'
+    lent, overlapping = _lent(program), _overlapping_storage(program)
     calls = 2 if program.updates else 1
     if failure.kind in ("error", "crash"):
         return [
-            f"compiled = function(inputs, outputs, updates=updates, mode={mode}, {options})",
-            *["compiled(*values)"] * calls,
+            *overlapping,
+            f"compiled = function({lent}, updates=updates, mode={mode}, {options})",
+            *["compiled(*given())"] * calls,
         ]
     if failure.kind == "gradient":
         return _slope_comparison(program)
@@ -109,11 +145,12 @@ def _comparison(failure: Failure) -> list[str]:
     stored = f"[{', '.join(f'v{i}.get_value()' for i in leaves_of(program, 'shared'))}]"
     return [
         f"plain = function(inputs, outputs, updates=updates, mode={PLAIN.text}, {options})",
-        f"compiled = function(inputs, outputs, updates=updates, mode={mode}, {options})",
+        f"compiled = function({lent}, updates=updates, mode={mode}, {options})",
         f"before = {stored}",
-        f"wanted = [y for _ in range({calls}) for y in [*plain(*values), *{stored}]]",
+        f"wanted = [np.array(y) for _ in range({calls}) for y in [*plain(*given()), *{stored}]]",
         *(f"v{i}.set_value(before[{k}])" for k, i in enumerate(leaves_of(program, "shared"))),
-        f"found = [y for _ in range({calls}) for y in [*compiled(*values), *{stored}]]",
+        *overlapping,
+        f"found = [np.array(y) for _ in range({calls}) for y in [*compiled(*given()), *{stored}]]",
         *_assertions(),
     ]
 

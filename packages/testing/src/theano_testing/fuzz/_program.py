@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,18 @@ from theano_tensor import TensorType, as_tensor_variable, grad
 Options = Mapping[str, Any]
 
 #: How the elements of an argument lie in memory.
-LAYOUTS = ("c", "fortran", "flipped", "stepped")
+LAYOUTS = ("c", "fortran", "flipped", "stepped", "fixed", "swapped", "stretched")
+
+#: How one array can be a part of another one.
+OVERLAPS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {
+        "same": lambda a: a,
+        "head": lambda a: a[:-1],
+        "tail": lambda a: a[1:],
+        "flipped": lambda a: a[::-1],
+        "turned": lambda a: a.T,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +122,33 @@ class Node:
     options: Options = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Whose memory a compiled program may use, and what of it is the same.
+
+    Attributes
+    ----------
+    lent : tuple of int
+        Arguments that may be overwritten.
+    overlaps : tuple of (int, int, str)
+        A leaf, the leaf of whose array its own is a part, and how: one of :data:`OVERLAPS`.
+    borrowed : bool
+        Whether results may lie in memory of the machine.
+    """
+
+    lent: tuple[int, ...] = ()
+    overlaps: tuple[tuple[int, int, str], ...] = ()
+    borrowed: bool = False
+
+    def renumbered(self, moved: Mapping[int, int]) -> Memory:
+        """Return the same for leaves under other numbers."""
+        return Memory(
+            tuple(moved[i] for i in self.lent if i in moved),
+            tuple((moved[a], moved[b], how) for a, b, how in self.overlaps if a in moved and b in moved),
+            self.borrowed,
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A graph: items of which each uses earlier ones, and what is wanted of it.
@@ -125,6 +164,7 @@ class Program:
         A shared leaf, and the item that becomes its value after a call.
     seed : int
         From which the program was drawn.
+    memory : Memory
     """
 
     items: tuple[Leaf | Node, ...]
@@ -132,6 +172,7 @@ class Program:
     gradients: tuple[tuple[int, tuple[int, ...]], ...] = ()
     updates: tuple[tuple[int, int], ...] = ()
     seed: int = 0
+    memory: Memory = Memory()
 
     def __len__(self) -> int:
         return sum(isinstance(item, Node) for item in self.items)
@@ -167,6 +208,7 @@ class Program:
             outputs=tuple(moved[k] for k in self.outputs),
             gradients=tuple((moved[cost], tuple(moved[k] for k in wrt)) for cost, wrt in self.gradients),
             updates=tuple((moved[a], moved[b]) for a, b in self.updates),
+            memory=self.memory.renumbered(moved),
         )
 
 
@@ -184,15 +226,23 @@ REFUSALS = (TheanoError, TypeError, ValueError, IndexError, ZeroDivisionError, O
 
 
 def arrange(value: Any, layout: str) -> Any:
-    """Return an equal array that lies in memory as `layout` says."""
+    """Return an equal array, in memory of its own, that lies there as `layout` says."""
     if not value.ndim:
         return np.array(value)
     if layout == "fortran":
-        return np.asfortranarray(value)
+        return np.array(value, order="F")
     if layout == "flipped":
-        return np.flip(np.ascontiguousarray(np.flip(value)).reshape(value.shape))
+        return np.flip(np.array(np.flip(value), order="C"))
     if layout == "stepped":
         return np.repeat(value, 2, axis=-1)[..., ::2]
+    if layout == "swapped":
+        return value.astype(value.dtype.newbyteorder())
+    if layout == "fixed":
+        fixed = np.array(value, order="C")
+        fixed.flags.writeable = False
+        return fixed
+    if layout == "stretched" and len(value) and all(row.tobytes() == value[0].tobytes() for row in value):
+        return np.broadcast_to(np.array(value[:1]), value.shape)
     return np.array(value, order="C")
 
 

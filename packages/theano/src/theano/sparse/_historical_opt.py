@@ -16,6 +16,8 @@ from theano_linker_c import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import Phase, node_rewriter
 from theano_sparse import (
+    CSM,
+    MulSD,
     SparseOp,
     UsmmCscDense,
     as_sparse_variable,
@@ -23,6 +25,7 @@ from theano_sparse import (
     csm_data,
     csm_indices,
     csm_indptr,
+    csm_properties,
     stored_places,
     with_data,
 )
@@ -208,5 +211,18 @@ def local_structured_add_s_v(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     return _fitting(node, with_data(x, csm_data(x) + as_tensor_variable(y)[stored_places(x)[1]]))
 
 
+@node_rewriter([MulSD], phase=Phase.SPECIALIZE)
+def local_mul_s_d(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """The product of a sparse and a dense matrix works on the data of the sparse one; where a mode asks for it."""
+    x, y = node.inputs
+    if y.type.dtype != node.outputs[0].type.dtype:
+        return None
+    data, indices, indptr, shape = csm_properties(x)
+    format = as_sparse_variable(x).type.format
+    op = mul_s_d_csc if format == "csc" else mul_s_d_csr
+    return _fitting(node, CSM(format)(op(data, indices, indptr, y), indices, indptr, shape))
+
+
+optdb["specialize"].register(local_mul_s_d.name, local_mul_s_d)
 for _found in (local_mul_s_v, local_structured_add_s_v):
     optdb["specialize"].register(_found.name, _found, "fast_run", "o3", "o4")

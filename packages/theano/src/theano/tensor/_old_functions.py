@@ -32,7 +32,7 @@ from theano_tensor import (
 )
 
 from ..scalar import EQ, GE, GT, LE, LT, NEQ, Add, Cast, IntDiv, Maximum, Minimum, Mod, Mul, Sub, Switch, TrueDiv
-from ._historical import discrete_dtypes, integer_dtypes
+from ._historical import alloc, discrete_dtypes, integer_dtypes
 
 #: Constants that a program registered, by what they hold; nothing is kept here unless a program does it.
 constant_cache: dict[Any, Any] = {}
@@ -47,6 +47,31 @@ conj = Elemwise(scal.conj)
 complex_from_polar = Elemwise(scal.complex_from_polar)
 isnan_ = Elemwise(scal.isnan)
 isinf_ = Elemwise(scal.isinf)
+
+
+def isnan(a: Any) -> Tensor:
+    """Return whether each element is NaN; for integers a tensor of False, for none of them can be.
+
+    Examples
+    --------
+    >>> isnan(np.array([1.0, float("nan")])).eval()
+    array([False,  True])
+    """
+    return _where_floats_can_be(isnan_, a)
+
+
+def isinf(a: Any) -> Tensor:
+    """Return whether each element is infinite; for integers a tensor of False, for none of them can be."""
+    return _where_floats_can_be(isinf_, a)
+
+
+def _where_floats_can_be(op: Elemwise, a: Any) -> Tensor:
+    variable = as_tensor_variable(a)
+    whole = variable.type.dtype in discrete_dtypes
+    lengths = (variable.shape[i] for i in range(variable.type.ndim))
+    result: Tensor = alloc(np.asarray(False), *lengths) if whole else op(variable)
+    return result
+
 
 get_scalar_constant_value_elemwises = (
     *(Cast, Switch, NEQ, EQ, LT, GT, LE, GE, Sub, Add, Mod, Mul, IntDiv, TrueDiv, Minimum, Maximum),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Constant, Generic, Op, SingletonType, Type, Variable, compose
-from theano_tensor import DisconnectedType, as_tensor_variable
+from theano_tensor import DisconnectedType, as_tensor_variable, lscalar
+from theano_tensor.indexing import INDEX_FORMS
 
 from .._lazy import lazy_names
 from ..gof.utils import hashtype as hashtype
@@ -121,5 +122,57 @@ class MakeSlice(Op):
 
 
 make_slice = MakeSlice()
+
+
+class SliceBounds(Op):
+    """Start, stop and step that select, of a dimension of a given length, what a slice selects.
+
+    Examples
+    --------
+    >>> import theano
+    >>> s = slicetype("s")
+    >>> [int(bound) for bound in theano.function([s], SliceBounds()(s, 5))(slice(None, None, -2))]
+    [4, -6, -2]
+    """
+
+    __props__ = ()
+
+    def make_node(self, slc: Variable, length: Any) -> Apply:
+        """Apply to a slice and a length."""
+        return Apply(self, [slc, as_tensor_variable(length, ndim=0)], [lscalar() for _ in range(3)])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+    ) -> None:
+        """Ask the slice."""
+        slc, length = inputs[0], int(inputs[1])
+        start, stop, step = slc.indices(length)
+        if stop < 0:
+            # Before the first element; -1 would be the last one.
+            stop = -length - 1
+        for storage, bound in zip(output_storage, (start, stop, step), strict=True):
+            storage[0] = np.asarray(bound, dtype="int64")
+
+    def infer_shape(self, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        """Say that the bounds are scalars."""
+        return [(), (), ()]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Say that nothing depends smoothly on a slice or a length."""
+        return [[False] * 3, [False] * 3]
+
+
+def _index_of_slice(variable: Variable) -> Any:
+    """Return what a variable that stands for a slice means in an index."""
+    if isinstance(variable, Constant):
+        return variable.data
+    if variable.owner is not None and isinstance(variable.owner.op, MakeSlice):
+        return slice(*(None if isinstance(v, Constant) and v.data is None else v for v in variable.owner.inputs))
+    return lambda length: slice(*SliceBounds()(variable, length))
+
+
+INDEX_FORMS[SliceType] = _index_of_slice
+#: As `newaxis`.
+INDEX_FORMS[NoneTypeT] = lambda variable: None
 
 __getattr__, __dir__ = lazy_names(__name__, __package__, {})

@@ -13,7 +13,7 @@ import numpy as np
 
 from theano_graph import config
 from theano_testing.linker_c import FunctionContents
-from theano_testing.tensor import fetch_seed, seed_rng
+from theano_testing.tensor import fetch_seed, seed_rng, verify_grad as _verify_grad
 
 from ..tensor._tolerances import _allclose, _get_atol_rtol
 
@@ -46,6 +46,30 @@ def attr(*args: str, **kwargs: Any) -> Callable[[TestT], TestT]:
         return test
 
     return mark
+
+
+def verify_grad(op: Any, pt: Any, n_tests: int = 2, rng: Any = None, *args: Any, **kwargs: Any) -> None:
+    """Check the gradient of an expression by finite differences; see `theano_testing.tensor.verify_grad`.
+
+    Parameters
+    ----------
+    op : callable
+        Takes variables, returns one.
+    pt : sequence of array_like
+    n_tests : int
+    rng : RandomState, optional
+    *args, **kwargs
+        As `theano.gradient.verify_grad` takes them.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> verify_grad(op=T.tanh, pt=[np.asarray([2.0, 3.0])])
+    """
+    _verify_grad(op, pt, n_tests, rng, *args, **kwargs)
+
+
+verify_grad.E_grad = _verify_grad.E_grad  # type: ignore[attr-defined]
 
 
 def custom_name_func(testcase_func: Any, param_num: Any, param: Any) -> str:

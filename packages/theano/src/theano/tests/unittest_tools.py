@@ -6,13 +6,13 @@
 from theano_testing.linker_c import FunctionContents as FunctionContents
 from theano_testing.tensor import (
     GradientError as GradientError, InferShapeTester as InferShapeTester, MockRandomState as MockRandomState,
-    fetch_seed as fetch_seed, numeric_grad as numeric_grad, seed_rng as seed_rng, verify_grad as verify_grad,
+    fetch_seed as fetch_seed, numeric_grad as numeric_grad, seed_rng as seed_rng,
 )
 from ._historical import (
     AttemptManyTimes as AttemptManyTimes, T_OpContractMixin as T_OpContractMixin,
     TestOptimizationMixin as TestOptimizationMixin, WrongValue as WrongValue, assertFailure_fast as assertFailure_fast,
     assert_allclose as assert_allclose, attr as attr, custom_name_func as custom_name_func,
-    str_diagnostic as str_diagnostic,
+    str_diagnostic as str_diagnostic, verify_grad as verify_grad,
 )
 from unittest import SkipTest as SkipTest
 # isort: on

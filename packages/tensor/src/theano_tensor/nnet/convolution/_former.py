@@ -9,7 +9,7 @@ from theano_graph import Variable, compose, describe
 
 from ..._assert import CheckAndRaise
 from ..._convert import as_tensor_variable
-from ..._errors import ShapeError
+from ..._errors import NotScalarConstantError, ShapeError
 from ..._variable import Tensor
 from ...elemwise import dimshuffle, eq
 from ...shape import as_lengths, shape_i
@@ -148,6 +148,8 @@ def former_conv2d(
         If a number of dimensions is wrong.
     ChannelError
         If the shapes that are given have different numbers of channels.
+    NotScalarConstantError
+        If a length that is given is no constant.
     ValueError
         If `border_mode` is unknown; at run time if shapes do not fit, or are not those that were given.
     TypeError
@@ -178,8 +180,16 @@ class ChannelError(ShapeError, AssertionError):
 
 
 def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
-    found = as_static(as_lengths(shape, 4) if isinstance(shape, Variable) else shape, [4], name)
-    return (None,) * 4 if found is None else found
+    given = as_lengths(shape, 4) if isinstance(shape, Variable) else shape
+    found = as_static(given, [4], name)
+    if given is None or found is None:
+        return (None,) * 4
+    for k, (length, known) in enumerate(zip(given, found, strict=True)):
+        if length is not None and known is None:
+            raise NotScalarConstantError(
+                compose(f"conv2d: {name}[{k}] is no constant", mend="pass a number, or None where it is not known")
+            )
+    return found
 
 
 def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:

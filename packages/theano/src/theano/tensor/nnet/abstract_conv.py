@@ -20,11 +20,7 @@ from theano_tensor.nnet.convolution import (
     border_mode_to_pad as border_mode_to_pad,
     causal_conv1d as causal_conv1d,
     check_conv_gradinputs_shape as check_conv_gradinputs_shape,
-    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
-    conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
     conv3d as conv3d,
-    conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
-    conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
     frac_bilinear_upsampling as frac_bilinear_upsampling,
     get_conv_gradinputs_shape as get_conv_gradinputs_shape,
     get_conv_gradinputs_shape_1axis as get_conv_gradinputs_shape_1axis,
@@ -38,6 +34,12 @@ from theano_tensor.nnet.convolution import (
 
 from ..._lazy import lazy_names
 from . import _conv_rewrites as _conv_rewrites
+from ._convolutions import (
+    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
+    conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
+    conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
+    conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
+)
 from ._scipy_signal import imported_scipy_signal as imported_scipy_signal
 
 __all__ = [

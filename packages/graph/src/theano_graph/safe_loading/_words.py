@@ -1,0 +1,252 @@
+"""What archives may say: names, what each of them may be given, and what comes of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .._errors import compose
+from .._word_modules import UnsafeArchiveError, word_modules
+
+if TYPE_CHECKING:
+    from ._reader import Reader
+
+_TRUST = "load it with safe=False if you trust its author: it can run any code then"
+
+
+def refused(what: str, mend: str = _TRUST) -> UnsafeArchiveError:
+    """Return the error for something that is not loaded with ``safe=True``.
+
+    Examples
+    --------
+    >>> print(refused("the archive calls os.system").args[0].splitlines()[0])
+    the archive calls os.system, which is not loaded with safe=True
+    """
+    return UnsafeArchiveError(compose(f"{what}, which is not loaded with safe=True", mend=mend))
+
+
+class Word:
+    """A name that archives may use. What may be done with it, subclasses say; here, nothing.
+
+    Parameters
+    ----------
+    module, name : str
+        What a pickle calls it. The module is imported when the word is used.
+    source : str, optional
+        The module that has it, where that is another one.
+
+    Attributes
+    ----------
+    is_value : bool
+        Whether it may stand in results as it is, as a class of exceptions does.
+    """
+
+    is_value = False
+
+    def __init__(self, module: str, name: str, source: str | None = None) -> None:
+        self.module = module
+        self.name = name
+        self._source = source or module
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    def resolve(self) -> Any:
+        """Return what the word stands for; the module that has it is imported."""
+        found: Any = importlib.import_module(self._source)
+        for part in self.name.split("."):
+            found = getattr(found, part)
+        return found
+
+    def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
+        """Return what a call gives."""
+        raise refused(f"the archive calls {self}")
+
+    def new(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
+        """Return a new, empty instance."""
+        raise refused(f"the archive makes an instance of {self}")
+
+    def build(self, reader: Reader, made: Any, state: Any) -> Any:
+        """Give something that was made from this word its contents; returns what takes its place, if anything."""
+        raise refused(f"the archive sets the contents of {self}")
+
+
+class Function(Word):
+    """A function, with one of our own in its place that checks what it is given.
+
+    Parameters
+    ----------
+    module, name : str
+    checked : callable
+        Called with the reader and the arguments.
+    """
+
+    def __init__(self, module: str, name: str, checked: Callable[..., Any]) -> None:
+        super().__init__(module, name)
+        self._checked = checked
+
+    def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
+        """Return what our own function makes of the arguments."""
+        return self._checked(reader, *arguments)
+
+
+class Value(Word):
+    """Something that may stand in results as it is: a class of exceptions, a function without arguments of its own."""
+
+    is_value = True
+
+
+class Form:
+    """How instances of some classes are made from what archives say of them."""
+
+    def new(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
+        """Return a new, empty instance."""
+        if arguments:
+            raise refused(f"the archive makes an instance of {word} with arguments")
+        return object.__new__(word.target)
+
+    def call(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
+        """Return what calling the class gives."""
+        raise refused(f"the archive calls {word}")
+
+    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> Any:
+        """Give an instance its contents; returns what takes its place, if anything."""
+        raise refused(f"the archive sets the contents of {word}")
+
+
+class Unused:
+    """Stands for something that is made anew when it is needed; no contents may refer to it."""
+
+
+class UnusedForm(Form):
+    """Objects that are made anew when they are needed: nothing of the class is made here."""
+
+    def new(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
+        """Return something in their place."""
+        return Unused()
+
+    def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> Any:
+        """Take no notice of their contents."""
+
+
+class ClassWord(Word):
+    """A class of the library, whose instances are made in the way of its kind.
+
+    Parameters
+    ----------
+    module, name : str
+    form : Form, optional
+        By default, that of the nearest class that has one.
+    source : str, optional
+        The module that has it, where that is another one.
+    """
+
+    def __init__(self, module: str, name: str, form: Form | None = None, source: str | None = None) -> None:
+        super().__init__(module, name, source)
+        self._form = form
+        self._target: type | None = None
+
+    @property
+    def target(self) -> type:
+        """The class."""
+        if self._target is None:
+            found = self.resolve()
+            if not isinstance(found, type):
+                raise refused(f"the archive takes {self} for a class")
+            self._target = found
+        return self._target
+
+    @property
+    def form(self) -> Form:
+        """How instances are made."""
+        if self._form is None:
+            self._form = next((FORMS[base] for base in self.target.__mro__ if base in FORMS), Form())
+        return self._form
+
+    def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
+        """Return what a call gives."""
+        return self.form.call(reader, self, arguments)
+
+    def new(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
+        """Return a new, empty instance, which waits for its contents."""
+        made = self.form.new(reader, self, arguments)
+        reader.await_contents(made, self)
+        return made
+
+    def build(self, reader: Reader, made: Any, state: Any) -> Any:
+        """Give an instance its contents."""
+        return self.form.build(reader, self, made, state)
+
+
+#: Class -> how its instances, and those of its subclasses, are made.
+FORMS: dict[type, Form] = {}
+
+
+class Vocabulary:
+    """All words that archives may use.
+
+    Parameters
+    ----------
+    words : iterable of Word
+    """
+
+    def __init__(self, words: Iterable[Word] = ()) -> None:
+        self._words: dict[tuple[str, str], Word] = {(word.module, word.name): word for word in words}
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self._words.values())
+
+    def find(self, module: Any, name: Any) -> Word:
+        """Return a word.
+
+        Raises
+        ------
+        UnsafeArchiveError
+            If it is none.
+        """
+        found = self._words.get((module, name)) if isinstance(module, str) and isinstance(name, str) else None
+        if found is None:
+            mend = f"import theano before; or {_TRUST}" if str(module).startswith("theano.") else _TRUST
+            raise refused(f"the archive needs {_short(module)}.{_short(name)}", mend)
+        return found
+
+
+def _short(text: Any) -> str:
+    found = text if isinstance(text, str) else repr(text)
+    return found if len(found) <= 80 else f"{found[:77]}..."
+
+
+class _Known:
+    """The vocabulary of the layers that have been imported so far."""
+
+    modules: tuple[str, ...] = ()
+    vocabulary = Vocabulary()
+
+
+def vocabulary() -> Vocabulary:
+    """Return all words of the layers that have been imported.
+
+    Examples
+    --------
+    >>> str(vocabulary().find("builtins", "complex"))
+    'builtins.complex'
+    """
+    if _Known.modules != word_modules():
+        modules = word_modules()
+        _Known.vocabulary = Vocabulary(word for name in modules for word in importlib.import_module(name).words())
+        _Known.modules = modules
+    return _Known.vocabulary
+
+
+def class_words(names: Mapping[str, str]) -> Iterator[Word]:
+    """Yield a word for each class of some modules: module -> names, separated by spaces.
+
+    Examples
+    --------
+    >>> [str(word) for word in class_words({"theano_graph": "Type Op"})]
+    ['theano_graph.Type', 'theano_graph.Op']
+    """
+    for module, listed in names.items():
+        for name in listed.split():
+            yield ClassWord(module, name)

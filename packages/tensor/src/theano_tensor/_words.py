@@ -1,0 +1,242 @@
+"""What archives may say of tensors; see `theano_graph.safe_loading`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from theano_graph.safe_loading import (
+    FORMS,
+    ClassWord,
+    EnumForm,
+    Form,
+    ObjectForm,
+    Reader,
+    RecordForm,
+    UnusedForm,
+    Value,
+    Word,
+    class_words,
+    is_int,
+    refused,
+)
+from theano_linker_c.scalar import ScalarOp
+
+from ._type import TensorType
+from .builders import OpFromGraph
+from .elemwise import DimShuffle, Elemwise
+from .gradient._map_rows import MapRows
+from .gradient._types import NullType
+from .indexing.entries import Slice, Symbol
+from .linalg._hints import Hint
+from .nnet._softmax import AlongAxis
+from .nnet.convolution._former import ConvOp
+from .random._function import RandomFunction
+from .reduce import CAReduce
+from .shape import Rebroadcast
+
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+
+#: Classes by modules. Not here, on purpose: what reads files and talks to other processes (`theano_tensor.io`).
+_CLASSES = MappingProxyType(
+    {
+        "theano_tensor._assert": "Assert CheckAndRaise",
+        "theano_tensor._scalar_bridge": "ScalarFromTensor TensorFromScalar",
+        "theano_tensor._shared": "TensorSharedVariable",
+        "theano_tensor._type": "TensorType",
+        "theano_tensor._variable": "TensorConstant TensorVariable",
+        "theano_tensor.builders._checkpoint": "Checkpoint",
+        "theano_tensor.builders._op_from_graph": "OpFromGraph",
+        "theano_tensor.control._ifelse": "IfElse",
+        "theano_tensor.creation._alloc": "Alloc AllocEmpty",
+        "theano_tensor.creation._ranges": "ARange Eye",
+        "theano_tensor.elemwise._dimshuffle": "DimShuffle",
+        "theano_tensor.elemwise._elemwise": "Elemwise",
+        "theano_tensor.extra_ops._counting": "Bartlett BinCount",
+        "theano_tensor.extra_ops._cumulative": "Cumulative",
+        "theano_tensor.extra_ops._diagonal": "AllocDiag ExtractDiag FillDiagonal FillDiagonalOffset",
+        "theano_tensor.extra_ops._flat_index": "CpuContiguous RavelMultiIndex UnravelIndex",
+        "theano_tensor.extra_ops._repeat": "RepeatedNumbers",
+        "theano_tensor.extra_ops._searching": "SearchsortedOp Unique",
+        "theano_tensor.fourier._complex": "Fourier",
+        "theano_tensor.fourier._real": "InverseRealFourier RealFourier",
+        "theano_tensor.gradient._blocks": "DisconnectedGrad GradClip GradScale GradientGate UndefinedGrad ZeroGrad",
+        "theano_tensor.gradient._evaluation_point": "EvaluationPoint",
+        "theano_tensor.gradient._map_rows": "MapRows",
+        "theano_tensor.gradient._types": "DisconnectedType NullType",
+        "theano_tensor.indexing._advanced": "AdvancedBooleanSubtensor AdvancedSubtensor AdvancedSubtensor1",
+        "theano_tensor.indexing._advanced_inc": (
+            "AdvancedBooleanIncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1"
+        ),
+        "theano_tensor.indexing._choose": "Choose",
+        "theano_tensor.indexing._nonzero": "Nonzero",
+        "theano_tensor.indexing._subtensor": "IncSubtensor Subtensor",
+        "theano_tensor.joining._join": "Join Split",
+        "theano_tensor.linalg._cholesky": "Cholesky CholeskyGrad",
+        "theano_tensor.linalg._eigen": "Eig Eigh EighGrad Eigvalsh EigvalshGrad",
+        "theano_tensor.linalg._exponential": "Expm ExpmGrad",
+        "theano_tensor.linalg._hints": "Hint",
+        "theano_tensor.linalg._inverse": "Det MatrixInverse MatrixPinv SLogDet",
+        "theano_tensor.linalg._orthogonal": "QRFull QRIncomplete SVD",
+        "theano_tensor.linalg._solve": "Solve",
+        "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
+        "theano_tensor.linear._batched": "BatchedDot",
+        "theano_tensor.linear._dot": "Dot",
+        "theano_tensor.linear._gemm": "Dot22 Dot22Scalar Gemm Gemv Ger",
+        "theano_tensor.nnet._softmax": "LogSoftmax Softmax",
+        "theano_tensor.nnet.blocksparse": "SparseBlockGemv SparseBlockOuter",
+        "theano_tensor.nnet.convolution._dimensions": (
+            "AbstractConv2d AbstractConv2d_gradInputs AbstractConv2d_gradWeights AbstractConv3d "
+            "AbstractConv3d_gradInputs AbstractConv3d_gradWeights"
+        ),
+        "theano_tensor.nnet.convolution._former": "ConvOp",
+        "theano_tensor.nnet.convolution._ops": "AbstractConv AbstractConv_gradInputs AbstractConv_gradWeights",
+        "theano_tensor.nnet.ctc": "ConnectionistTemporalClassification",
+        "theano_tensor.random._function": "RandomFunction",
+        "theano_tensor.random._states": "GeneratorType RandomStateSharedVariable RandomStateType",
+        "theano_tensor.random._variable": "RandomVariable",
+        "theano_tensor.random.mrg._choose": "ChoiceFromUniform MultinomialFromUniform",
+        "theano_tensor.random.mrg._skip": "DotModulo",
+        "theano_tensor.random.mrg._uniform": "MRGUniform",
+        "theano_tensor.reduce._argmax": "ArgMax ArgMin",
+        "theano_tensor.reduce._fold": "CAReduce CAReduceDtype ProdWithoutZeros",
+        "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
+        "theano_tensor.rewrites._fused_nest": "FusedNest",
+        "theano_tensor.rewrites._fused_reduce": "FusedReduce",
+        "theano_tensor.shape._rearrange": "Roll",
+        "theano_tensor.shape._rebroadcast": "Rebroadcast",
+        "theano_tensor.shape._reshape": "Reshape",
+        "theano_tensor.shape._shape": "MakeVector ShapeI ShapeOf SpecifyShape",
+        "theano_tensor.signal._ops": "AveragePoolGrad MaxPoolGrad MaxPoolPick Pool",
+        "theano_tensor.sorting._sort": "ArgSort Sort",
+        "theano_tensor.sorting._top_k": "TopK",
+        "theano_tensor.typed_list._ops": "Append Count Extend GetItem Index Insert Length MakeList Remove Reverse",
+        "theano_tensor.typed_list._type": "TypedListConstant TypedListType TypedListVariable",
+    }
+)
+#: Methods of NumPy's generators that draw.
+_DRAWS = (
+    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric integers "
+    "laplace logistic lognormal logseries multinomial multivariate_hypergeometric multivariate_normal "
+    "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation permuted poisson power rand randint "
+    "randn random random_integers random_sample rayleigh standard_cauchy standard_exponential standard_gamma "
+    "standard_normal standard_t triangular uniform vonmises wald weibull zipf"
+)
+#: What the function inside an op may be told.
+_OPTIONS = frozenset({"allow_input_downcast", "mode", "name", "on_unused_input", "profile"})
+
+
+class _ElemwiseForm(Form):
+    """Elementwise ops: pickles have the arguments of their constructor."""
+
+    def call(self, reader: Reader, word: ClassWord, arguments: tuple[Any, ...]) -> Any:
+        """Return the op."""
+        if len(arguments) != 5:
+            raise refused(f"the archive makes an {word.name} of a form that is not known")
+        scalar_op, pattern, label, function, openmp = arguments
+        reader.complete(scalar_op)
+        if not isinstance(scalar_op, ScalarOp) or openmp not in (None, True, False):
+            raise refused(f"the archive makes an {word.name} of something that is no scalar op")
+        if type(pattern) is not dict or not all(is_int(k) and is_int(v) for k, v in pattern.items()):
+            raise refused(f"the archive makes an {word.name} with a pattern that is none")
+        if not (label is None or type(label) is str) or not (function is None or _is_numpy_function(function)):
+            raise refused(f"the archive makes an {word.name} with a function that is none of NumPy")
+        if function is not None:
+            function = tuple(function)
+        return word.target(scalar_op, dict(pattern), label, function, openmp)
+
+
+def _is_numpy_function(value: Any) -> bool:
+    return (
+        type(value) in (list, tuple)
+        and list(map(type, value)) == [str, int, int]
+        and isinstance(getattr(np, value[0], None), np.ufunc)
+    )
+
+
+def _dimshuffle(state: dict[str, Any]) -> Arguments:
+    order, ndim = state["order"], state["input_ndim"]
+    if type(order) is not tuple or len(order) > 1000 or not is_int(ndim) or not 0 <= ndim <= 1000:
+        raise refused("the archive has a DimShuffle without an order")
+    return ([axis not in order for axis in range(ndim)], order, state.get("inplace", True)), {}
+
+
+def _of_graph(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the function inside."""
+    options = state.get("options", {})
+    if type(options) is not dict or not options.keys() <= _OPTIONS:
+        raise refused("the archive has an op with options for its function that are not known")
+    return options
+
+
+def _op_from_graph(state: dict[str, Any]) -> Arguments:
+    count = len(state["inputs"]) - len(state.get("shared_inputs") or ())
+    named = {"inline": state["inline"], "connection_pattern": state["given_pattern"], "name": state["name"]}
+    return (state["inputs"][:count], state["outputs"]), {**named, **_of_graph(state)}
+
+
+def _map_rows(state: dict[str, Any]) -> Arguments:
+    _of_graph(state)
+    graph = state["fgraph"]
+    return (graph.inputs, graph.outputs, state["sequences"], state["kinds"], state["likes"]), {}
+
+
+def _random_function(state: dict[str, Any]) -> Arguments:
+    draw = state["fn"]
+    if type(draw) is str and draw not in _DRAWS.split():
+        raise refused(f"the archive draws with {draw!r:.40}, which is no distribution")
+    return (), {name: state[name] for name in ("fn", "outtype", "inplace", "ndim_added")}
+
+
+def _fold(state: dict[str, Any]) -> Arguments:
+    named: dict[str, Any] = {
+        name: state[name] for name in ("axis", "dtype", "acc_dtype", "no_zeros_in_input") if name in state
+    }
+    positional: Sequence[Any] = (state["combine"],) if "combine" in state else ()
+    return positional, named
+
+
+def _former_convolution(state: dict[str, Any]) -> Arguments:
+    images, filters = state["imshp"], state["kshp"]
+    named: dict[str, Any] = {"output_mode": state["border_mode"]}
+    named["dx"], named["dy"] = state["subsample"]
+    if type(images) is tuple and any(n is not None for n in images):
+        named["bsize"], named["imshp"] = images[0], images[1:]
+    if type(filters) is tuple and any(n is not None for n in filters):
+        named["nkern"], named["kshp"] = filters[0], filters[2:]
+    return (), named
+
+
+def _bound(value: Any) -> bool:
+    return value is None or is_int(value) or isinstance(value, Symbol)
+
+
+_GRAPH = ("_function", "_lock")
+FORMS[Elemwise] = _ElemwiseForm()
+FORMS[DimShuffle] = ObjectForm(_dimshuffle, left_out=("shuffle", "drop"))
+FORMS[TensorType] = ObjectForm(kept={"found": bool})
+FORMS[OpFromGraph] = ObjectForm(_op_from_graph, left_out=("derivatives", *_GRAPH), anew=("fgraph",))
+FORMS[MapRows] = ObjectForm(_map_rows, left_out=_GRAPH, anew=("fgraph", "options"))
+FORMS[RandomFunction] = ObjectForm(_random_function)
+FORMS[CAReduce] = ObjectForm(_fold)
+FORMS[Rebroadcast] = ObjectForm(lambda state: (state["pattern"], {}))
+FORMS[Hint] = ObjectForm(lambda state: ((), dict(state["hints"])))
+FORMS[AlongAxis] = ObjectForm(kept={"_takes_rows": bool})
+FORMS[ConvOp] = ObjectForm(_former_convolution, anew=("imshp", "kshp"))
+FORMS[NullType] = ObjectForm()
+FORMS[Slice] = RecordForm(start=_bound, stop=_bound, step=_bound)
+FORMS[Symbol] = EnumForm()
+
+
+def words() -> Iterator[Word]:
+    """Yield all words of this layer."""
+    yield from class_words(_CLASSES)
+    yield from class_words({"theano_tensor.indexing.entries": "Slice Symbol"})
+    # Derivatives of ops made of graphs are worked out again.
+    yield ClassWord("theano_tensor.builders._rules", "_Derivative", UnusedForm())
+    yield Value("theano_tensor.creation._alloc", "_always_near")
+    for name in ("choice_helper", "multinomial_helper", "permutation_helper", "random_integers_helper"):
+        yield Value("theano_tensor.random._draws", name)

@@ -1,0 +1,210 @@
+"""Changes of archives: of bytes, of the codes of pickles, of names and numbers in them, of arrays, of the archive."""
+
+from __future__ import annotations
+
+import io
+import pickletools
+import random
+import struct
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano_graph.safe_loading import vocabulary
+
+_BAD_NAMES = (
+    *(("os", "system"), ("builtins", "eval"), ("builtins", "getattr"), ("builtins", "exec"), ("builtins", "open")),
+    *(("numpy", "ndarray"), ("numpy", "load"), ("numpy", "memmap"), ("numpy", "dtype"), ("subprocess", "Popen")),
+    *(("numpy._core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"), ("copyreg", "__newobj__")),
+    *(("copyreg", "_reconstructor"), ("theano_tensor.io", "LoadFromDisk"), ("theano_linker_c.cop._external", "COp")),
+    *(("functools", "partial"), ("operator", "attrgetter"), ("types", "CodeType"), ("ctypes", "CDLL")),
+)
+_TEXTS = (
+    *("__class__", "__dict__", "__reduce__", "__setstate__", "perform", "make_node", "dtype", "shape", "axis", "type"),
+    *("owner", "index", "inputs", "outputs", "op", "_data", "container", "storage", "_tag", "origin", "name", "O8"),
+    *("V8", "f8", "M8", "U1", "S0", "float64", "float32", "int8", "complex128", "numpy.ndarray.array_0", "fgraph"),
+    *("view_map", "destroy_map", "n_steps", "mode", "0); abort(", "\x00", "x" * 300),
+)
+_NUMBERS = (0, 1, -1, 2, 3, 4, 8, 63, 64, 127, 255, 256, 624, 625, 65535, 1 << 20, (1 << 31) - 1, -(1 << 31))
+_SINGLE = b"Rbo\x81\x92)]}(t\x85\x86\x87ulseda0122N\x88\x89Q\x94\x8f\x90\x91.\x93"
+#: Codes with a text after their length, by how many bytes the length has.
+_WITH_LENGTH = {b"\x8c": 1, b"X": 4, b"\x8d": 8, b"C": 1, b"B": 4, b"U": 1, b"T": 4, b"\x8a": 1}
+
+
+class Mutator:
+    """Makes archives that are nearly right.
+
+    Parameters
+    ----------
+    archives : sequence of bytes
+        Archives that are right.
+    """
+
+    def __init__(self, archives: Sequence[bytes]) -> None:
+        self._archives = list(archives)
+        self._members = [_members_of(data) for data in archives]
+        self._codes = [_codes_of(members["pkl"]) for members in self._members]
+        #: Small archives come more often: they take less time, and a change is more often where it matters.
+        self._chances = [1 / len(codes) for codes in self._codes]
+        self._names = [(word.module, word.name) for word in vocabulary()] + list(_BAD_NAMES) * 4
+        self._kinds: Sequence[Callable[[random.Random], bytes]] = (
+            *([self._of_codes] * 10),
+            *([self._of_bytes] * 3),
+            *([self._of_members] * 2),
+            self._of_archive,
+        )
+
+    @property
+    def originals(self) -> Sequence[bytes]:
+        """The archives that are right."""
+        return self._archives
+
+    def archive(self, seed: int) -> bytes:
+        """Return the archive of a seed."""
+        rng = random.Random(seed)
+        return rng.choice(self._kinds)(rng)
+
+    def _of_codes(self, rng: random.Random) -> bytes:
+        (which,) = rng.choices(range(len(self._codes)), self._chances)
+        codes = list(self._codes[which])
+        for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+            rng.choice(_CHANGES)(self, rng, codes)
+        return _archive({**self._members[which], "pkl": b"".join(codes)})
+
+    def _of_bytes(self, rng: random.Random) -> bytes:
+        (members,) = rng.choices(self._members, self._chances)
+        return _archive({**members, "pkl": _changed_bytes(rng, members["pkl"])})
+
+    def _of_members(self, rng: random.Random) -> bytes:
+        members = dict(rng.choices(self._members, self._chances)[0])
+        others = [name for name in members if name != "pkl"]
+        if not others:
+            return self._of_codes(rng)
+        name = rng.choice(others)
+        if rng.random() < 0.15:
+            members[name] = rng.choice(list(rng.choice(self._members).values()))
+        elif rng.random() < 0.6:
+            # The header is where lengths are.
+            members[name] = _changed_bytes(rng, members[name][:128]) + members[name][128:]
+        else:
+            members[name] = _changed_bytes(rng, members[name])
+        return _archive(members)
+
+    def _of_archive(self, rng: random.Random) -> bytes:
+        return _changed_bytes(rng, rng.choice(self._archives))
+
+    # ---- codes
+
+    def _swap(self, rng: random.Random, codes: list[bytes]) -> None:
+        i, k = rng.randrange(len(codes)), rng.randrange(len(codes))
+        codes[i], codes[k] = codes[k], codes[i]
+
+    def _drop(self, rng: random.Random, codes: list[bytes]) -> None:
+        start = rng.randrange(len(codes))
+        del codes[start : start + rng.choice((1, 1, 1, 2, 5))]
+        if not codes:
+            codes.append(b".")
+
+    def _repeat(self, rng: random.Random, codes: list[bytes]) -> None:
+        start = rng.randrange(len(codes))
+        part = codes[start : start + rng.choice((1, 1, 2, 4, 12))]
+        codes[start:start] = part * rng.choice((1, 1, 1, 2, 50))
+
+    def _splice(self, rng: random.Random, codes: list[bytes]) -> None:
+        other = rng.choice(self._codes)
+        start, place = rng.randrange(len(other)), rng.randrange(len(codes))
+        codes[place : place + rng.choice((0, 1, 3))] = other[start : start + rng.choice((1, 3, 10, 40))]
+
+    def _insert(self, rng: random.Random, codes: list[bytes]) -> None:
+        codes.insert(rng.randrange(len(codes)), bytes([rng.choice(_SINGLE)]))
+
+    def _renamed(self, rng: random.Random, codes: list[bytes]) -> None:
+        places = [i for i, code in enumerate(codes) if code == b"\x93" or code[:1] == b"c"]
+        module, name = rng.choice(self._names)
+        named = b"c" + f"{module}\n{name}\n".encode()
+        if places and rng.random() < 0.8:
+            place = rng.choice(places)
+            # What was named goes, and another name comes.
+            codes[place] = named if codes[place] != b"\x93" else b"00" + named
+        else:
+            codes.insert(rng.randrange(len(codes)), named)
+
+    def _numbered(self, rng: random.Random, codes: list[bytes]) -> None:
+        places = [i for i, code in enumerate(codes) if code[:1] in (b"K", b"M", b"J", b"\x8a", b"h", b"j")]
+        if not places:
+            return
+        place = rng.choice(places)
+        if codes[place][:1] in (b"h", b"j"):
+            codes[place] = b"j" + struct.pack("<I", rng.randrange(60))
+        else:
+            codes[place] = b"J" + struct.pack("<i", rng.choice(_NUMBERS))
+
+    def _reworded(self, rng: random.Random, codes: list[bytes]) -> None:
+        places = [i for i, code in enumerate(codes) if code[:1] in (b"\x8c", b"X")]
+        if places:
+            text = rng.choice(_TEXTS).encode()
+            codes[rng.choice(places)] = b"X" + struct.pack("<I", len(text)) + text
+
+    def _lengthened(self, rng: random.Random, codes: list[bytes]) -> None:
+        places = [i for i, code in enumerate(codes) if code[:1] in _WITH_LENGTH]
+        if places:
+            place = rng.choice(places)
+            code = codes[place]
+            width = _WITH_LENGTH[code[:1]]
+            length = rng.choice((0, 1, 255, (1 << 8 * width) - 1, len(code), rng.randrange(1 << 8 * width)))
+            codes[place] = code[:1] + length.to_bytes(width + 1, "little")[:width] + code[1 + width :]
+
+
+_CHANGES: Sequence[Callable[[Any, random.Random, list[bytes]], None]] = (
+    Mutator._swap,
+    Mutator._drop,
+    Mutator._repeat,
+    Mutator._splice,
+    Mutator._insert,
+    Mutator._renamed,
+    Mutator._numbered,
+    Mutator._numbered,
+    Mutator._reworded,
+    Mutator._reworded,
+    Mutator._lengthened,
+)
+
+
+def _members_of(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _codes_of(data: bytes) -> list[bytes]:
+    places = [place for _, _, place in pickletools.genops(data) if place is not None]
+    codes = [data[a:b] for a, b in zip(places, [*places[1:], len(data)], strict=True)]
+    return [code for code in codes if code[:1] != b"\x95"]  # lengths of parts would be wrong at once
+
+
+def _archive(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return file.getvalue()
+
+
+def _changed_bytes(rng: random.Random, data: bytes) -> bytes:
+    found = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
+        if not found:
+            break
+        place = rng.randrange(len(found))
+        match rng.randrange(5):
+            case 0:
+                found[place] ^= 1 << rng.randrange(8)
+            case 1:
+                found[place] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            case 2:
+                del found[place : place + rng.choice((1, 2, 8, 64))]
+            case 3:
+                found[place:place] = rng.randbytes(rng.choice((1, 2, 8)))
+            case _:
+                end = place + rng.choice((1, 4, 16))
+                found[place:place] = found[place:end]
+    return bytes(found)

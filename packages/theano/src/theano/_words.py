@@ -1,0 +1,75 @@
+"""What archives may say of the classes of this package, and of others by the names that they have here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from theano_graph.safe_loading import ClassWord, Word, class_words
+
+from ._homes import HOMES
+
+#: Classes by modules.
+_CLASSES = MappingProxyType(
+    {
+        "theano.raise_op": "Raise",
+        "theano.scalar._shared_numbers": "ScalarSharedVariable",
+        "theano.sparse._historical": (
+            "AddSSData CSMGrad ColScaleCSC EqualSD EqualSS GreaterEqualSD GreaterEqualSS GreaterThanSD "
+            "GreaterThanSS LessEqualSD LessEqualSS LessThanSD LessThanSS MulSV NotEqualSD NotEqualSS "
+            "RowScaleCSC SamplingDot StructuredAddSV StructuredDotGradCSC StructuredDotGradCSR"
+        ),
+        "theano.sparse._historical_opt": (
+            "AddSD_ccode CSMGradC MulSDCSC MulSDCSR MulSVCSR SamplingDotCSR StructuredAddSVCSR "
+            "StructuredDotCSC StructuredDotCSR"
+        ),
+        "theano.tensor._expression_ops": "ExpressionOp",
+        "theano.tensor._lstsq": "lstsq",
+        "theano.tensor._max_and_argmax": "MaxAndArgmax",
+        "theano.tensor._old_extra_ops": "CumOp CumprodOp CumsumOp DiffOp RepeatOp",
+        "theano.tensor._old_ops": "Default Mean PermuteRowElements Tile Tri",
+        "theano.tensor.blas_c": "CGemv CGer",
+        "theano.tensor.blas_scipy": "ScipyGer",
+        "theano.tensor.fourier": "Fourier",
+        "theano.tensor.nnet._bn_ops": (
+            "AbstractBatchNormInference AbstractBatchNormTrain AbstractBatchNormTrainGrad BNComposite"
+        ),
+        "theano.tensor.nnet._corr": (
+            "Corr3dMM Corr3dMM_gradInputs Corr3dMM_gradWeights CorrMM CorrMM_gradInputs CorrMM_gradWeights"
+        ),
+        "theano.tensor.nnet._diagonals": "DiagonalSubtensor IncDiagonalSubtensor",
+        "theano.tensor.nnet._images2neibs": "Images2Neibs",
+        "theano.tensor.nnet._softmax_ops": (
+            "CrossentropyCategorical1Hot CrossentropyCategorical1HotGrad CrossentropySoftmax1HotWithBiasDx "
+            "CrossentropySoftmaxArgmax1HotWithBias Prepend_scalar_constant_to_each_row "
+            "Prepend_scalar_to_each_row SoftmaxGrad SoftmaxWithBias"
+        ),
+        "theano.tensor.signal._pool_ops": "DownsampleFactorMaxGradGrad MaxPoolRop PoolGrad",
+        "theano.tensor.type_other": "MakeSlice NoneTypeT SliceConstant SliceType",
+        "theano.tensor.xlogx": "XlogX XlogY0",
+    }
+)
+#: Modules of classes that no archive may hold: functions, and what debugging keeps.
+_NO_VALUES = frozenset(
+    {
+        "theano.compile.debugmode",
+        "theano.compile.function_module",
+        "theano.compile.io",
+        "theano.compile.monitormode",
+        "theano.compile.nanguardmode",
+        "theano.compile.profiling",
+        "theano.gof.op",
+    }
+)
+#: Ops of functions of programs.
+_OF_PROGRAMS = frozenset({"FromFunctionOp"})
+
+
+def words() -> Iterator[Word]:
+    """Yield all words of this package."""
+    yield from class_words(_CLASSES)
+    for module, names in HOMES.items():
+        if module not in _NO_VALUES:
+            for name in names:
+                if name not in _OF_PROGRAMS:
+                    yield ClassWord(module, name)
