@@ -86,6 +86,7 @@ PARTS: dict[str, Case] = {
     ),
     "part_as_it_was_written": case(_written_and_read, tags=("local_subtensor_inc_subtensor",)),
     "rows_as_they_were_written": case(_rows_written_and_read, tags=("local_adv_sub1_adv_inc_sub1",)),
+    "filled_rows": case(lambda v: T.inc_subtensor(v.x[v.n], T.alloc(v.s, v.n.shape[0]))),
     "value_for_filled_part": case(
         lambda v: T.inc_subtensor(v.x[v.n], T.alloc(v.s, v.n.shape[0])),
         lambda v: T.inc_subtensor(v.x[: v.n.size - 2], T.alloc(v.s, 4)),

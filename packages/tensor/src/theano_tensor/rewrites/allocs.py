@@ -101,7 +101,7 @@ def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
     return all(_is_length(n, y, axis) for axis, n in enumerate(made.inputs[1:])) or same_shape(x, y)
 
 
-@rule(AdvancedIncSubtensor1, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,))
+@rule(AdvancedIncSubtensor1, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), names=("local_useless_inc_subtensor_alloc",))
 def filled_rows(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inc_subtensor(x[rows], alloc(value, shape)) -> inc_subtensor(x[rows], value)`` where the shape fits."""
     x, y, rows = cast("list[Tensor]", node.inputs)
