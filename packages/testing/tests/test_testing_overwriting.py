@@ -103,7 +103,7 @@ class TestCheckProgram(unittest.TestCase):
         program = program_of([self.x], Spoiling()(operand), updates=[(self.w, new)], accept_inplace=True)
         i = first(program, "IncSubtensor")
         self.assertIsNone(program.instructions[i].waits)
-        self.refused(changed(program, i, waits=0), "overwrites")
+        self.refused(changed(program, i, waits=0, donors=()), "overwrites")
 
     def test_every_program(self) -> None:
         before = list(on_lowered)

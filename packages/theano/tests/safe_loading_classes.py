@@ -17,7 +17,7 @@ for package in (theano_linker_c, theano_tensor, theano_scan, theano_sparse):
 todo: list[type] = [Op, Type, Variable]
 seen: set[type] = set()
 while todo:
-    fresh = set(todo.pop().__subclasses__()) - seen
+    fresh: set[type] = set(todo.pop().__subclasses__()) - seen
     seen |= fresh
     todo += fresh
 print(*sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in seen))

@@ -41,6 +41,9 @@ class Dot:
         def __init__(self, name: str, **attributes: str) -> None:
             super().__init__(name=name, **attributes)
 
+        def set(self, name: str, value: str) -> None:
+            setattr(self, name, value)
+
     class Edge(SimpleNamespace):
         def __init__(self, source: str, target: str, **attributes: str) -> None:
             super().__init__(source=source, target=target, **attributes)
@@ -48,6 +51,7 @@ class Dot:
     class Dot:
         def __init__(self, graph_type: str) -> None:
             self.kind = graph_type
+            self.subgraphs: list[Any] = []
             self.nodes: list[Any] = []
             self.edges: list[Any] = []
 
@@ -56,6 +60,17 @@ class Dot:
 
         def add_edge(self, edge: Any) -> None:
             self.edges.append(edge)
+
+        def add_subgraph(self, graph: Any) -> None:
+            self.subgraphs.append(graph)
+
+    class Cluster(Dot):
+        def __init__(self, name: str) -> None:
+            super().__init__("cluster")
+            self.name = name
+
+        def get_name(self) -> str:
+            return f"cluster_{self.name}"
 
 
 class InFolder(unittest.TestCase):
@@ -164,6 +179,19 @@ class TestFormatter(InFolder):
         shapes = formatter.diagram(self.out).shapes
         self.assertEqual(len(made.nodes), len(shapes) + 1)
         self.assertTrue(all(edge.source and edge.target for edge in made.edges))
+
+    def test_kinds_and_graphs_inside_of_ops(self) -> None:
+        x, y = T.dscalars("xy")
+        square = theano.OpFromGraph([x], [x * x])
+        with mock.patch.dict(sys.modules, {"pydot": Dot}):
+            made = d3v.formatting.PyDotFormatter()(square(y) + square(square(y)))
+        self.assertEqual(sorted({node.node_type for node in made.nodes}), ["apply", "input", "output"])
+        self.assertEqual(
+            [node.subg for node in made.nodes if hasattr(node, "subg")], [g.get_name() for g in made.subgraphs]
+        )
+        self.assertEqual([len(graph.nodes) for graph in made.subgraphs], [3, 3, 3])
+        names = [node.name for graph in (made, *made.subgraphs) for node in graph.nodes]
+        self.assertEqual(len(set(names)), len(names))
 
     def test_tables_can_be_changed(self) -> None:
         formatter = d3v.formatting.PyDotFormatter()

@@ -194,6 +194,12 @@ class TestForms(unittest.TestCase):
         self.assertEqual([type(op).__name__ for op in ops_of(f)], ["Subtensor", "Elemwise"])
 
 
+class TestBeforeTheGraph(unittest.TestCase):
+    def test_rules_of_the_library_on_nodes_in_no_graph(self) -> None:
+        folded = T.opt.pre_greedy_local_optimizer([T.opt.constant_folding], T.constant(2) * 3)
+        self.assertEqual(int(folded.data), 6)
+
+
 class TestLinkerItself(unittest.TestCase):
     def test_function_of_the_graph_that_was_accepted(self) -> None:
         x = T.dvector("x")

@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import theano
 import theano.tensor as T
+from theano import sparse
 from theano.tensor.basic import Join, _convert_to_int32
 from theano.tests import unittest_tools as utt
+
+EMPTY: list[Any] = [[], (), [[]]]
 
 
 class TestVariables(unittest.TestCase):
     def test_what_is_empty_has_floatx(self) -> None:
         for floatx in ("float32", "float64"):
             with theano.change_flags(floatX=floatx):
-                self.assertEqual([T.as_tensor_variable(x).dtype for x in ([], (), [[]])], [floatx] * 3)
+                self.assertEqual([T.as_tensor_variable(x).dtype for x in EMPTY], [floatx] * 3)
                 self.assertEqual(T.as_tensor_variable(np.array([], dtype="int8")).dtype, "int8")
 
     def test_transposes_are_other_variables(self) -> None:
@@ -32,17 +36,18 @@ class TestVariables(unittest.TestCase):
         self.assertEqual(len(f.maker.fgraph.apply_nodes), 1)
 
     def test_rebroadcasts_are_joined(self) -> None:
-        x, both = T.dmatrix("x"), T.TensorType("float64", (True, True))("both")
+        x: Any = T.dmatrix("x")
+        both: Any = T.TensorType("float64", (True, True))("both")
         self.assertIs(T.unbroadcast(T.addbroadcast(x, 0), 0), x)
         self.assertIs(T.addbroadcast(T.unbroadcast(both, 0), 0), both)
-        joined = T.unbroadcast(T.unbroadcast(both, 1), 0)
+        joined: Any = T.unbroadcast(T.unbroadcast(both, 1), 0)
+        claimed: Any = T.addbroadcast(x, 1)
         self.assertIs(joined.owner.inputs[0], both)
-        self.assertEqual(
-            [str(joined.owner.op), str(T.addbroadcast(x, 1).owner.op)], ["Rebroadcast{0,0}", "Rebroadcast{?,1}"]
-        )
+        self.assertEqual([str(joined.owner.op), str(claimed.owner.op)], ["Rebroadcast{0,0}", "Rebroadcast{?,1}"])
 
     def test_patterns(self) -> None:
-        self.assertEqual(T.TensorType("float64", broadcastable=[1, 0]).shape, (1, None))
+        flags: Any = [1, 0]
+        self.assertEqual(T.TensorType("float64", broadcastable=flags).shape, (1, None))
         x = T.TensorType("float64", (True, False, True, True))("x")
         self.assertEqual(T.flatten(x, 3).broadcastable, (True, False, True))
         a, b = T.TensorType("float64", (False, False))("a"), T.drow("b")
@@ -80,7 +85,8 @@ class TestOps(unittest.TestCase):
     def test_integers_are_never_nan(self) -> None:
         i = T.imatrix("i")
         for test in (T.isnan, T.isinf):
-            self.assertNotIsInstance(test(i).owner.op, T.Elemwise)
+            found: Any = test(i)
+            self.assertNotIsInstance(found.owner.op, T.Elemwise)
             np.testing.assert_array_equal(theano.function([i], test(i))([[1, 2]]), [[False, False]])
 
     def test_repetitions(self) -> None:
@@ -108,6 +114,12 @@ class TestOps(unittest.TestCase):
         f = theano.function([a, b], [T.maximum(a, b), T.minimum(a, b), a < b, a >= b])
         for found, wanted in zip(f(x, y), (np.maximum(x, y), np.minimum(x, y), x < y, x >= y), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+    def test_order_of_complex_numbers_in_sparse_matrices(self) -> None:
+        x = sparse.csr_matrix("x", dtype="complex128")
+        f = theano.function([x], sparse.structured_minimum(x, 1 + 1j))
+        value = scipy.sparse.csr_matrix(np.array([[1, 2, 0], [0, 1 + 2j, 3]]))
+        np.testing.assert_array_equal(f(value).toarray(), [[1, 1 + 1j, 0], [0, 1 + 1j, 1 + 1j]])
 
     def test_clip_where_bounds_cross(self) -> None:
         x = T.dvector("x")

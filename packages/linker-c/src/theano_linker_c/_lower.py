@@ -10,7 +10,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk
 
 from ._overwriting._decide import decide
 from ._overwriting._kinds import ALL_KINDS, Overwriting
-from ._overwriting._release import deaths_in_order
+from ._overwriting._release import deaths_by_counting, deaths_in_order
 from ._perform import OwnThunk
 from ._program import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from ._schedule import Branch, lazy_form, make_schedule
@@ -79,7 +79,8 @@ def lower(
     branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
     asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
     if lazy and asking:
-        schedule, release = make_schedule(fgraph, order, registers, asking)
+        readers, release = deaths_by_counting(fgraph, order, registers)
+        schedule = make_schedule(fgraph, order, readers, asking)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
     found = _forms(order, thunks, branches, native, options)

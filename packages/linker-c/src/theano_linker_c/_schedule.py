@@ -12,8 +12,6 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, RuleTable, Variable, record
 
-from ._overwriting._release import deaths_by_counting
-
 
 @record
 class Branch:
@@ -69,16 +67,17 @@ class Schedule:
 
 
 def make_schedule(
-    fgraph: FunctionGraph, order: Sequence[Apply], registers: Mapping[Variable, int], lazy: Mapping[int, Branch | None]
-) -> tuple[Schedule, list[tuple[int, ...]]]:
-    """Return the schedule of a program, and which registers each instruction lets go of.
+    fgraph: FunctionGraph, order: Sequence[Apply], readers: tuple[int, ...], lazy: Mapping[int, Branch | None]
+) -> Schedule:
+    """Return the schedule of a program.
 
     Parameters
     ----------
     fgraph : FunctionGraph
     order : sequence of Apply
         The nodes, one an instruction.
-    registers : mapping of Variable to int
+    readers : tuple of int
+        For each register that dies by counting, how many times it is read; 0 for the others.
     lazy : mapping of int to Branch or None
         The lazy instructions; None for those that run by a thunk.
     """
@@ -89,8 +88,7 @@ def make_schedule(
         wanted = {position[other] for other in before.get(node, ()) if other in position}
         wanted.update(position[v.owner] for v in _strict_inputs(node, i, lazy) if v.owner in position)
         needs.append(tuple(sorted(wanted)))
-    readers, release = deaths_by_counting(fgraph, order, registers)
-    return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers), release
+    return Schedule(_always_needed(fgraph, position, needs), tuple(needs), readers)
 
 
 def _strict_inputs(node: Apply, index: int, lazy: Mapping[int, Branch | None]) -> Sequence[Variable]:

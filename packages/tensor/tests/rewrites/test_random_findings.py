@@ -149,5 +149,13 @@ class SignsOfZero(unittest.TestCase):
         assert_allclose(found[1], np.arctan2([-0.0, -0.5], [0.0, 0.0]))
 
 
+class StrangeExponents(unittest.TestCase):
+    def test_exponents_that_are_no_finite_numbers(self) -> None:
+        x, given = tt.dvector("x"), np.array([0.0, 0.5, 1.0, 3.0, np.inf])
+        for exponent in (np.nan, np.inf, -np.inf):
+            with np.errstate(all="ignore"):
+                assert_allclose(run(x**exponent, [x], given), given**exponent)
+
+
 if __name__ == "__main__":
     unittest.main()

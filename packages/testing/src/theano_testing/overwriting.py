@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from theano_linker_c.program import Instruction, Program, on_lowered
 
@@ -72,15 +73,19 @@ def check_program(program: Program) -> None:
     for register in _given(program):
         replay.put(register, frozenset([replay.new()]))
     for i, instruction in enumerate(program.instructions):
-        _step(replay, i, instruction)
+        for register in instruction.inputs:
+            # A write that waits reads when the call is over, and it may be carried out at once.
+            replay.reads.setdefault(register, []).extend([i] if instruction.waits is None else [i, END])
     for register in (*program.outputs, *(register for register, _ in program.updates)):
         replay.reads.setdefault(register, []).append(END)
-    _check_releases(replay)
     runs_before = _order(program)
+    for i, instruction in enumerate(program.instructions):
+        _step(replay, i, instruction, runs_before)
+    _check_releases(replay)
     for i, instruction in enumerate(program.instructions):
         if instruction.waits is not None:
             _check_waiting(replay, i, instruction.waits, runs_before)
-    for event in replay.events:
+    for event in replay.events if program.schedule is not None else ():
         _check_event(replay, event, runs_before)
 
 
@@ -99,26 +104,30 @@ def _given(program: Program) -> list[int]:
     return [*(given.register for given in program.inputs), *cells, *(register for register, _ in program.constants)]
 
 
-def _step(replay: _Replay, i: int, instruction: Instruction) -> None:
+def _step(replay: _Replay, i: int, instruction: Instruction, runs_before: Callable[[int, int], bool]) -> None:
     op, inputs = instruction.node.op, instruction.inputs
-    for register in inputs:
-        # A write that waits reads when the call is over, and it may be carried out at once.
-        replay.reads.setdefault(register, []).append(i)
-        if instruction.waits is not None:
-            replay.reads[register].append(END)
+    first = len(replay.events)
     for sources in op.destroy_map.values():
         if instruction.waits is None:
             _change(replay, i, tuple(inputs[s] for s in sources), "overwrites, as the op says,")
-    for k, register in enumerate(instruction.outputs):
+    found: list[set[int]] = []
+    for k in range(len(instruction.outputs)):
         donors = instruction.donors[k] if k < len(instruction.donors) else ()
         for position in donors:
             _change(replay, i, (inputs[position],), "puts its result into")
-        found = {replay.new()}
-        for position in (*donors, *op.view_map.get(k, ()), *op.destroy_map.get(k, ())):
-            found |= replay.blocks.get(inputs[position], frozenset())
+        sources = [*donors, *op.view_map.get(k, ()), *op.destroy_map.get(k, ())]
         if instruction.waits is not None:
-            found |= replay.blocks.get(inputs[0], frozenset())
-        replay.put(register, frozenset(found))
+            sources.append(0)
+        # What is no view after all lies in memory that nobody else sees.
+        found.append({block for position in sources for block in replay.blocks.get(inputs[position], ())})
+    if replay.program.schedule is None:
+        # The values that there are now; others lie in the memory as it is afterwards.
+        for event in replay.events[first:]:
+            _check_event(replay, event, runs_before)
+            for block in event.blocks:
+                replay.sharing[block] = [r for r in replay.sharing[block] if max(replay.reads.get(r, [-1])) >= i]
+    for register, blocks in zip(instruction.outputs, found, strict=True):
+        replay.put(register, frozenset(blocks or {replay.new()}))
         replay.made[register] = i
 
 
@@ -136,10 +145,17 @@ def _order(program: Program) -> Callable[[int, int], bool]:
         {*program.schedule.needs[i], *(maker[register] for register in x.inputs if register in maker)}
         for i, x in enumerate(program.instructions)
     ]
-    before: list[set[int]] = []
-    for row in needs:  # all of a row are earlier instructions
-        before.append(row.union(*(before[j] for j in row)))
-    return lambda first, second: first in before[second]
+
+    @cache
+    def before(i: int) -> set[int]:
+        found, pending = set[int](), [i]
+        while pending:
+            new = needs[pending.pop()] - found
+            found |= new
+            pending += new
+        return found
+
+    return lambda first, second: first in before(second)
 
 
 def _check_event(replay: _Replay, event: _Event, runs_before: Callable[[int, int], bool]) -> None:
@@ -150,8 +166,6 @@ def _check_event(replay: _Replay, event: _Event, runs_before: Callable[[int, int
     results = set(program.instructions[event.at].outputs)
     constants = {constant for constant, _ in program.constants} if event.blocks else set()
     for register in {other for block in event.blocks for other in replay.sharing[block]} - results:
-        if replay.made.get(register, -1) > event.at and program.schedule is None:
-            continue
         if register in constants:
             raise OverwritingError(f"{node} {event.what} a constant")
         for reader in replay.reads.get(register, ()):

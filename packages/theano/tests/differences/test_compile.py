@@ -10,6 +10,7 @@ import numpy.typing as npt
 import theano
 import theano.tensor as T
 from theano.d3viz import formatting
+from theano.ifelse import IfElse, ifelse
 from theano.printing import debugprint
 from theano.tensor.shared_randomstreams import RandomStreams
 
@@ -101,6 +102,42 @@ class TestPictures(unittest.TestCase):
 
     def test_the_module_says_what_is_missing(self) -> None:
         self.assertEqual(bool(formatting.pydot_imported), not formatting.pydot_imported_msg)
+
+
+class TestInputsDrawnOnce(unittest.TestCase):
+    difference = "inputs-drawn-once"
+
+    def test_shapes(self) -> None:
+        x = T.dscalar("x")
+        shapes = formatting.PyDotFormatter().diagram([x + 1, x * 2, x - 3]).shapes
+        self.assertEqual([shape.kind for shape in shapes].count("input"), 1)
+
+
+class TestLinkersOfFunctions(unittest.TestCase):
+    difference = "linkers-of-functions"
+
+    def test_nodes_in_the_order_of_a_schedule(self) -> None:
+        x = T.dvector("x")
+
+        def backwards(fgraph: theano.gof.FunctionGraph) -> list[theano.Apply]:
+            return sorted(fgraph.toposort(), key=str, reverse=True)
+
+        for linker in (theano.OpWiseCLinker(schedule=backwards), theano.gof.VM_Linker(schedule=backwards)):
+            f = theano.function([x], [T.exp(x), T.sum(x), T.tanh(x)], mode=theano.Mode(linker, None))
+            self.assertIs(f.maker.linker, f.maker.mode.linker)
+            nodes = f.maker.linker.accept(f.maker.fgraph).make_all()[-1]
+            self.assertEqual(nodes, sorted(nodes, key=str, reverse=True))
+            self.assertEqual([float(v.sum()) for v in f([0.0])], [1.0, 0.0, 0.0])
+
+
+class TestConstantConditions(unittest.TestCase):
+    difference = "constant-conditions"
+
+    def test_no_choice_is_left(self) -> None:
+        x, y = T.dvector("x"), T.dvector("y")
+        f = theano.function([x, y], ifelse(T.constant(1, "int8") >= 0, x, y), on_unused_input="ignore")
+        self.assertFalse([node for node in f.maker.fgraph.toposort() if isinstance(node.op, IfElse)])
+        self.assertEqual(f([1.0], [2.0]).tolist(), [1.0])
 
 
 class TestCApi(unittest.TestCase):

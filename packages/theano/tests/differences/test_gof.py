@@ -114,5 +114,16 @@ class TestFailuresOfRewriters(unittest.TestCase):
         self.assertEqual(theano.config.on_opt_error, "raise")
 
 
+class TestConstantsNotKept(unittest.TestCase):
+    difference = "constants-not-kept"
+
+    def test_equal_constants_become_one_when_compiled(self) -> None:
+        a, b, x = T.constant(1.5), T.constant(1.5), T.dvector()
+        self.assertIsNot(a, b)
+        self.assertEqual(a.signature(), b.signature())
+        f = theano.function([x], [T.exp(x + a), T.exp(x + b)])
+        self.assertEqual(sum(isinstance(node.op, T.Elemwise) for node in f.maker.fgraph.toposort()), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import theano
+import theano.sandbox.linalg
 import theano.tensor as T
-from theano.tensor.blas import Dot22, Gemm, Gemv
+from theano.tensor.blas import Dot22, Dot22Scalar, Gemm, Gemv
 from theano.tensor.blas_c import CGemv
 from theano.tensor.subtensor import get_idx_list
 
@@ -201,6 +202,8 @@ class TestSumsOfProducts(unittest.TestCase):
         kinds = {type(node.op) for node in f.maker.fgraph.toposort()}
         self.assertIn(Dot22, kinds)
         self.assertNotIn(Gemm, kinds)
+        f = theano.function([z, r, s, b], b * z * T.dot(r, s), mode="FAST_RUN")
+        self.assertEqual({type(node.op) for node in f.maker.fgraph.toposort()} & {Dot22, Dot22Scalar}, {Dot22})
 
 
 if __name__ == "__main__":

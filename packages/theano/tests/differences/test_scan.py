@@ -83,3 +83,13 @@ class TestOneStep(unittest.TestCase):
         sums, _ = theano.scan(lambda v, s: v + s, {"input": x, "taps": [2]}, 0, n_steps=1)
         found = theano.function([x], sums)(np.arange(20, dtype="int32"))
         self.assertEqual((found.shape, int(found[0])), ((1,), 2))
+
+
+class TestShapeMessages(unittest.TestCase):
+    difference = "scan-shape-messages"
+
+    def test_state_that_changes_its_shape(self) -> None:
+        a = T.dmatrix()
+        states, _ = theano.scan(lambda s, m: T.dot(s, m), outputs_info=T.ones_like(a.T), non_sequences=a, n_steps=3)
+        with self.assertRaisesRegex(ValueError, r"state 0 has shape \(3, 3\) in step 0, not \(3, 5\)"):
+            theano.function([a], states)(np.ones((5, 3)))

@@ -95,16 +95,6 @@ class TestSparseFormats(unittest.TestCase):
             sparse.SparseType("bsr", "float64")
 
 
-class TestOrderOfComplex(unittest.TestCase):
-    difference = "order-of-complex"
-
-    def test_complex_numbers_are_not_compared(self) -> None:
-        x = sparse.csr_matrix(dtype="complex128")
-        for choose in (sparse.structured_minimum, sparse.structured_maximum):
-            with self.assertRaisesRegex(TypeError, "complex"):
-                choose(x, 1)
-
-
 class TestSparseSums(unittest.TestCase):
     difference = "sparse-sums"
 
@@ -125,12 +115,3 @@ class TestUsmmWithoutBlas(unittest.TestCase):
         self.assertTrue([node for node in f.maker.fgraph.toposort() if "Usmm" in type(node.op).__name__])
         value = np.array([[0.0, 2.0], [3.0, 0.0]])
         np.testing.assert_array_equal(f(scipy.sparse.csr_matrix(value), value, value), value - 2 * value @ value)
-
-
-class TestSpecifiedLengths(unittest.TestCase):
-    difference = "specified-lengths"
-
-    def test_inputs(self) -> None:
-        x, n = sparse.csr_matrix("x"), T.lscalar("n")
-        node = T.specify_shape(x, (n, 4)).owner
-        self.assertEqual((len(node.inputs), node.inputs[1]), (3, n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any, cast
 
 import numpy as np
 
@@ -116,8 +117,8 @@ class TestSpecifiedLengths(unittest.TestCase):
     difference = "specified-lengths"
 
     def test_each_is_an_input(self) -> None:
-        x = T.dmatrix("x")
-        self.assertEqual(len(T.specify_shape(x, (2, 3)).owner.inputs), 3)
+        made: Any = T.specify_shape(T.dmatrix("x"), (2, 3))
+        self.assertEqual(len(made.owner.inputs), 3)
 
 
 class TestLengthsOfRanges(unittest.TestCase):
@@ -159,3 +160,24 @@ class TestFilledConstants(unittest.TestCase):
         f = theano.function([v], theano.grad(cost, v))
         np.testing.assert_array_equal(f(np.ones(6)), [0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
         self.assertFalse(any(isinstance(node.op, T.Alloc) for node in f.maker.fgraph.apply_nodes))
+
+
+class TestAxesOfSorting(unittest.TestCase):
+    difference = "axes-of-sorting"
+
+    def test_known_when_built(self) -> None:
+        x, axis = T.dmatrix("x"), cast("Any", T.iscalar("axis"))
+        with self.assertRaisesRegex(TypeError, "no axis"):
+            T.sort(x, axis)
+        value = np.array([[3.0, 1.0], [2.0, 4.0]])
+        f = theano.function([x], [T.sort(x, axis=0), T.sort(x, axis=None)])
+        for found, wanted in zip(f(value), (np.sort(value, axis=0), np.sort(value, axis=None)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+class TestErrorFunctionOfComplexNumbers(unittest.TestCase):
+    difference = "erf-of-complex"
+
+    def test_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "complex numbers are not supported"):
+            T.erf(T.zvector())

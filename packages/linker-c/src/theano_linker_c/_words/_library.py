@@ -157,12 +157,11 @@ class _LinkerForm(Form):
 
     def build(self, reader: Reader, word: ClassWord, made: Any, state: Any) -> None:
         """Fill a linker."""
-        whole = word.target("py") if word.target is Linker else word.target()
-        names = whole.__getstate__().keys()
-        if type(state) is not dict or state.keys() != names or state.get("callback") is not None:
+        usual = (word.target("py") if word.target is Linker else word.target()).__getstate__()
+        if type(state) is not dict or not state.keys() <= usual.keys() or state.get("callback") is not None:
             raise refused("the archive has a linker of a form that is not known")
-        for name, value in state.items():
-            if value not in (True, False, None) and not (name == "name" and is_text(value)):
+        for name, value in {**usual, **state}.items():
+            if name in state and value not in (True, False, None) and not (name == "name" and is_text(value)):
                 raise refused(f"the archive has a linker with {value!r:.40} as `{name}`")
             object.__setattr__(made, name, value)
 

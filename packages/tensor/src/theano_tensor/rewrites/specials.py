@@ -80,7 +80,7 @@ def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
     dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
     if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    if value != int(value) or not 3 <= abs(value) <= MAX_POWER:
+    if not 3 <= abs(value) <= MAX_POWER or value != int(value):
         return None
     power = call(_power(dtype, abs(int(value))), cast_to(x, dtype))
     if value < 0:

@@ -356,13 +356,11 @@ def specify_shape(x: Any, shape: Any) -> Tensor:
     >>> specify_shape(dmatrix("x"), (2, None)).type.shape
     (2, None)
     """
-    variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
+    variable: Any = shaped_operand(x, SPECIFY_SHAPE_CODE)
     entries = _entries(variable, shape)
     known = getattr(variable.type, "shape", (None,) * len(entries))
     axes = [i for i, n in enumerate(entries) if n is not None and not (isinstance(n, int) and known[i] == n)]
-    if not axes:
-        return variable
-    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes))
+    result: Tensor = SpecifyShape(axes)(variable, *(entries[i] for i in axes)) if axes else variable
     return result
 
 

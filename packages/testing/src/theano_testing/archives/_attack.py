@@ -203,7 +203,9 @@ def attack(
     """
     outcome, begun = Outcome(), time.monotonic()
     originals = samples() if archives is None else archives
-    methods: Any = multiprocessing.get_context("spawn" if "fork" not in multiprocessing.get_all_start_methods() else "fork")
+    # A child has what its parent has imported; platforms without fork import it again.
+    known = multiprocessing.get_all_start_methods()
+    methods: Any = multiprocessing.get_context("fork" if "fork" in known else known[0])
     following, end = seed, seed + inputs
     while following < end:
         place = mmap.mmap(-1, _PLACE.size)

@@ -11,6 +11,7 @@ from .. import printing
 from .._colours import APPLY_COLOURS, NODE_COLOURS
 from .._lazy import borrowed, pydot_library
 from .._pictures import PictureError
+from ..compile.builders import OpFromGraph
 
 
 class PyDotFormatter:
@@ -74,12 +75,23 @@ class PyDotFormatter:
                 )
             )
         made = pydot.Dot(graph_type="digraph") if graph is None else graph
+        self._add(pydot, made, fct, "")
+        return made
+
+    def _add(self, pydot: Any, made: Any, fct: Any, prefix: str) -> None:
+        """Add nodes and edges; the graph inside of an op made of a graph is a cluster, whose name is its `subg`."""
         drawn = self.diagram(fct)
         for shape in drawn.shapes:
-            made.add_node(pydot.Node(shape.key, **self._shape_attributes(shape)))
+            node = pydot.Node(prefix + shape.key, **self._shape_attributes(shape), node_type=self.type_of(shape))
+            made.add_node(node)
+            op = _op(shape)
+            if isinstance(op, OpFromGraph):
+                cluster = pydot.Cluster(prefix + shape.key)
+                self._add(pydot, cluster, op.fgraph, f"{prefix}{shape.key}_")
+                made.add_subgraph(cluster)
+                node.set("subg", cluster.get_name())
         for source, target, attributes in self._edges(drawn):
-            made.add_edge(pydot.Edge(source, target, **attributes))
-        return made
+            made.add_edge(pydot.Edge(prefix + source, prefix + target, **attributes))
 
     def diagram(self, fct: Any) -> Diagram:
         """Return the shapes and arrows of a graph, before colours of kinds."""
@@ -89,8 +101,12 @@ class PyDotFormatter:
         """Return the colour of a shape."""
         if shape.kind == "apply" and any(name in type(_op(shape)).__name__ for name in self.apply_colors):
             return shape.fill
+        return self.node_colors[self.type_of(shape)]
+
+    def type_of(self, shape: DiagramShape) -> str:
+        """Return the kind of a shape: ``apply``, ``input``, ``shared_input``, ``constant_input``, ``output``, ..."""
         names = {"shared": "shared_input", "constant": "constant_input"}
-        return self.node_colors[names.get(shape.kind, shape.kind)]
+        return names.get(shape.kind, shape.kind)
 
     def form_of(self, shape: DiagramShape) -> str:
         """Return the form of a shape, as Graphviz names it."""

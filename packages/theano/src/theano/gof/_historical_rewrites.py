@@ -11,7 +11,6 @@ from typing import Any
 from theano_graph import (
     Apply,
     Constant,
-    FunctionGraph,
     Op,
     Variable,
     compose,
@@ -23,7 +22,7 @@ from theano_graph import (
 from theano_linker_c import SharedVariable, function, shared
 from theano_optimize import Tracks
 
-from ._local_optimizers import LocalOptGroup, LocalOptimizer
+from ._local_optimizers import LocalOptGroup, LocalOptimizer, transform_alone
 from ._optimizers import copy_stack_trace
 
 
@@ -130,14 +129,13 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Variable)
     if out.owner is None:
         return out
     made: dict[Variable, Any] = {}
-    outside = FunctionGraph([], [])
     inside = {v for node in toposort((), [out]) if node.fgraph is not None for v in node.outputs}
     for node in toposort(inside, [out]):
         node.inputs[:] = [made.get(v, v) for v in node.inputs]
         results: Sequence[Any] = node.outputs
         current = node
         for opt in list_optimizations:
-            answer = opt.transform(current) if isinstance(opt, LocalOptimizer) else opt.transform(outside, current)
+            answer = transform_alone(opt, current)
             if answer:
                 results = list(answer)
                 if results[0].owner is None:

@@ -348,3 +348,12 @@ def _tuples(pattern: Any) -> Any:
     if isinstance(pattern, Mapping):
         return {key: _tuples(value) if key == "pattern" else value for key, value in pattern.items()}
     return pattern
+
+
+def transform_alone(opt: Any, node: Apply) -> Any:
+    """Return what a local optimizer, or a rule of the library, makes of a node that is in no graph."""
+    if LocalOptimizer in type(opt).__mro__:  # not `isinstance`, which takes the rules of the library for such, too
+        return opt.transform(node)
+    twin = node.clone_with_new_inputs(node.inputs, strict=False)
+    given = dict.fromkeys(v for v in twin.inputs if not isinstance(v, Constant))
+    return opt.transform(FunctionGraph(list(given), twin.outputs, clone=False), twin)

@@ -67,9 +67,9 @@ def isinf(a: Any) -> Tensor:
 
 def _where_floats_can_be(op: Elemwise, a: Any) -> Tensor:
     variable = as_tensor_variable(a)
-    if variable.type.dtype in discrete_dtypes:
-        return alloc(np.asarray(False), *(variable.shape[i] for i in range(variable.type.ndim)))
-    result: Tensor = op(variable)
+    whole = variable.type.dtype in discrete_dtypes
+    lengths = (variable.shape[i] for i in range(variable.type.ndim))
+    result: Tensor = alloc(np.asarray(False), *lengths) if whole else op(variable)
     return result
 
 

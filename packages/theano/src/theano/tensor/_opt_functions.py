@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof._local_optimizers import transform_alone
 from theano.gof.opt import LocalOptGroup, in2out
 from theano_graph import Apply, Constant, Variable
 from theano_optimize import constant_folding
@@ -123,7 +124,7 @@ def pre_greedy_local_optimizer(list_optimizations: Sequence[Any], out: Any) -> A
                 node = node.clone_with_new_inputs(inputs)
             result = node.outputs[variable.index]
             for optimizer in list_optimizations:
-                found = optimizer.transform(node)
+                found = transform_alone(optimizer, node)
                 if found:
                     result = found[variable.index]
                     break
