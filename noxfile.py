@@ -110,6 +110,9 @@ def attack(session: nox.Session) -> None:
     with session.chdir(ROOT / "packages" / "linker-c"):
         for names in (["archives"], ["cache"]):
             session.run(python, "-m", "nose2", "-s", "tests", *names, env={"THEANO_STRESS": "long"}, external=True)
+    with session.chdir(ROOT / "packages" / "tensor"):
+        sweep = ["test_tensor_sweep"]
+        session.run(python, "-m", "nose2", "-s", "tests", *sweep, env={"THEANO_ATTACK": "long"}, external=True)
 
 
 #: What is not looked at under sanitizers: they hold freed memory back and slow processes down.

@@ -15,7 +15,7 @@ import theano.tensor as T
 
 
 def run(options: Options) -> list[Row]:
-    return [_floats(options), _vectors(options), _held_graph(options)]
+    return [_floats(options), _vectors(options), _held_graph(options), _python_op(options)]
 
 
 def _floats(options: Options) -> Row:
@@ -43,6 +43,34 @@ def _held_graph(options: Options) -> Row:
     assert isinstance(inside, float) and isinstance(inlined, float)
     results: dict[str, float | str] = {OURS: max(inside - inlined, 0.0)}
     return Row("OpFromGraph: a call of it, less a call of the graph inlined", results, limit=1e-6)
+
+
+class _Same(theano.Op):
+    """Hands its input on, in Python."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Any:
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = inputs[0]
+
+
+def _python_op(options: Options) -> Row:
+    """What a user's op in Python costs in a function, with the look at its result: a hundredth of 100 in a row."""
+    x = T.dvector("x")
+    calls = []
+    for count in (1, 101):
+        y = x
+        for _ in range(count):
+            y = _Same()(y)
+        f = theano.function([theano.In(x, borrow=True)], theano.Out(y, borrow=True), mode=theano.Mode("cvm", None))
+        calls.append(partial(f, numpy.ones(3)))
+    found = compare({"one": calls[0], "many": calls[1]}, options)
+    one, many = found["one"], found["many"]
+    assert isinstance(one, float) and isinstance(many, float)
+    return Row("a user's op in Python, with the look at its result", {OURS: max(many - one, 0.0) / 100}, limit=0.5e-6)
 
 
 def _small(module: Any, x: Any, y: Any) -> tuple[Any, ...]:
