@@ -95,16 +95,6 @@ class TestSparseFormats(unittest.TestCase):
             sparse.SparseType("bsr", "float64")
 
 
-class TestOrderOfComplex(unittest.TestCase):
-    difference = "order-of-complex"
-
-    def test_complex_numbers_are_not_compared(self) -> None:
-        x = sparse.csr_matrix(dtype="complex128")
-        for choose in (sparse.structured_minimum, sparse.structured_maximum):
-            with self.assertRaisesRegex(TypeError, "complex"):
-                choose(x, 1)
-
-
 class TestSparseSums(unittest.TestCase):
     difference = "sparse-sums"
 
