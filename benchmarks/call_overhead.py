@@ -53,7 +53,7 @@ class _Same(theano.Op):
     def make_node(self, x: Any) -> Any:
         return theano.Apply(self, [x], [x.type()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = inputs[0]
 
 

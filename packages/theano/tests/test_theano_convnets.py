@@ -67,6 +67,7 @@ class TestConvolutionalNets(unittest.TestCase):
     def test_gradients_insist_on_lengths(self) -> None:
         x, y = T.tensor4("x"), T.tensor4("y")
         module: Any = T.nnet.abstract_conv
+        gradient: Any
         for gradient in (module.conv2d_grad_wrt_inputs, module.conv2d_grad_wrt_weights, T.nnet.conv2d_transpose):
             self.assertEqual(gradient(x, y, (None, None, 3, T.lscalar())).ndim, 4)
             for error, shape in ((TypeError, None), (ValueError, (None,) * 4), (ValueError, (1, 2, 3, None))):
@@ -77,6 +78,7 @@ class TestConvolutionalNets(unittest.TestCase):
 
     def test_former_convolution_takes_constant_lengths_only(self) -> None:
         x, y = T.tensor4("x"), T.tensor4("y")
+        given: Any
         for given in ({"image_shape": (3, 2, 8, T.iscalar())}, {"filter_shape": (3, 2, 8, T.iscalar())}):
             with self.assertRaises(T.basic.NotScalarConstantError):
                 T.nnet.conv.conv2d(x, y, **given)

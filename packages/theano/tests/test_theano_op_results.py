@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ FAULTS = {
     "longer": "replaced the storage cell of output 0",
     "deleted": "replaced the storage cell of output 0",
 }
-MODES = {
+MODES: dict[str, Callable[[], Any]] = {
     "FAST_RUN": lambda: "FAST_RUN",
     "FAST_COMPILE": lambda: "FAST_COMPILE",
     "py": lambda: theano.Mode("py", None),
@@ -69,7 +71,7 @@ class Careless(theano.Op):
         of_one = T.TensorType("float64", (True,))
         return theano.Apply(self, [T.as_tensor_variable(x)], [of_one() if self.how == "length" else T.dvector()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         spoil(self.how, inputs[0], output_storage)
 
 
@@ -100,7 +102,7 @@ class Two(theano.Op):
     def make_node(self, x: Any) -> Any:
         return theano.Apply(self, [x], [T.dvector(), T.dscalar()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         output_storage[0][0] = inputs[0] * 2
 
 
@@ -115,7 +117,7 @@ class Plain(theano.Op):
     def make_node(self, x: Any) -> Any:
         return theano.Apply(self, [x], [T.dscalar() if self.how in ("scalar", "swapped scalar") else T.dvector()])
 
-    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         (x,) = inputs
         unaligned = np.zeros(x.nbytes + 1, "int8")[1:].view("float64")
         unaligned[:] = x
@@ -145,21 +147,21 @@ class TestResults(unittest.TestCase):
                 f = theano.function([x], Careless(how)(x) * 2, mode=mode())
                 for _ in range(2):
                     with self.subTest(mode=name, how=how):
-                        self.check(lambda f=f: f(VALUES), "Careless", text)
+                        self.check(partial(f, VALUES), "Careless", text)
 
     def test_perform_in_debug_mode(self) -> None:
         x = T.dvector("x")
         for how in FAULTS:
             f = theano.function([x], Careless(how)(x) * 2, mode="DebugMode")
             with self.subTest(how=how):
-                self.check(lambda f=f: f(VALUES), "Careless", "replaced the storage cell|does not fit its variable")
+                self.check(partial(f, VALUES), "Careless", "replaced the storage cell|does not fit its variable")
 
     def test_what_is_returned_at_once(self) -> None:
         x = T.dvector("x")
         for how, text in FAULTS.items():
             f = theano.function([x], Careless(how)(x), mode="FAST_RUN")
             with self.subTest(how=how):
-                self.check(lambda f=f: f(VALUES), "Careless", text)
+                self.check(partial(f, VALUES), "Careless", text)
 
     def test_thunks_of_ops(self) -> None:
         x = T.dvector("x")
@@ -167,7 +169,7 @@ class TestResults(unittest.TestCase):
             for how in ("none", "list", "dtype", "rank"):
                 f = theano.function([x], CarelessThunk(how)(x) * 2, mode=MODES[name]())
                 with self.subTest(mode=name, how=how):
-                    self.check(lambda f=f: f(VALUES), "CarelessThunk", f"its thunk {FAULTS[how]}")
+                    self.check(partial(f, VALUES), "CarelessThunk", f"its thunk {FAULTS[how]}")
 
     def test_c_code(self) -> None:
         x = T.dvector("x")
@@ -175,7 +177,7 @@ class TestResults(unittest.TestCase):
             f = theano.function([x], CarelessC(how)(x) * 2, mode="FAST_RUN")
             with self.subTest(how=how):
                 for _ in range(2):
-                    self.check(lambda f=f: f(VALUES), "CarelessC", rf"its C code stored .*{text}.* for output 0")
+                    self.check(partial(f, VALUES), "CarelessC", rf"its C code stored .*{text}.* for output 0")
 
     def test_thunks_of_functions(self) -> None:
         x = T.dvector("x")
@@ -205,7 +207,7 @@ class TestResults(unittest.TestCase):
             with self.subTest(mode=name):
                 np.testing.assert_array_equal(f(VALUES), VALUES * 2)
                 g = theano.function([x], [first, second], mode=mode())
-                self.check(lambda g=g: g(VALUES), "Two", "stored nothing for output 1")
+                self.check(partial(g, VALUES), "Two", "stored nothing for output 1")
 
     def test_unusual_forms_of_right_results(self) -> None:
         x = T.dvector("x")
@@ -230,7 +232,7 @@ class TestResults(unittest.TestCase):
             def make_node(self, x: Any) -> Any:
                 return theano.Apply(self, [x], [x.type()])
 
-            def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+            def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
                 kept.append(output_storage[0])
                 output_storage[0][0] = inputs[0] + len(kept)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._errors import compose
@@ -28,9 +28,9 @@ def filter_options(strict: bool, allow_downcast: bool | None) -> dict[str, Any]:
 
 
 @functools.cache
-def _takes_strict(kind: type[Type]) -> bool:
-    """Tell whether the method `filter` of a type can be told to convert nothing; those of old programs take no more."""
-    parameters = inspect.signature(kind.filter).parameters
+def _takes_strict(method: Callable[..., Any]) -> bool:
+    """Tell whether the `filter` of a type can be told to convert nothing; old ones take the value alone."""
+    parameters = inspect.signature(method).parameters
     return "strict" in parameters or any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values())
 
 
@@ -73,7 +73,7 @@ class Type:
 
     def is_valid_value(self, value: Any) -> bool:
         """Tell whether `value` is a value of this type without conversion."""
-        options = {"strict": True} if _takes_strict(type(self)) else {}
+        options = {"strict": True} if _takes_strict(type(self).filter) else {}
         try:
             self.filter(value, **options)
         except (TypeError, ValueError):
