@@ -33,7 +33,7 @@ from theano_testing.fuzz import (
 CALLS = 2
 OPERATIONS = Grammar().operations
 #: Of what is added or multiplied there is some in every third graph.
-GRAPHS = 300
+GRAPHS = 400
 
 
 class Faulty(Op):

@@ -41,7 +41,6 @@ def record(cls: type[T] | None = None, /, *, frozen: bool = True) -> Any:
 
     Examples
     --------
-    >>> import theano
     >>> from theano_graph import record
     >>> @record
     ... class Point:

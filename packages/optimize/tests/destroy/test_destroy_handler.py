@@ -111,9 +111,28 @@ class TestLegality(unittest.TestCase):
         order = [n.op.kind for n in fgraph.toposort()]
         self.assertLess(order.index("pure"), order.index("overwrite"))
 
-    def test_a_view_of_two_inputs_is_refused(self) -> None:
+    def test_what_a_view_of_two_inputs_may_lie_in_is_not_overwritten(self) -> None:
+        odd = Memory("odd", views=((0, (0, 1)),))
+        for overwritten in (0, 1, 2):
+            x, y = variables(2)
+            either = odd(x, y)
+            fgraph = graph([x, y], [pure(either), overwrite((x, y, either)[overwritten])])
+            self.refuses(fgraph, "a view of several inputs")
         x, y = variables(2)
-        self.refuses(graph([x, y], [Memory("odd", views=((0, (0, 1)),))(x, y)]), "a view of several inputs")
+        self.refuses(graph([x, y], [pure(odd(x, view(y))), overwrite(view(y))]), "a view of several inputs")
+
+    def test_a_view_of_two_inputs_keeps_nothing_else_from_being_overwritten(self) -> None:
+        odd = Memory("odd", views=((0, (0, 1)),))
+        x, y, z = variables(3)
+        made = pure(z)
+        fgraph = graph([x, y, z], [pure(odd(x, y)), overwrite(made)])
+        fgraph.validate()
+        self.assertEqual(fast_inplace_check(fgraph, [x, y]), [])
+        other = pure(x, z)
+        fgraph.replace_validate(made, other)
+        with self.assertRaisesRegex(InconsistencyError, "a view of several inputs"):
+            fgraph.replace_validate(other, view(x))
+        fgraph.validate()
 
     def test_views_get_another_root(self) -> None:
         x, y = variables(2)

@@ -34,7 +34,8 @@ class Lifetimes:
         self._sources: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._last: dict[int, int] = {}
         self._fresh: set[int] = set()
-        self.kept = {*program.outputs, *(register for register, _ in program.updates)}
+        constants = (register for register, _ in program.constants)
+        self.kept = {*program.outputs, *(register for register, _ in program.updates), *constants}
         for i, instruction in enumerate(program.instructions):
             self._enter(i, instruction, NEVER if i in waiting else self._times[i])
         for register in self.kept:

@@ -20,7 +20,7 @@ from theano_graph import (
 )
 
 from ._acyclic import Sequencer
-from ._maps import destroyed_inputs, tolerated, views_several
+from ._maps import destroyed_inputs, tolerated, viewed_inputs, views_several
 from ._versions import Versions
 
 
@@ -127,6 +127,7 @@ class DestroyHandler(Feature):
         self._sequencer.add_node(node)
         if node.op.view_map and views_several(node):
             self._odd_views[node] = None
+            self.recheck(fgraph)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         """Let go of a node."""
@@ -152,6 +153,8 @@ class DestroyHandler(Feature):
         self._sequencer.takes_over(old, new)
         if not isinstance(node, str):
             self._sequencer.change_input(node, old, new)
+        if self._odd_views:
+            self.recheck(fgraph)
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, the other readers of what it overwrites."""
@@ -212,8 +215,6 @@ class DestroyHandler(Feature):
             If something is overwritten that is still needed or belongs to others.
         """
         versions, sequencer = self._known(fgraph)
-        for node in self._odd_views:
-            raise _refused(node, "is declared a view of several inputs, which cannot be kept track of", [], ONE_INPUT)
         while versions.unchecked:
             root = next(iter(versions.unchecked))
             self._check_version(fgraph, versions, root)
@@ -279,6 +280,9 @@ class DestroyHandler(Feature):
         for feature in fgraph.features:
             if isinstance(feature, Supervisor) and feature.protects(self, fgraph, root):
                 return "which is protected"
+        for node in self._odd_views:
+            if any(versions.root_of(v) is root for v in (*node.outputs, *viewed_inputs(node))):
+                return f"and `{node.op}`, a view of several inputs, may have a result that lies there"
         return None
 
     def _known(self, fgraph: FunctionGraph) -> tuple[Versions, Sequencer]:
@@ -310,9 +314,6 @@ class DestroyHandler(Feature):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._forget()
-
-
-ONE_INPUT = "list one input for each output in `view_map`"
 
 
 def _check_other_inputs(versions: Versions, node: Apply, root: Variable) -> None:

@@ -23,9 +23,14 @@ def destroyed_inputs(node: Apply) -> list[int]:
 
 
 def views_several(node: Apply) -> bool:
-    """Tell whether an output of `node` is declared a view of more than one input, which nobody can keep track of."""
+    """Tell whether an output of `node` is declared a view of more than one input: nobody knows in which it lies."""
     view_map = node.op.view_map
     return bool(view_map) and any(len(set(inputs)) > 1 for inputs in view_map.values())
+
+
+def viewed_inputs(node: Apply) -> list[Variable]:
+    """List the inputs in which outputs of `node` may lie."""
+    return [node.inputs[i] for inputs in node.op.view_map.values() for i in inputs]
 
 
 def source_of(variable: Variable) -> Variable | None:

@@ -108,7 +108,7 @@ class RandomStreamsBase(ABC):
                 )
             )
         *rows, last = lengths_of(x)
-        permutation = self.permutation(size=tuple(rows), n=last, ndim=len(rows))
+        permutation = self.permutation(size=tuple(rows) or None, n=last, ndim=len(rows) or None)
         shuffled = as_random_variable(permute_row_elements(x, permutation))
         shuffled.permutation = permutation
         return shuffled
