@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -163,3 +164,23 @@ class TestCApi(unittest.TestCase):
         x = T.dvector("x")
         np.testing.assert_array_equal(theano.function([x], Twice()(x))([1.0, 2.0]), [2.0, 4.0])
         self.assertIn("Twice", str(debugprint(Twice()(x), file="str")))
+
+
+class TestResultsChecked(unittest.TestCase):
+    difference = "results-checked"
+
+    def test_another_dtype_is_an_error(self) -> None:
+        class Narrow(theano.Op):
+            __props__ = ()
+
+            def make_node(self, x: Any) -> Any:
+                return theano.Apply(self, [x], [T.dvector()])
+
+            def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+                output_storage[0][0] = inputs[0].astype("float32")
+
+        x = T.dvector("x")
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            f = theano.function([x], Narrow()(x) + 1, mode=mode)
+            with self.assertRaisesRegex(Exception, "Narrow: its `perform` stored an array of float32 for output 0"):
+                f(np.ones(2))
