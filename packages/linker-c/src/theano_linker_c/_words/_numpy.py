@@ -248,10 +248,15 @@ class _Generator(Word):
         self._make = make
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return the generator."""
-        if len(arguments) != 1 or not isinstance(arguments[0], np.random.BitGenerator):
+        """Return the generator. NumPy 1 gives the name of what makes its bits, and their state comes with its own."""
+        bits, *maker = arguments or (None,)
+        if type(bits) is str and bits in _GENERATORS and (not maker or isinstance(maker[0], _Bits)):
+            bits = getattr(np.random, bits)(0)
+        elif maker:
+            bits = None
+        if not isinstance(bits, np.random.BitGenerator) or len(maker) > 1:
             raise refused("the archive has a generator without bits")
-        made = self._make(arguments[0])
+        made = self._make(bits)
         reader.await_contents(made, self)
         return made
 
