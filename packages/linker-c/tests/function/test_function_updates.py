@@ -199,7 +199,8 @@ class TestUpdates(unittest.TestCase):
             TypeError, r"float64 comes from add of `w`: float32\[None\], `i`: int64\[None\] made at"
         ):
             function([i], [], updates=[(w, add(w, i))])
-        function([lr], [], updates=[(w, to_float32(sub(w, mul(lr, w))))])(0.5)
+        rates = vector("rates", "float64")
+        function([rates], [], updates=[(w, to_float32(sub(w, mul(rates, w))))])(np.full(2, 0.5))
         self.assertEqual(w.get_value().tolist(), [0.5, 0.5])
 
     def test_wrong_number_of_axes(self) -> None:

@@ -65,7 +65,9 @@ def _with_unit(name: str, metadata: list[Any]) -> str:
     if not metadata or metadata[0] is None:
         return name
     unit = metadata[0][1] if type(metadata[0]) is tuple and len(metadata[0]) == 2 else None
-    if name not in ("M8", "m8") or metadata[0][0] is not None or type(unit) is not tuple or len(unit) != 4:
+    other = metadata[0][0] if unit is not None else None
+    empty = other is None or (type(other) is dict and not other)  # as NumPy 1 writes it
+    if name not in ("M8", "m8") or not empty or type(unit) is not tuple or len(unit) != 4:
         raise refused("the archive has a dtype with metadata")
     text = unit[0].decode("ascii") if type(unit[0]) is bytes else unit[0]
     count = _plain_int(unit[1], 1, 1 << 30)
