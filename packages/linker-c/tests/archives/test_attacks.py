@@ -401,7 +401,10 @@ class TestValues(unittest.TestCase):
             found = load(file, safe=True)
             np.testing.assert_array_equal(found.normal(size=5), given.normal(size=5))
             if isinstance(given, np.random.Generator) and hasattr(given, "spawn"):
-                self.assertEqual(found.spawn(1)[0].random(), given.spawn(1)[0].random())
+                expected = given.spawn(1)[0].random()
+                # NumPy 1 does not pickle the seed: the children of what is loaded are then fresh ones each time.
+                kept = pickle.loads(pickle.dumps(make())).spawn(1)[0].random() == make().spawn(1)[0].random()
+                self.assertEqual(found.spawn(1)[0].random() == expected, kept)
 
     def test_codes_are_those_of_pickle(self) -> None:
         known = {code.code for code in pickletools.opcodes}

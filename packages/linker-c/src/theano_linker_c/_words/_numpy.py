@@ -205,11 +205,10 @@ class _Bits(Word):
     def build(self, reader: Reader, made: Any, state: Any) -> Any:
         """Return the bit generator."""
         (name,) = made.arguments
-        seed: Any = 0
+        seed: Any = None
         if type(state) is tuple and len(state) == 2:
-            state, given = state
-            seed = 0 if given is None else given
-            if given is not None and not isinstance(given, np.random.SeedSequence):
+            state, seed = state
+            if seed is not None and not isinstance(seed, np.random.SeedSequence):
                 raise refused("the archive has a generator whose seed is none")
         checked = _bits_state(name, state)
         found = getattr(np.random, name)(seed)
@@ -250,10 +249,13 @@ class _Generator(Word):
         self._make = make
 
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
-        """Return the generator. NumPy 1 gives the name of what makes its bits, and their state comes with its own."""
+        """Return the generator.
+
+        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed not at all.
+        """
         bits, *maker = arguments or (None,)
         if type(bits) is str and bits in _GENERATORS and (not maker or isinstance(maker[0], _Bits)):
-            bits = getattr(np.random, bits)(0)
+            bits = getattr(np.random, bits)()
         elif maker:
             bits = None
         if not isinstance(bits, np.random.BitGenerator) or len(maker) > 1:
