@@ -299,7 +299,7 @@ def numpy_words() -> Iterator[Word]:
     yield ClassWord("numpy", "ndarray", _NoForm())
     for name in _NUMBERS.split():
         yield Value("numpy", name)
-    if hasattr(np, "long"):
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         yield Value("numpy", "bool")
     yield _Bits("numpy.random._pickle", "__bit_generator_ctor")
     yield _Seed("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence")
