@@ -251,7 +251,7 @@ class _Generator(Word):
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return the generator.
 
-        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed not at all.
+        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed never.
         """
         bits, *maker = arguments or (None,)
         if type(bits) is str and bits in _GENERATORS and (not maker or isinstance(maker[0], _Bits)):

@@ -82,7 +82,7 @@ def _acquire(folder: CompileDirectory, key: str, pause: float, timeout: float) -
     step, waited = _FIRST_PAUSE, False
     try:
         make_private(folder.file("locks"))
-        # Not at the top of the module: it takes a tenth of the time of `import theano`, and a warm cache never needs it.
+        # Not at the top of the module: it is a tenth of the time of `import theano`, and a warm cache never needs it.
         filelock = import_module("filelock")
         lock: FileLock = filelock.FileLock(
             folder.file("locks", f"{int(key[:8], 16) % _BUCKETS:02d}.lock"), timeout=0, mode=0o600
