@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 
 class FeatureProtocol(Protocol):
-    """The callbacks of a feature; :class:`theano_graph.Feature` says what each is told."""
+    """An object with some of the callbacks of :class:`theano_graph.Feature`, which says what each is told.
 
-    provides: ClassVar[Mapping[str, str]]
+    Those of attachment stand for all: a graph looks each of the others up by its name, and calls those that are there.
+    """
 
-    def clone(self) -> Any:
-        """Return the feature that a copy of the graph gets."""
+    @property
+    def on_attach(self) -> Callable[..., Any]:
+        """Called with the graph when the feature is attached."""
 
-    def on_attach(self, fgraph: Any) -> None:
-        """Called when the feature is attached."""
-
-    def on_detach(self, fgraph: Any) -> None:
-        """Called after the feature was removed."""
-
-    def on_import(self, fgraph: Any, node: Any, reason: object) -> None:
-        """Called after `node` came into the graph."""
-
-    def on_prune(self, fgraph: Any, node: Any, reason: object) -> None:
-        """Called after `node` left the graph."""
-
-    def on_change_input(self, fgraph: Any, node: Any, i: int, old: Any, new: Any, reason: object = None) -> None:
-        """Called after an input of `node`, or an output of the graph, changed."""
-
-    def orderings(self, fgraph: Any) -> Mapping[Any, Any]:
-        """Return, for some nodes, which nodes must come before them."""
+    @property
+    def on_detach(self) -> Callable[..., Any]:
+        """Called with the graph after the feature was removed."""
