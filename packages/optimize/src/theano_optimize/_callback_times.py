@@ -27,7 +27,7 @@ class _Reindex(Feature):
 @contextlib.contextmanager
 def timed_callbacks(fgraph: FunctionGraph, details: RewriteDetails) -> Iterator[None]:
     """Add what the features that `fgraph` has now take in callbacks and checks meanwhile to `details`."""
-    replaced: list[tuple[object, str, Any]] = []
+    replaced: list[tuple[Any, str, Any]] = []
     for feature in fgraph.features:
         own = getattr(feature, "__dict__", None)
         for name, measurement in _MEASURED.items():
