@@ -171,7 +171,7 @@ class PythonMachine:
                     results = self._results(index, instruction, operands, known)
             if isinstance(results, list) and known is not None:
                 return results
-            results = accept_results(instruction, results)
+            results = self._accepted(instruction, results)
         except BaseException as error:
             self.position_of_error = self.program.position_of(index)
             self.view.note(index, operands)
@@ -182,6 +182,9 @@ class PythonMachine:
         if self._counters is not None:
             self._counters.done(index, operands, [registers[r] for r in instruction.outputs])
         return None
+
+    def _accepted(self, instruction: Instruction, results: Sequence[Any]) -> Sequence[Any]:
+        return accept_results(instruction, results)
 
     def _results(
         self, index: int, instruction: Instruction, operands: list[Any], known: list[bool] | None

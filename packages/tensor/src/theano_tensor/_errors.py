@@ -33,6 +33,10 @@ class AsTensorError(TheanoError, TypeError):
     """No tensor can be made of what was given."""
 
 
+class NotNumericError(TheanoError, TypeError, ValueError):
+    """A value of which no array of numbers can be made."""
+
+
 class CountError(DTypeError, ValueError):
     """A number of repetitions that is no integer."""
 

@@ -15,7 +15,7 @@ from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
-from ._errors import Float64Error
+from ._errors import Float64Error, NotNumericError
 from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 
@@ -254,9 +254,9 @@ class TensorType(ArrayInterface, Type):
         try:
             array = np.asarray(value)
         except (ValueError, TypeError) as error:
-            raise TypeError(self._refusal(value, f"it cannot be made an array: {error}")) from error
+            raise NotNumericError(self._refusal(value, f"it cannot be made an array: {error}")) from error
         if array.dtype.kind not in "biufc":
-            raise TypeError(self._refusal(value, f"an array of dtype {array.dtype} holds no numbers"))
+            raise NotNumericError(self._refusal(value, f"an array of dtype {array.dtype} holds no numbers"))
         if self.dtype not in COMPLEX_DTYPES and array.dtype.kind == "c":
             raise TypeError(self._refusal(value, "complex numbers would lose their imaginary part"))
         with np.errstate(all="ignore"):
