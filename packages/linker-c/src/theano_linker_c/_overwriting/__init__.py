@@ -14,5 +14,6 @@ What is decided about a program:
   call;
 - :mod:`._shown` writes that into the graph.
 
-In a call, c/buffers.c, c/loans.c and c/commit.c look whether somebody else sees the memory, and take other memory then.
+In a call, `buffers.c`, `loans.c` and `commit.c` in c/machine look whether somebody else sees the memory, and take other
+memory then.
 """
