@@ -4,7 +4,6 @@ from theano_graph import announce_words, register_library
 
 from . import (
     _constructors_typed,
-    _flags as _flags,
     _numpy_functions as _numpy_functions,
     creation,
     elemwise,
@@ -21,7 +20,8 @@ from . import (
 )
 from ._assert import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
 from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
-from ._constructors import (
+from ._core import _flags as _flags
+from ._core._constructors import (
     PluralConstructor as PluralConstructor,
     col as col,
     cols as cols,
@@ -47,14 +47,14 @@ from ._constructors import (
 )
 
 # isort: off  (one line for each name would be longer than all the rest)
-from ._convert import as_tensor_variable as as_tensor_variable, constant as constant
-from ._dtypes import (
+from ._core._convert import as_tensor_variable as as_tensor_variable, constant as constant
+from ._core._dtypes import (
     Autocaster as Autocaster,
     autocast_float as autocast_float,
     autocast_float_as as autocast_float_as,
     autocast_int as autocast_int,
 )
-from ._errors import (
+from ._core._errors import (
     AsTensorError as AsTensorError,
     DTypeError as DTypeError,
     EmptyConstantError as EmptyConstantError,
@@ -62,22 +62,22 @@ from ._errors import (
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
 )
-from ._operators import TensorOperators as TensorOperators
+from ._core._shared import (
+    ScalarSharedVariable as ScalarSharedVariable,
+    TensorSharedVariable as TensorSharedVariable,
+    scalar_constructor as scalar_constructor,
+    tensor_constructor as tensor_constructor,
+)
+from ._core._type import TensorType as TensorType
+from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
+from ._protocols._operators import TensorOperators as TensorOperators
 from ._scalar_bridge import (
     ScalarFromTensor as ScalarFromTensor,
     TensorFromScalar as TensorFromScalar,
     scalar_from_tensor as scalar_from_tensor,
     tensor_from_scalar as tensor_from_scalar,
 )
-from ._shared import (
-    ScalarSharedVariable as ScalarSharedVariable,
-    TensorSharedVariable as TensorSharedVariable,
-    scalar_constructor as scalar_constructor,
-    tensor_constructor as tensor_constructor,
-)
 from ._transfer import register_transfer as register_transfer, transfer as transfer
-from ._type import TensorType as TensorType
-from ._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from .creation import (
     Alloc as Alloc,
     AllocEmpty as AllocEmpty,

@@ -8,9 +8,9 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
-from .._container import Container
 from .._overwriting._shown import Decisions
-from .._shared import SharedVariable
+from .._storage._container import Container
+from .._storage._shared import SharedVariable
 from ..profiling import ProfileStats, as_profile, timing
 from ..program import Machine
 from ._arguments import Arguments

@@ -10,7 +10,7 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record
 
 from .._overwriting._results import Boundary
-from .._shared import SharedVariable
+from .._storage._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
 from ._rebuild import Rebuilder, as_givens

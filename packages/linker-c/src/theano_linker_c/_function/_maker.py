@@ -8,11 +8,11 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, clone_graph, config
 from theano_optimize import Supervisor, destroyed_inputs
 
-from .._container import Container
 from .._overwriting._graph import protect_overwritten, supervise
 from .._overwriting._kinds import Overwriting, overwriting_of
 from .._overwriting._results import alias_roots, protect_outputs
 from .._overwriting._shown import Decisions
+from .._storage._container import Container
 from ..modes import Linker, Mode
 from ._collect import Signature
 from ._io import In, Out

@@ -14,5 +14,5 @@ What is decided about a program:
   call;
 - :mod:`._shown` writes that into the graph.
 
-In a call, c/buffers.c, c/loans.c and c/commit.c look whether somebody else sees the memory, and take other memory then.
+In a call, c/machine/buffers.c, c/machine/loans.c and c/machine/commit.c look whether somebody else sees the memory, and take other memory then.
 """

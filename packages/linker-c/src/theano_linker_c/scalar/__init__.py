@@ -9,7 +9,6 @@ from . import (
     _compound,
     _division,
     _exponential,
-    _flags as _flags,
     _hyperbolic,
     _logic,
     _logistic,
@@ -49,9 +48,6 @@ from ._cast import (
     Cast as Cast,
     cast as cast,
 )
-from ._chelpers import (
-    helper_definitions as helper_definitions,
-)
 from ._comparison import (
     EQ as EQ,
     GE as GE,
@@ -87,8 +83,16 @@ from ._complex import (
     make_complex as make_complex,
     real as real,
 )
-from ._composite import (
+from ._composition._composite import (
     Composite as Composite,
+)
+from ._composition._normal_form import (
+    OneOp as OneOp,
+    ProgramBuilder as ProgramBuilder,
+    ScalarProgram as ScalarProgram,
+    ScalarStep as ScalarStep,
+    program_from_graph as program_from_graph,
+    program_of as program_of,
 )
 from ._compound import (
     Cbrt as Cbrt,
@@ -104,7 +108,11 @@ from ._compound import (
     logaddexp as logaddexp,
     rad2deg as rad2deg,
 )
-from ._cvalue import (
+from ._contract import _flags as _flags
+from ._contract._chelpers import (
+    helper_definitions as helper_definitions,
+)
+from ._contract._cvalue import (
     COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS,
     CValue as CValue,
     NoNativeForm as NoNativeForm,
@@ -115,7 +123,7 @@ from ._cvalue import (
     c_literal as c_literal,
     c_type as c_type,
 )
-from ._derivative import (
+from ._contract._derivative import (
     ComplexRule as ComplexRule,
     NoDerivative as NoDerivative,
     complex_rules as complex_rules,
@@ -126,17 +134,7 @@ from ._derivative import (
     undefined as undefined,
     without_derivative as without_derivative,
 )
-from ._division import (
-    IntDiv as IntDiv,
-    Mod as Mod,
-    Reciprocal as Reciprocal,
-    TrueDiv as TrueDiv,
-    int_div as int_div,
-    mod as mod,
-    reciprocal as reciprocal,
-    true_div as true_div,
-)
-from ._dtypes import (
+from ._contract._dtypes import (
     ALL_DTYPES as ALL_DTYPES,
     COMPLEX_DTYPES as COMPLEX_DTYPES,
     CONTINUOUS_DTYPES as CONTINUOUS_DTYPES,
@@ -150,6 +148,56 @@ from ._dtypes import (
     part_dtype as part_dtype,
     upcast as upcast,
     upcast_to_float as upcast_to_float,
+)
+from ._contract._op import (
+    BinaryBitOp as BinaryBitOp,
+    BinaryScalarOp as BinaryScalarOp,
+    Comparison as Comparison,
+    ComplexError as ComplexError,
+    FixedLogicalComparison as FixedLogicalComparison,
+    ScalarOp as ScalarOp,
+    ScalarTypeError as ScalarTypeError,
+    UnaryBitOp as UnaryBitOp,
+    UnaryScalarOp as UnaryScalarOp,
+)
+from ._contract._preferences import (
+    same_out as same_out,
+    same_out_float_only as same_out_float_only,
+    same_out_min8 as same_out_min8,
+    same_out_nobool as same_out_nobool,
+    same_out_nocomplex as same_out_nocomplex,
+    specific_out as specific_out,
+    transfer_type as transfer_type,
+    unary_out_lookup as unary_out_lookup,
+    upcast_out as upcast_out,
+    upcast_out_min8 as upcast_out_min8,
+    upcast_out_no_complex as upcast_out_no_complex,
+    upcast_out_nobool as upcast_out_nobool,
+    upgrade_to_float as upgrade_to_float,
+    upgrade_to_float64 as upgrade_to_float64,
+    upgrade_to_float_no_complex as upgrade_to_float_no_complex,
+)
+from ._contract._record import (
+    ScalarRecord as ScalarRecord,
+)
+from ._contract._type import (
+    OperatorSet as _OperatorSet,
+    ScalarConstant as ScalarConstant,
+    ScalarOperators as ScalarOperators,
+    ScalarType as ScalarType,
+    ScalarVariable as ScalarVariable,
+    as_scalar as as_scalar,
+    register_scalar_conversion as register_scalar_conversion,
+)
+from ._division import (
+    IntDiv as IntDiv,
+    Mod as Mod,
+    Reciprocal as Reciprocal,
+    TrueDiv as TrueDiv,
+    int_div as int_div,
+    mod as mod,
+    reciprocal as reciprocal,
+    true_div as true_div,
 )
 from ._exponential import (
     Exp as Exp,
@@ -197,50 +245,11 @@ from ._logistic import (
     sigmoid as sigmoid,
     softplus as softplus,
 )
-from ._op import (
-    BinaryBitOp as BinaryBitOp,
-    BinaryScalarOp as BinaryScalarOp,
-    Comparison as Comparison,
-    ComplexError as ComplexError,
-    FixedLogicalComparison as FixedLogicalComparison,
-    ScalarOp as ScalarOp,
-    ScalarTypeError as ScalarTypeError,
-    UnaryBitOp as UnaryBitOp,
-    UnaryScalarOp as UnaryScalarOp,
-)
 from ._power import (
     Pow as Pow,
     Sqrt as Sqrt,
     pow_ as pow,
     sqrt as sqrt,
-)
-from ._preferences import (
-    same_out as same_out,
-    same_out_float_only as same_out_float_only,
-    same_out_min8 as same_out_min8,
-    same_out_nobool as same_out_nobool,
-    same_out_nocomplex as same_out_nocomplex,
-    specific_out as specific_out,
-    transfer_type as transfer_type,
-    unary_out_lookup as unary_out_lookup,
-    upcast_out as upcast_out,
-    upcast_out_min8 as upcast_out_min8,
-    upcast_out_no_complex as upcast_out_no_complex,
-    upcast_out_nobool as upcast_out_nobool,
-    upgrade_to_float as upgrade_to_float,
-    upgrade_to_float64 as upgrade_to_float64,
-    upgrade_to_float_no_complex as upgrade_to_float_no_complex,
-)
-from ._program import (
-    OneOp as OneOp,
-    ProgramBuilder as ProgramBuilder,
-    ScalarProgram as ScalarProgram,
-    ScalarStep as ScalarStep,
-    program_from_graph as program_from_graph,
-    program_of as program_of,
-)
-from ._record import (
-    ScalarRecord as ScalarRecord,
 )
 from ._rounding import (
     Ceil as Ceil,
@@ -283,15 +292,6 @@ from ._trigonometric import (
     cos as cos,
     sin as sin,
     tan as tan,
-)
-from ._type import (
-    OperatorSet as _OperatorSet,
-    ScalarConstant as ScalarConstant,
-    ScalarOperators as ScalarOperators,
-    ScalarType as ScalarType,
-    ScalarVariable as ScalarVariable,
-    as_scalar as as_scalar,
-    register_scalar_conversion as register_scalar_conversion,
 )
 from .special import (
     I0 as I0,

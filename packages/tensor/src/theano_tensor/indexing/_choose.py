@@ -10,12 +10,12 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
-from .._errors import DTypeError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._errors import DTypeError, ShapeError
+from .._core._type import tensor_type
+from .._core._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
 from ._parts import sum_to
 from ._take import check_mode

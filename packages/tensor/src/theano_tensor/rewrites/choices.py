@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._assert import Assert
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..control import IfElse, ifelse
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
