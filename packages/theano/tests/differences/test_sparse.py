@@ -62,17 +62,6 @@ class TestLengthOfLists(unittest.TestCase):
         self.assertEqual(theano.function([x], length(x))([[1.0], [2.0]]), 2)
 
 
-class TestOutputsInLists(unittest.TestCase):
-    difference = "outputs-in-lists"
-
-    def test_storage_of_outputs(self) -> None:
-        x = T.dscalar()
-        double = theano.function([x], 2 * x)
-        double.input_storage[0].storage[0] = np.asarray(4.0)
-        self.assertEqual(double.fn(), 8.0)
-        self.assertEqual([container.data for container in double.output_storage], [None])
-
-
 class TestPickledGraphs(unittest.TestCase):
     difference = "pickled-graphs"
 
