@@ -58,6 +58,7 @@ class Signature:
         return Boundary(
             frozenset(i for i, item in enumerate(self.inputs) if item.borrow),
             frozenset(i for i, item in enumerate(self.inputs) if item.shared),
+            frozenset(i for i, item in enumerate(self.inputs) if item.mutable and not item.shared),
             frozenset(i for i, item in enumerate(self.outputs) if item.borrow),
             {n_outputs + k: target for k, target in enumerate(self.update_targets)},
         )

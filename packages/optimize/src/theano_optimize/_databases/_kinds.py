@@ -58,7 +58,9 @@ class SequenceDatabase(RewriteDatabase[SequenceRewriter]):
         chosen = [
             (entry.position, entry.name, rewriter)
             for entry, rewriter in self.selected(query)
+            # A database in which nothing has been registered would only cost a walk over the graph.
             if isinstance(rewriter, GraphRewriter)
+            and not (isinstance(entry.item, RewriteDatabase) and not len(entry.item))
         ]
         chosen += [(position, rewriter.name, rewriter) for rewriter, position in query.extra]
         chosen = [entry for entry in chosen if entry[0] < query.position_cutoff]

@@ -335,6 +335,7 @@ _Operators.ops.update(
     getitem=getitem,
     index=index_,
     count=count,
+    length=length,
 )
 for _op in (ListChange, GetItem, MakeList, ListQuestion):
     for _table in (pullback, pushforward, shape_rule):
