@@ -69,7 +69,8 @@ def _pattern(d: Draw, kind: str) -> str:
     if kind == "f" and d.chance(0.4):
         # What grows from step to step says nothing in the end.
         return "m.tanh({} * {})" if d.chance(0.5) else "(0.5 * ({} + {}))"
-    return str(d.one_of(_BINARY if kind == "c" else (*_BINARY, *_ORDERED)))
+    known = _BINARY[:3] if kind == "u" else _BINARY  # a constant has a sign
+    return str(d.one_of(known if kind == "c" else (*known, *_ORDERED)))
 
 
 def _unary(d: Draw, kind: str) -> str:

@@ -23,7 +23,7 @@ def inner_operations() -> list[Operation]:
     imports = "from theano_testing.fuzz import"
     return [
         Operation(
-            "graph_op", graph_op, _graph_reference, _drawn, called("graph_op"), 2, imports=f"{imports} graph_op", ulp=64
+            "graph_op", graph_op, _graph_reference, _drawn, called("graph_op"), 1, imports=f"{imports} graph_op", ulp=64
         ),
         Operation(
             "chosen_pair",
@@ -31,7 +31,7 @@ def inner_operations() -> list[Operation]:
             _chosen_reference,
             _drawn_choice,
             called("chosen_pair"),
-            1,
+            0.5,
             imports=f"{imports} chosen_pair",
             ulp=64,
         ),

@@ -37,18 +37,26 @@ _UNARY: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 _FLOATING = ("sin", "tanh", "expm1", "rint", "arctan", "floor", "structured_exp", "structured_sigmoid")
 _ORDERED = ("sgn", "rint", "floor", "arctan", "structured_maximum", "structured_sigmoid", "tanh", "abs")
 
+
+def _product(s: Any, y: Any, both: bool = False) -> Any:
+    """Return a product of matrices in which zeros of the first one, or of both, are no elements."""
+    terms = s[:, :, None] * y[None]
+    there = (s[:, :, None] != 0) & (y[None] != 0) if both else s[:, :, None] != 0
+    return np.where(there, terms, 0).sum(1, dtype=s.dtype)
+
+
 #: What is done to sparse matrices `s` and `t` of one shape, dense `x` of that shape, `y` to the right of it, and
 #: vectors `r` of a row and `c` of a column; the same in NumPy, where `m` is the structure of `s`.
 _FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "dot": (lambda s, y: ts.dot(s, y), lambda s, y: s.dot(y)),
-    "structured_dot": (lambda s, y: ts.structured_dot(s, y), lambda s, y: s.dot(y)),
-    "true_dot": (lambda s, y: ts.dense_from_sparse(ts.true_dot(s, y)), lambda s, y: s.dot(y)),
-    "dot_of_dense": (lambda s, y: ts.dot(y.T, s.T), lambda s, y: y.T.dot(s.T)),
-    "dot_of_two": (lambda s, t: ts.dense_from_sparse(ts.true_dot(s, t.T)), lambda s, t: s.dot(t.T)),
-    "sum_of_products": (lambda s, y, z: z - 2 * ts.dot(s, y), lambda s, y, z: z - s.dtype.type(2) * s.dot(y)),
+    "dot": (lambda s, y: ts.dot(s, y), lambda s, y: _product(s, y)),
+    "structured_dot": (lambda s, y: ts.structured_dot(s, y), lambda s, y: _product(s, y)),
+    "true_dot": (lambda s, y: ts.dense_from_sparse(ts.true_dot(s, y)), lambda s, y: _product(s, y)),
+    "dot_of_dense": (lambda s, y: ts.dot(y.T, s.T), lambda s, y: _product(s, y).T),
+    "dot_of_two": (lambda s, t: ts.dense_from_sparse(ts.true_dot(s, t.T)), lambda s, t: _product(s, t.T, True)),
+    "sum_of_products": (lambda s, y, z: z - 2 * ts.dot(s, y), lambda s, y, z: z - s.dtype.type(2) * _product(s, y)),
     "sampled": (
         lambda s, y, z: ts.dense_from_sparse(ts.sampling_dot(y, z, s)),
-        lambda s, y, z: y.dot(z.T) * (s != 0) * s,
+        lambda s, y, z: np.where(s != 0, y.dot(z.T) * s, 0),
     ),
     "add": (lambda s, t: ts.dense_from_sparse(ts.add(s, t)), lambda s, t: s + t),
     "sub": (lambda s, t: ts.dense_from_sparse(ts.sub(s, t)), lambda s, t: s - t),
