@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 from theano_graph import Constant, FunctionGraph, generic
-from theano_linker_c import DeepCopyOp, Function, In, Out, ViewOp, function
+from theano_linker_c import DeepCopyOp, Function, In, Mode, Out, ViewOp, function
 
 from .function_support import (
     add,
@@ -181,6 +181,27 @@ class TestInPlaceOps(unittest.TestCase):
         f = function([], add_one_in_place(constant([1.0])), accept_inplace=True)
         f()
         self.assertEqual(f().tolist(), [2.0])
+
+    def test_a_mutable_input_that_takes_no_writes(self) -> None:
+        ones, windows = np.ones(4), np.lib.stride_tricks.as_strided
+        fixed = np.ones((2, 2))
+        fixed.flags.writeable = False
+        x = matrix("x")
+        for mode in (Mode("cvm", None), Mode("vm", None), Mode("py", None)):
+            f = function([In(x, mutable=True)], add_one_in_place(x), mode=mode, accept_inplace=True)
+            for a in (
+                fixed,
+                np.broadcast_to(np.ones(2), (2, 2)),
+                windows(ones, (2, 2), (0, 8)),
+                windows(ones, (2, 2), (8, 8)),
+                windows(ones[1:], (2, 2), (-8, 8)),
+                windows(np.ones(9), (2, 2), (32, 16)),
+                np.ones((4, 4))[::2, ::-2],
+                np.ones((2, 2), ">f8"),
+            ):
+                with self.subTest(mode=str(mode), strides=a.strides):
+                    self.assertEqual(f(a).tolist(), [[2, 2], [2, 2]])
+            self.assertEqual((fixed.tolist(), ones.tolist()), ([[1, 1], [1, 1]], [1] * 4))
 
     def test_a_mutable_input_may_be_overwritten(self) -> None:
         x = matrix("x")

@@ -140,12 +140,12 @@ class PythonMachine:
         return registers
 
     def _copy_shared_inputs(self, registers: list[Any]) -> None:
-        """Copy arrays that may be overwritten and that another register sees too."""
+        """Copy arrays that may be overwritten, but cannot be, or that another register sees too."""
         for given in self.program.inputs:
             value = registers[given.register]
             if given.accepts.overwrite and isinstance(value, np.ndarray):
                 others = (v for r, v in enumerate(registers) if r != given.register and isinstance(v, np.ndarray))
-                if any(np.may_share_memory(value, other) for other in others):
+                if not _takes_writes(value) or any(np.may_share_memory(value, other) for other in others):
                     registers[given.register] = value.copy(order="K")
 
     def _run(self, registers: list[Any]) -> None:
@@ -293,3 +293,17 @@ def fits(variable: Variable, value: Any) -> bool:
         and value.ndim == len(spec.shape)
         and all(want is None or want == have for want, have in zip(spec.shape, value.shape, strict=True))
     )
+
+
+def _takes_writes(array: Any) -> bool:
+    """Tell whether an op may write into an array element by element, each of which has a place of its own."""
+    if not array.flags.writeable:
+        return False
+    if array.flags.forc:
+        return True
+    held = array.itemsize
+    for stride, count in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < held:
+            return False
+        held += (count - 1) * stride
+    return True

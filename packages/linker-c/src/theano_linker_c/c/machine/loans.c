@@ -129,9 +129,33 @@ static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
     return 0;
 }
 
+/* Whether an op may write into an array element by element: it is writable, and each element has a place of its own,
+ * as it does not in what is stretched or in windows that slide. */
+static int takes_writes(PyArrayObject *array) {
+    int ndim = PyArray_NDIM(array), done[NPY_MAXDIMS] = {0};
+    npy_intp held = PyArray_ITEMSIZE(array);
+    if (!PyArray_ISWRITEABLE(array))
+        return 0;
+    if (PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))
+        return 1;
+    for (int k = 0; k < ndim; k++) { /* from the shortest stride on; each has to reach over all that is shorter */
+        int next = -1;
+        for (int d = 0; d < ndim; d++)
+            if (!done[d] && (next < 0 || Py_ABS(PyArray_STRIDES(array)[d]) < Py_ABS(PyArray_STRIDES(array)[next])))
+                next = d;
+        done[next] = 1;
+        npy_intp count = PyArray_DIMS(array)[next], stride = Py_ABS(PyArray_STRIDES(array)[next]);
+        if (count > 1 && stride < held)
+            return 0;
+        held += count > 1 ? (count - 1) * stride : 0;
+    }
+    return 1;
+}
+
 /* Lend the arrays that the caller lets us overwrite. Called when all inputs are in their registers. One that overlaps
  * with another of them, with a shared value or with a constant gives way to a copy, since overwriting it would change
- * what others read. Returns 0, or -1 with an exception. */
+ * what others read; so does one that an op cannot write into, though the graph may have one that does. Returns 0, or
+ * -1 with an exception. */
 int lend_inputs(const Machine *m, Frame *f) {
     for (int i = 0; i < m->n_inputs; i++) {
         int reg = m->inputs[i].reg;
@@ -139,7 +163,7 @@ int lend_inputs(const Machine *m, Frame *f) {
         PyArrayObject *array = (PyArrayObject *)value;
         if (!m->inputs[i].overwrite || !PyArray_Check(value))
             continue;
-        if (seen_elsewhere(m, f, reg))
+        if (!takes_writes(array) || seen_elsewhere(m, f, reg))
             instead = PyArray_NewCopy(array, NPY_KEEPORDER);
         else if (PyArray_CheckExact(value) && PyArray_ISBEHAVED(array) &&
                  PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS) &&
