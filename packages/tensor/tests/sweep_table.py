@@ -185,11 +185,11 @@ def _numbers(dtype: str, arguments: int) -> list[Any]:
         return [complex(real, imaginary) for real in parts for imaginary in parts]
     if arguments == 3:
         return [*common, 2.0]
-    ends = np.finfo(dtype)
-    near_one = [1 - ends.eps, 1 + ends.eps]
+    limits = np.finfo(dtype)
+    near_one = [1 - limits.eps, 1 + limits.eps]
     return [
         *(*common, -0.5, 1.5, 2.5, 2.0, 3.0, -3.0, 0.3, 1e-3, 1e-7, -30.0, 170.7, -170.7, 88.7, 710.0, 1e5, 1 / 3),
-        *(ends.max, -ends.max, ends.tiny, ends.smallest_subnormal, *near_one),
+        *(limits.max, -limits.max, limits.tiny, limits.smallest_subnormal, *near_one),
     ]
 
 
