@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable
 
+from .._overwriting._arguments import own_value
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from .._programs._schedule import Schedule
 from .._storage._turns import AllTurns, turns_of
@@ -140,13 +141,11 @@ class PythonMachine:
         return registers
 
     def _copy_shared_inputs(self, registers: list[Any]) -> None:
-        """Copy arrays that may be overwritten and that another register sees too."""
+        """Copy what may be overwritten and what another register sees too."""
         for given in self.program.inputs:
-            value = registers[given.register]
-            if given.accepts.overwrite and isinstance(value, np.ndarray):
-                others = (v for r, v in enumerate(registers) if r != given.register and isinstance(v, np.ndarray))
-                if any(np.may_share_memory(value, other) for other in others):
-                    registers[given.register] = value.copy(order="K")
+            if given.accepts.overwrite:
+                others = (value for register, value in enumerate(registers) if register != given.register)
+                registers[given.register] = own_value(registers[given.register], others)
 
     def _run(self, registers: list[Any]) -> None:
         """Run all instructions that a call needs."""
