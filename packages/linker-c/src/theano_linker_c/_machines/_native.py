@@ -304,7 +304,7 @@ def _number(dtype: str) -> int:
 def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
     spec, accepts = array_spec_of(given.variable), given.accepts
     if spec is None:
-        return given.register, -1, False, False, False, ()
+        return given.register, -1, False, False, accepts.overwrite, ()
     takes_float = accepts.floats and spec.dtype in ("float32", "float64") and not spec.shape
     shape = tuple(-1 if n is None else n for n in spec.shape)
     return given.register, _number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape

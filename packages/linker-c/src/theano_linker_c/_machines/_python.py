@@ -10,6 +10,7 @@ import numpy as np
 
 from theano_graph import Apply, Variable
 
+from .._overwriting._arguments import own_value
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from .._programs._schedule import Schedule
 from .._storage._turns import AllTurns, turns_of
@@ -140,13 +141,16 @@ class PythonMachine:
         return registers
 
     def _copy_shared_inputs(self, registers: list[Any]) -> None:
-        """Copy arrays that may be overwritten, but cannot be, or that another register sees too."""
+        """Copy what may be overwritten, but cannot be, or that another register sees too."""
         for given in self.program.inputs:
             value = registers[given.register]
-            if given.accepts.overwrite and isinstance(value, np.ndarray):
-                others = (v for r, v in enumerate(registers) if r != given.register and isinstance(v, np.ndarray))
-                if not _takes_writes(value) or any(np.may_share_memory(value, other) for other in others):
-                    registers[given.register] = value.copy(order="K")
+            if not given.accepts.overwrite:
+                continue
+            if isinstance(value, np.ndarray) and not _takes_writes(value):
+                registers[given.register] = value.copy(order="K")
+            else:
+                others = (other for register, other in enumerate(registers) if register != given.register)
+                registers[given.register] = own_value(value, others)
 
     def _run(self, registers: list[Any]) -> None:
         """Run all instructions that a call needs."""

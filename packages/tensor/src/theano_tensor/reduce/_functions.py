@@ -324,6 +324,9 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     0
     """
     variable = as_tensor_variable(x)
+    if variable.type.dtype == "float16":
+        # The sum may be larger than float16 can hold where its logarithm is not.
+        return cast(logsumexp(cast(variable, "float32"), axis=axis, keepdims=keepdims), "float16")
     largest = max(variable, axis=axis, keepdims=True)
     infinite = eq(abs_(largest), float("inf"))
     shift = switch(infinite, largest.zeros_like(), largest)

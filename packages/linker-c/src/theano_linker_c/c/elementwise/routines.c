@@ -12,33 +12,43 @@ typedef struct {
     PyObject *fallback;         /* borrowed from the payload: input values -> output values */
 } Routine;
 
-/* Rows of `inner` elements, each joined with the one before it; `count` rows in each of `outer` blocks. */
-#define DEFINE_CUMULATE(NAME, TYPE, OP)                                                                                \
+/* Totals that are kept side by side. */
+enum { TOTALS = 256 };
+
+/* Rows of `inner` elements, each joined with the one before it; `count` rows in each of `outer` blocks. Totals are of
+ * type WIDE: those of narrow floats would stand still where what is added is smaller than their last digit. */
+#define DEFINE_CUMULATE(NAME, TYPE, WIDE, OP)                                                                          \
     static void NAME(const void *from, void *to, npy_intp outer, npy_intp count, npy_intp inner) {                     \
         const TYPE *x = from;                                                                                          \
         TYPE *y = to;                                                                                                  \
         for (npy_intp o = 0; o < outer; o++) {                                                                         \
-            if (inner == 1) {                                                                                          \
-                TYPE total = x[0];                                                                                     \
-                y[0] = total;                                                                                          \
-                for (npy_intp i = 1; i < count; i++)                                                                   \
-                    y[i] = total = total OP x[i];                                                                      \
-            } else {                                                                                                   \
-                memcpy(y, x, (size_t)inner * sizeof(TYPE));                                                            \
-                for (npy_intp i = inner; i < count * inner; i++)                                                       \
-                    y[i] = y[i - inner] OP x[i];                                                                       \
+            for (npy_intp start = 0; start < inner; start += TOTALS) {                                                 \
+                const npy_intp n = inner - start < TOTALS ? inner - start : TOTALS;                                    \
+                if (n == 1) {                                                                                          \
+                    WIDE total = x[start];                                                                             \
+                    y[start] = x[start];                                                                               \
+                    for (npy_intp i = start + inner; i < count * inner; i += inner)                                    \
+                        y[i] = (TYPE)(total = total OP x[i]);                                                          \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                WIDE totals[TOTALS];                                                                                   \
+                for (npy_intp k = 0; k < n; k++)                                                                       \
+                    totals[k] = y[start + k] = x[start + k];                                                           \
+                for (npy_intp i = start + inner; i < count * inner; i += inner)                                        \
+                    for (npy_intp k = 0; k < n; k++)                                                                   \
+                        y[i + k] = (TYPE)(totals[k] = totals[k] OP x[i + k]);                                          \
             }                                                                                                          \
             x += count * inner;                                                                                        \
             y += count * inner;                                                                                        \
         }                                                                                                              \
     }
 /* Of integers the unsigned ones, which wrap around as NumPy's do. */
-DEFINE_CUMULATE(sum_floats, float, +)
-DEFINE_CUMULATE(sum_doubles, double, +)
-DEFINE_CUMULATE(sum_longs, npy_uint64, +)
-DEFINE_CUMULATE(prod_floats, float, *)
-DEFINE_CUMULATE(prod_doubles, double, *)
-DEFINE_CUMULATE(prod_longs, npy_uint64, *)
+DEFINE_CUMULATE(sum_floats, float, double, +)
+DEFINE_CUMULATE(sum_doubles, double, double, +)
+DEFINE_CUMULATE(sum_longs, npy_uint64, npy_uint64, +)
+DEFINE_CUMULATE(prod_floats, float, double, *)
+DEFINE_CUMULATE(prod_doubles, double, double, *)
+DEFINE_CUMULATE(prod_longs, npy_uint64, npy_uint64, *)
 
 typedef void (*cumulate_fn)(const void *, void *, npy_intp, npy_intp, npy_intp);
 

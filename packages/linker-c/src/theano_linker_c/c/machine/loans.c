@@ -113,18 +113,59 @@ static int overlaps(const Span *span, PyObject *other) {
            part_overlaps(span, other, "indptr");
 }
 
-/* Whether another argument, a shared value or a constant overlaps with the array of an argument. */
+/* Whether two generators of random numbers draw from one source. */
+static int draws_from(PyObject *value, PyObject *other) {
+    PyObject *source = PyObject_GetAttrString(value, "_bit_generator");
+    PyObject *theirs = source == NULL ? NULL : PyObject_GetAttrString(other, "_bit_generator");
+    if (source == NULL || theirs == NULL)
+        PyErr_Clear();
+    int same = source != NULL && source != Py_None && source == theirs;
+    Py_XDECREF(source);
+    Py_XDECREF(theirs);
+    return same;
+}
+
+/* Whether overwriting a value changes another one. */
+static int shares(PyObject *value, PyObject *other) {
+    if (other == NULL || value == Py_None || PyArray_IsScalar(value, Generic) || PyLong_Check(value))
+        return 0;
+    if (PyArray_Check(value)) {
+        Span span = {value, NULL, NULL};
+        extent((PyArrayObject *)value, &span.low, &span.high);
+        return overlaps(&span, other);
+    }
+    if (value == other)
+        return 1;
+    if (PyList_CheckExact(value)) {
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(value); k++)
+            if (shares(PyList_GET_ITEM(value, k), other))
+                return 1;
+        return 0;
+    }
+    static const char *const parts[] = {"data", "indices", "indptr"};
+    for (int k = 0; k < 3; k++) {
+        PyObject *part = PyObject_GetAttrString(value, parts[k]);
+        int found = part != NULL && PyArray_Check(part) && shares(part, other);
+        if (part == NULL)
+            PyErr_Clear();
+        Py_XDECREF(part);
+        if (found)
+            return 1;
+    }
+    return draws_from(value, other);
+}
+
+/* Whether another argument, a shared value or a constant shares memory or state with an argument. */
 static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
-    Span span = {f->registers[reg], NULL, NULL};
-    extent((PyArrayObject *)span.value, &span.low, &span.high);
+    PyObject *value = f->registers[reg];
     for (int i = 0; i < m->n_inputs; i++)
-        if (m->inputs[i].reg != reg && overlaps(&span, f->registers[m->inputs[i].reg]))
+        if (m->inputs[i].reg != reg && shares(value, f->registers[m->inputs[i].reg]))
             return 1;
     for (int k = 0; k < m->n_cells; k++)
-        if (overlaps(&span, f->registers[m->cells[k].reg]))
+        if (shares(value, f->registers[m->cells[k].reg]))
             return 1;
     for (int k = 0; k < m->n_constants; k++)
-        if (overlaps(&span, f->registers[m->constants[k].reg]))
+        if (shares(value, f->registers[m->constants[k].reg]))
             return 1;
     return 0;
 }
@@ -152,20 +193,31 @@ static int takes_writes(PyArrayObject *array) {
     return 1;
 }
 
-/* Lend the arrays that the caller lets us overwrite. Called when all inputs are in their registers. One that overlaps
- * with another of them, with a shared value or with a constant gives way to a copy, since overwriting it would change
- * what others read; so does one that an op cannot write into, though the graph may have one that does. Returns 0, or
- * -1 with an exception. */
+/* Copy a value that is no array, with all that it holds. */
+static PyObject *deep_copy(PyObject *value) {
+    PyObject *module = PyImport_ImportModule("copy");
+    PyObject *made = module == NULL ? NULL : PyObject_CallMethod(module, "deepcopy", "O", value);
+    Py_XDECREF(module);
+    return made;
+}
+
+/* Lend the arrays that the caller lets us overwrite. Called when all inputs are in their registers. A value that shares
+ * memory or state with another of them, with a shared value or with a constant gives way to a copy, since overwriting
+ * it would change what others read; this goes for lists, sparse matrices and generators, too. So does an array that an
+ * op cannot write into, though the graph may have one that does. Returns 0, or -1 with an exception. */
 int lend_inputs(const Machine *m, Frame *f) {
     for (int i = 0; i < m->n_inputs; i++) {
         int reg = m->inputs[i].reg;
         PyObject *value = f->registers[reg], *instead = NULL;
         PyArrayObject *array = (PyArrayObject *)value;
-        if (!m->inputs[i].overwrite || !PyArray_Check(value))
+        if (!m->inputs[i].overwrite || value == NULL)
             continue;
-        if (!takes_writes(array) || seen_elsewhere(m, f, reg))
+        int is_array = PyArray_Check(value);
+        if (is_array && !takes_writes(array))
             instead = PyArray_NewCopy(array, NPY_KEEPORDER);
-        else if (PyArray_CheckExact(value) && PyArray_ISBEHAVED(array) &&
+        else if (seen_elsewhere(m, f, reg))
+            instead = is_array ? PyArray_NewCopy(array, NPY_KEEPORDER) : deep_copy(value);
+        else if (is_array && PyArray_CheckExact(value) && PyArray_ISBEHAVED(array) &&
                  PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS) &&
                  !PyDataType_REFCHK(PyArray_DESCR(array)))
             instead = lend(array);
