@@ -231,7 +231,8 @@ class Draw:
             static = tuple(n if known or (n == 1 and self.chance(0.8)) else None for n in shape)
         if kind is None:
             kind = str(self.rng.choice(["input", "constant", "shared"], p=[0.72, 0.2, 0.08]))
-        layout = "c" if kind != "input" or self.chance(0.6) else str(self.one_of(LAYOUTS))
+        plain = {"input": 0.6, "shared": 0.7}.get(kind, 1.0)
+        layout = "c" if self.chance(plain) else str(self.one_of(LAYOUTS))
         if layout == "stretched" and values is None and value.ndim and len(value):
             value = np.repeat(value[:1], len(value), axis=0)
         return self.add_leaf(Leaf(np.ascontiguousarray(value).reshape(value.shape), static, kind, layout))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,12 @@ _ORDERED = ("m.maximum({}, {})", "m.minimum({}, {})", "m.where({0} > {1}, {0}, {
 _LOGICAL = ("({} & {})", "({} | {})", "({} ^ {})")
 
 
-def expression(d: Draw, names: Sequence[str], kind: str, size: int) -> str:
+#: In arrays with rows: the order of these, sums, and writes into a part.
+_OF_ROWS = ("{}[::-1]", "({0} + 0 * {0}.sum())", "put({0}, {0})", "({0} + {0}[-1])", "({0} - {0}.max(0))")
+_WRITES = ("put({}, {})", "added({}, {})", "added({}[::-1], {})[::-1]")
+
+
+def expression(d: Draw, names: Sequence[str], kind: str, size: int, *, rows: bool = False) -> str:
     """Return the text of a random expression.
 
     Parameters
@@ -49,17 +55,20 @@ def expression(d: Draw, names: Sequence[str], kind: str, size: int) -> str:
         The kind of NumPy's dtype that all have.
     size : int
         How many more operations there are than it takes to join all names.
+    rows : bool
+        Whether all have a first dimension, which is not empty.
     """
     parts = [str(name) for name in names]
     d.rng.shuffle(parts)
     while len(parts) > 1 or size > 0:
         if len(parts) > 1 and (size <= 0 or d.chance(0.5)):
             first, second = parts.pop(), parts.pop()
-            parts.insert(0, _pattern(d, kind).format(first, second))
+            pattern = str(d.one_of(_WRITES)) if rows and kind != "b" and d.chance(0.15) else _pattern(d, kind)
+            parts.insert(0, pattern.format(first, second))
         else:
             size -= 1
             k = d.between(0, len(parts) - 1)
-            parts[k] = _unary(d, kind).format(parts[k])
+            parts[k] = _unary(d, kind, rows).format(parts[k])
     return parts[0]
 
 
@@ -73,7 +82,9 @@ def _pattern(d: Draw, kind: str) -> str:
     return str(d.one_of(known if kind == "c" else (*known, *_ORDERED)))
 
 
-def _unary(d: Draw, kind: str) -> str:
+def _unary(d: Draw, kind: str, rows: bool) -> str:
+    if rows and d.chance(0.25):
+        return str(d.one_of(_OF_ROWS[:1] if kind in "bc" else _OF_ROWS))
     return "(~{})" if kind == "b" else str(d.one_of(_UNARY[kind]))
 
 
@@ -87,14 +98,33 @@ def evaluated(module: Any, text: str, **names: Any) -> Any:
     return eval(_code(text), {"m": module, "abs": abs, **names})
 
 
+_IN_GRAPHS: Mapping[str, Any] = MappingProxyType(
+    {
+        "put": lambda x, y: tt.set_subtensor(x[0], y[-1]),
+        "added": lambda x, y: tt.inc_subtensor(x[:1], y[-1:]),
+    }
+)
+
+
+def _put(x: Any, y: Any) -> Any:
+    return np.concatenate([y[-1:], x[1:]])
+
+
+def _added(x: Any, y: Any) -> Any:
+    return np.concatenate([x[:1] + y[-1:], x[1:]])
+
+
+_IN_NUMPY: Mapping[str, Any] = MappingProxyType({"put": _put, "added": _added})
+
+
 def in_graphs(text: str, **names: Any) -> Any:
     """Return the variable of an expression."""
-    return evaluated(tt, text, **names)
+    return evaluated(tt, text, **_IN_GRAPHS, **names)
 
 
 def in_numpy(text: str, **names: Any) -> Any:
     """Return NumPy's value of an expression."""
-    return evaluated(np, text, **names)
+    return evaluated(np, text, **_IN_NUMPY, **names)
 
 
 def called(name: str) -> Callable[[Sequence[str], Any], str]:

@@ -75,7 +75,9 @@ def _drawn(d: Draw) -> Drawn:
     like = [i for i in like if d.shape(i) == d.shape(first)]
     operands = [first, *(int(d.one_of(like)) for _ in range(d.between(0, 2)))]
     names = [f"a[{k}]" for k in range(len(operands))]
-    results = tuple(expression(d, [n for n in names if d.chance(0.8)] or names, kind, d.between(0, 3)) for _ in "xy")
+    rows = bool(d.shape(first)[:1] > (0,))
+    used = ([n for n in names if d.chance(0.8)] or names for _ in "xy")
+    results = tuple(expression(d, some, kind, d.between(0, 3), rows=rows) for some in used)
     results = results[: d.between(1, 2)]
     twice = d.chance(0.3)
     outer = [f"o[{k}]" for k in range(len(results) * (2 if twice else 1))]
@@ -103,7 +105,7 @@ def _drawn_choice(d: Draw) -> Drawn:
 
     def side() -> tuple[str, str]:
         # Without operations at times: the result is the operand itself.
-        texts = [expression(d, [str(d.one_of(names))], kind, d.between(0, 1)) for _ in "xy"]
+        texts = [expression(d, [str(d.one_of(names))], kind, d.between(0, 1), rows=shape[:1] > (0,)) for _ in "xy"]
         return texts[0], texts[1]
 
     joined = expression(d, ["o[0]", "o[1]"], kind, 0)

@@ -116,7 +116,7 @@ def _reference(
     backwards: bool = False,
 ) -> Any:
     given, initial, fixed = _parts(operands, sequences, states)
-    wide = np.result_type(*operands)
+    wide = np.result_type(*(operands or [np.float64]))
     if wide.kind == "f":  # functions of narrow integers are narrow in NumPy
         given = [x.astype(wide) for x in given]
     rows = [(taps, _rows(x, taps, backwards)) for x, taps in zip(given, sequences, strict=True)]
@@ -159,7 +159,7 @@ def _drawn(d: Draw) -> Drawn:
     fixed = [fitting(d, dtype, row) for _ in range(d.one_of((0, 1, 1, 2)))]
     names, kind = _arguments(d, sequences, states, len(fixed)), np.dtype(dtype).kind
     # A result that is no state has the dtype of what it is made of: all states have that of the loop.
-    step = tuple(_step(d, names, kind, taps) for taps in states)
+    step = tuple(_step(d, names, kind, taps, bool(row)) for taps in states)
     options: dict[str, Any] = {"sequences": sequences, "states": states, "step": step}
     options["result"] = _result(d, len(states))
     shortest = bool(sequences) and d.chance(0.7)
@@ -182,11 +182,11 @@ def _arguments(d: Draw, sequences: tuple[Taps, ...], states: tuple[Taps | None, 
     return [f"a[{k}]" for k in range(count)]
 
 
-def _step(d: Draw, names: Sequence[str], kind: str, taps: Taps | None) -> str:
+def _step(d: Draw, names: Sequence[str], kind: str, taps: Taps | None, rows: bool) -> str:
     if not names:
         return {"b": "m.zeros((), dtype='bool') == 0"}.get(kind, "m.ones(())")
     used = [name for name in names if d.chance(0.7)] or [str(d.one_of(names))]
-    text = expression(d, used, kind, d.between(0, 2))
+    text = expression(d, used, kind, d.between(0, 2), rows=rows)
     # States that only grow are no numbers soon.
     return f"m.tanh({text})" if kind == "f" and taps is not None and d.chance(0.6) else text
 
