@@ -33,7 +33,7 @@ from theano_tensor.rewrites import (
     merge_two_slices as merge_two_slices,
 )
 from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_x_over_absX
-from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
+from theano_tensor.rewrites.fusion_rules import joined_with_first
 from theano_tensor.rewrites.useless import is_inverse_pair as _is_inverse_pair
 from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
@@ -136,7 +136,7 @@ assert_ = assert_op
 
 def local_add_mul_fusion(node: Apply) -> Any:
     """Join consecutive additions, or multiplications, into one node with more inputs; False where there are none."""
-    return sums_and_products_joined.transform(node.fgraph, node) or False
+    return joined_with_first(node.fgraph, node) or False
 
 
 _MODULES = {
