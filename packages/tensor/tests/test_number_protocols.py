@@ -47,7 +47,8 @@ class TestAskedForANumber(unittest.TestCase):
         i = tt.iscalar("i")
         self.assertNotIsInstance(i, numbers.Number)
         self.assertFalse(np.isscalar(i))
-        for axis in (i, tt.dscalar()):
+        axes: tuple[Any, ...] = (i, tt.dscalar())
+        for axis in axes:
             with self.assertRaisesRegex(TypeError, "axis"):
                 tt.cumsum(tt.dvector(), axis=axis)
             with self.assertRaisesRegex(ValueError, "axis"):
