@@ -73,7 +73,7 @@ def check_mode(name: str, mode: Any) -> None:
 
 
 def _checked_axis(name: str, axis: Any, x: Tensor) -> int:
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    if isinstance(axis, (bool, Tensor)) or not hasattr(axis, "__index__"):
         raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
     number = int(axis.__index__())
     if not -x.type.ndim <= number < x.type.ndim:
