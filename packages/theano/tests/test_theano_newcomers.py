@@ -8,7 +8,7 @@ import unittest
 
 import theano
 import theano.tensor as T
-from theano_tensor._numpy_advice import ADVICE
+from theano_tensor._protocols._numpy_advice import ADVICE
 
 
 class TestAdvice(unittest.TestCase):

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import compose
 
-from .._numpy_advice import full_name, refusal
+from ._numpy_advice import full_name, refusal
 from ._operations import OPERATIONS, call
 
 #: Full name of a function of NumPy or SciPy -> its symbolic form, where the name alone does not say which it is.

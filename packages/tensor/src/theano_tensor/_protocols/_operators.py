@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import Constant, compose, describe
 from theano_linker_c import scalar
 
-from .._numbers import Numbers
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
+from ._numbers import Numbers
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe, graph_inputs
 
-from ._core._errors import NotNumericError
-from ._protocols._operations import call
+from .._errors import NotNumericError
+from ._operations import call
 
 
 def _way_to_value(variable: Any) -> str:
