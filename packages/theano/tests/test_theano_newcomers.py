@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import operator
 import re
 import unittest
@@ -12,7 +14,10 @@ from test_theano_config import run
 
 import theano
 import theano.tensor as T
+from theano._doctor import main as doctor
+from theano._nose import main as nose
 from theano._unread_flags import is_former
+from theano_linker_c.cache_tool import main as cache
 from theano_tensor._numpy_advice import ADVICE
 
 
@@ -60,3 +65,43 @@ class TestOldFlags(unittest.TestCase):
         self.assertEqual(done.stdout.count("it is obsolete"), 3)
         self.assertIn("('cycle_detection', 'note', 'leave it out: it has no effect", done.stdout)
         self.assertIn("('unknown flag', 'note', 'print(theano.config)", done.stdout)
+
+
+class TestNames(unittest.TestCase):
+    def test_names_that_are_elsewhere(self) -> None:
+        cases = {
+            "relu": "theano.tensor.nnet.relu",
+            "softmax": "theano.tensor.nnet.softmax",
+            "matrix_inverse": "theano.tensor.nlinalg.matrix_inverse",
+            "cholesky": "theano.tensor.slinalg.cholesky",
+            "pool_2d": "theano.tensor.signal.pool.pool_2d",
+        }
+        for name, place in cases.items():
+            with self.assertRaisesRegex(AttributeError, rf"no attribute '{name}'; did you mean {place}\?"):
+                getattr(T, name)
+        with self.assertRaisesRegex(AttributeError, r"did you mean theano\.tensor\.dvector\?"):
+            getattr(theano, "dvector")  # noqa: B009 - type checkers know that it is not there
+        with self.assertRaisesRegex(AttributeError, r"no attribute 'no_such_name'$"):
+            getattr(theano, "no_such_name")  # noqa: B009 - as above
+
+    def test_only_public_names_are_listed(self) -> None:
+        listed = set(dir(theano))
+        self.assertLessEqual({"function", "shared", "grad", "scan", "config", "tensor"}, listed)
+        self.assertFalse(listed & {"lazy_names", "also_called", "announce", "collector_paused", "TYPE_CHECKING"})
+        self.assertFalse([name for name in listed if name.startswith("_")])
+        self.assertTrue({"floatX", "mode", "gcc"} <= set(dir(theano.config)))
+        self.assertIn("cxxflags", dir(theano.config.gcc))
+
+    def test_methods_explain_themselves(self) -> None:
+        for name in ("sum", "mean", "max", "argmax", "take", "dot", "repeat", "std"):
+            explained = str(getattr(T.dvector(), name).__doc__)
+            self.assertGreater(len(explained), 30, name)
+            self.assertFalse(explained.startswith("See "), name)
+
+    def test_commands_tell_their_version(self) -> None:
+        for main, name in ((doctor, "theano-doctor"), (nose, "theano-nose"), (cache, "theano-cache")):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), self.assertRaises(SystemExit) as ended:
+                main(["--version"])
+            self.assertEqual(ended.exception.code, 0)
+            self.assertRegex(printed.getvalue(), rf"^{name} \d+\.\d+")

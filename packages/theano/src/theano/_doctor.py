@@ -25,6 +25,7 @@ from . import function, tensor
 from ._nose import LAYERS
 from ._processors import cpuCount
 from ._unread_flags import UNHEEDED, is_former
+from ._version import __version__
 
 _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 1 if something is broken.
     """
     parser = argparse.ArgumentParser(prog="theano-doctor", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON, for programs")
     given = parser.parse_args(arguments)
     found = examine()
