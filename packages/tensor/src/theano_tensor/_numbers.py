@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe, graph_inputs
 
-from ._core._errors import NotNumericError
+from ._errors import NotNumericError
 from ._protocols._operations import call
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from ._errors import AxisError
+from .._errors import AxisError
 from ._variable import Tensor
 
 

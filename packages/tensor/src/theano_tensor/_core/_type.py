@@ -14,8 +14,8 @@ from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
+from .._errors import Float64Error, NotNumericError
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
-from ._errors import Float64Error, NotNumericError
 from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 
@@ -301,6 +301,8 @@ class TensorType(ArrayInterface, Type):
         if "dimension" in reason:
             wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
             mend = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+        elif "imaginary" in reason:
+            mend = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
         elif "is no value" in reason or "holds no numbers" in reason:
             mend = f"pass a number or an array of numbers that {self.dtype} can hold"
         else:

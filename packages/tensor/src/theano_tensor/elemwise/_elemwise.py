@@ -15,9 +15,9 @@ from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, trans
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._errors import ShapeError
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor, TensorConstant
+from .._errors import ShapeError
 from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle

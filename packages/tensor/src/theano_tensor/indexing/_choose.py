@@ -12,9 +12,9 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
 from ._parts import sum_to
