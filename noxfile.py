@@ -18,6 +18,8 @@ nox.options.reuse_venv = "yes"
 nox.options.sessions = ["demo"]
 
 ROOT = Path(__file__).resolve().parent
+#: Names of all layers, in the order in which they build on each other.
+ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
 PEERS = ("jax>=0.4.35", "pytensor>=2.26")
 
@@ -61,13 +63,19 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build sdist and wheel of one layer, check them, and test the wheel with the built wheels of the layers below."""
-    if len(session.posargs) != 1:
-        session.error("name one layer, for example: nox -s release -- graph")
-    (layer,) = session.posargs
+    """Build sdist and wheel of layers, check them, and test the wheels with the built wheels of the layers below."""
+    if not session.posargs:
+        session.error("name layers, for example: nox -s release -- graph; nox -s release -- all checks every layer")
+    layers = ALL_LAYERS if session.posargs == ["all"] else tuple(session.posargs)
+    session.install("towncrier>=24.8", "twine>=6.1")
+    for layer in layers:
+        check_release(session, layer)
+
+
+def check_release(session: nox.Session, layer: str) -> None:
+    """Build, check and test one layer."""
     out = ROOT / "dist" / "release" / layer
     shutil.rmtree(out, ignore_errors=True)
-    session.install("towncrier>=24.8", "twine>=6.1")
     session.run("python", "tools/check_release.py", layer, "--out", str(out))
     files = sorted(str(path) for path in out.iterdir())
     session.run("twine", "check", "--strict", *files)

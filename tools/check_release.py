@@ -22,9 +22,8 @@ from pathlib import Path
 
 from _house import LAYERS, ROOT, Layer, layer
 from build_wheels import build
+from check_changelog import FRAGMENT, fragments, name_problems
 
-KINDS = ("added", "changed", "fixed", "deprecated", "removed", "performance")
-FRAGMENT = re.compile(rf"(\d+|\+[a-z0-9-]+)\.({'|'.join(KINDS)})(\.\d+)?\.md")
 WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
 
 
@@ -92,18 +91,17 @@ def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
 
 def changelog_problems(item: Layer) -> Iterator[str]:
     """Check that each fragment reaches the changelog, and that the changelog tells of this version."""
-    fragments = [path for path in sorted((item.folder / "changelog.d").iterdir()) if path.name != ".gitkeep"]
     version = source_version(item)
-    if not fragments and f"## {version} " not in (item.folder / "CHANGELOG.md").read_text():
+    found = fragments(item.folder)
+    if not found and f"## {version} " not in (item.folder / "CHANGELOG.md").read_text():
         yield f"changelog: no section for {version} and no fragment to make one of"
     command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version]
     draft = subprocess.run(command, cwd=item.folder, check=True, capture_output=True, text=True).stdout
     shown = " ".join(draft.split())
-    for path in fragments:
+    yield from name_problems(item.folder)
+    for path in found:
         text = " ".join(path.read_text().split())
-        if not FRAGMENT.fullmatch(path.name):
-            yield f"changelog: {path.name} is not named NUMBER.KIND.md or +word.KIND.md (kinds: {', '.join(KINDS)})"
-        elif not text or text not in shown:
+        if FRAGMENT.fullmatch(path.name) and (not text or text not in shown):
             yield f"changelog: {path.name} would be lost"
 
 

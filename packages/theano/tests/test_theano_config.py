@@ -48,7 +48,7 @@ class TestAtImport(unittest.TestCase):
         self.assertEqual(done.stdout, "float16 FAST_COMPILE -O2\n")
         # All that is told is the flag that nothing here can heed.
         self.assertEqual(done.stderr.count("Warning: "), 1)
-        self.assertIn("UserWarning: the flag `gpuarray.preallocate` has no effect in this version", done.stderr)
+        self.assertIn("UserWarning: the flag `gpuarray.preallocate` is obsolete", done.stderr)
 
     def test_unknown_flags_are_told(self) -> None:
         done = run("import theano", "flotX=float32")

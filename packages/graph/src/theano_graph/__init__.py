@@ -60,7 +60,6 @@ from ._expression._origin import (
     UserFrame as UserFrame,
     current_origin as current_origin,
     origin_from as origin_from,
-    register_library as register_library,
 )
 from ._expression._rules import (
     PullbackRule as PullbackRule,
@@ -165,6 +164,7 @@ from ._traversal._walk import (
     view_roots as view_roots,
     walk as walk,
 )
+from ._user_code import register_library as register_library, warn_user as warn_user
 from ._version import __version__ as __version__
 from ._word_modules import (
     UnsafeArchiveError as UnsafeArchiveError,
@@ -311,5 +311,6 @@ __all__ = [
     "variables_between",
     "view_roots",
     "walk",
+    "warn_user",
     "word_modules",
 ]

@@ -19,6 +19,7 @@ from theano_graph import compose, config
 
 from ._cache import KernelCache
 from ._flags._compiler import absolute_directory
+from ._version import __version__
 from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove
 
 _DESCRIPTION = "Shows and cleans the cache of compiled code. Without a command it prints the directory of the cache."
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog="The directory follows the flags base_compiledir, compiledir_format and compiledir.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
     for name, text in _COMMANDS.items():
         command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")

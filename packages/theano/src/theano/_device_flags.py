@@ -23,7 +23,7 @@ SUPPORTED_DNN_CONV_ALGO_BWD_FILTER = _BACKWARD_FILTER
 SUPPORTED_DNN_CONV_ALGO_RUNTIME = _TIMED
 SUPPORTED_DNN_CONV_PRECISION = _PRECISIONS
 
-_NO_DEVICE = "functions run on the CPU, and there is no device to which this could apply"
+NO_DEVICE = "functions run on the CPU, and there is no device to which this could apply"
 _NO_BUG = "this version never made that mistake, so that there is nothing to warn of"
 _DEVICES: tuple[tuple[str, str, FlagKind[Any]], ...] = (
     ("assert_no_cpu_op", "What happens where an op runs on the CPU.", EnumFlag("ignore", "warn", "raise", "pdb")),
@@ -156,7 +156,7 @@ def declare_all(declare: Declare, default_of: Callable[[str], bool]) -> None:
         Tells whether the user wants to hear of mistakes mended in a version.
     """
     for name, doc, kind in _DEVICES:
-        declare(name, doc, kind, _NO_DEVICE)
+        declare(name, doc, kind, NO_DEVICE)
     for name, version in _BUGS:
         doc = f"Whether to warn where versions before {version} were wrong."
         declare(f"warn.{name}", doc, BoolFlag(partial(default_of, version)), _NO_BUG)

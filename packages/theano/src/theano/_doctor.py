@@ -24,11 +24,14 @@ from theano_linker_c.program import HAS_RUNTIME
 from . import function, tensor
 from ._nose import LAYERS
 from ._processors import cpuCount
+from ._unread_flags import UNHEEDED, is_former
+from ._version import __version__
 
 _DESCRIPTION = """\
 Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it found them, and what to do about
 what is missing."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
+_OBSOLETE = "leave it out: it is obsolete, for it was for a GPU back-end"
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
 
 
@@ -70,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 1 if something is broken.
     """
     parser = argparse.ArgumentParser(prog="theano-doctor", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON, for programs")
     given = parser.parse_args(arguments)
     found = examine()
@@ -138,9 +142,19 @@ def _flags() -> Iterator[Finding]:
             value: object = config
             for part in name.split("."):
                 value = getattr(value, part)
-            yield Finding("flags", name, repr(value), source)
+            unheeded = UNHEEDED.get(name) if value != config.flag(name).kind.default() else None
+            if unheeded is None:
+                yield Finding("flags", name, repr(value), source)
+            elif is_former(name):
+                yield Finding("flags", name, repr(value), source, "note", _OBSOLETE)
+            else:
+                yield Finding("flags", name, repr(value), source, "note", f"leave it out: it has no effect: {unheeded}")
     for line in config.unused_settings():
-        yield Finding("flags", "unknown flag", line, "", "note", "print(theano.config) lists all flags")
+        name = line.partition(" (from ")[0]
+        if is_former(name):
+            yield Finding("flags", "obsolete flag", line, "", "note", _OBSOLETE)
+        else:
+            yield Finding("flags", "unknown flag", line, "", "note", "print(theano.config) lists all flags")
     if config.mode in ("DebugMode", "DEBUG_MODE"):
         yield Finding("flags", "mode", str(config.mode), "", "note", "this mode is slow; leave it out when all is well")
 

@@ -59,6 +59,42 @@ def _places(sources: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return places
 
 
+#: Where else users look for a name of these modules, the likeliest first.
+_NEAR = {
+    "theano.tensor": ("nnet", "nlinalg", "slinalg", "extra_ops", "signal.pool", "signal.conv", "fft", "xlogx"),
+    "theano": ("tensor", "tensor.nnet", "tensor.nlinalg", "tensor.slinalg", "tensor.extra_ops", "gof", "compile"),
+}
+
+
+#: Names of modules that are imported only when somebody asks for them.
+_UNLOADED = {f"theano.tensor.{name}": f"theano.tensor.signal.pool.{name}" for name in ("pool_2d", "pool_3d")}
+#: What modules of names are made with, and nobody looks for in them.
+_TOOLS = frozenset(
+    {
+        *("TYPE_CHECKING", "also_called", "announce", "announce_words", "collector_paused", "lazy_names"),
+        *("register_library", "settle"),
+    }
+)
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") and name not in _TOOLS
+
+
+def _elsewhere(module: str, name: str) -> str:
+    """Return a hint at another module that has a name; only modules that are imported are asked, and only directly.
+
+    Programs ask for names that are not there (`hasattr`), so that this imports nothing.
+    """
+    if not name.startswith("_"):
+        for path in _NEAR.get(module, ()):
+            found = sys.modules.get(f"{module}.{path}")
+            if found is not None and name in dir(found):
+                return f"; did you mean {module}.{path}.{name}?"
+    unloaded = _UNLOADED.get(f"{module}.{name}")
+    return f"; did you mean {unloaded}?" if unloaded else ""
+
+
 def lazy_names(
     module: str, package: str | None, sources: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -88,7 +124,11 @@ def lazy_names(
             if sources or hasattr(sys.modules["theano"], "__getattr__"):
                 return names()
         if name not in places:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
+            raise AttributeError(
+                f"module {module!r} has no attribute {name!r}{_elsewhere(module, name)}",
+                name=name,
+                obj=sys.modules.get(module),
+            )
         source, original = places[name]
         found = importlib.import_module(source, package)
         # What a package has under its own name for a lazy submodule is this very function's answer.
@@ -100,7 +140,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        return sorted({name for name in [*vars(sys.modules[module]), *places] if not name.startswith("_")})
+        return sorted({name for name in [*vars(sys.modules[module]), *places] if _is_public(name)})
 
     return find, names
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from theano_graph import compose
 
+from ._version import __version__
+
 _DESCRIPTION = "Finds and runs tests: functions and methods of test cases whose names begin with 'test'."
 _EPILOG = """\
 A target is a folder (all files test*.py below it), a file, or a part of a file: FILE.py:CLASS or FILE.py:CLASS.METHOD.
@@ -68,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="what to run")
     parser.add_argument("--theano", action="store_true", help="run Theano's own tests, those of a checkout included")
     parser.add_argument("-s", "--nocapture", action="store_true", help="show what tests print; else failures only")

@@ -2,17 +2,84 @@
 
 from __future__ import annotations
 
-import warnings
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config
+from theano_graph import BoolFlag, EnumFlag, FlagKind, IntFlag, StrFlag, add_flag, compose, config, warn_user
 
-from ._device_flags import declare_all
+from ._device_flags import NO_DEVICE, declare_all
 
+FLAGS_VARIABLE = "THEANO_FLAGS"
 _VERSIONS = (
     *("0.3", "0.4", "0.4.1", "0.5", "0.6", "0.7", "0.8", "0.8.1", "0.8.2", "0.9", "0.10"),
     *("1.0", "1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.0.5"),
 )
+
+
+#: Names of flags of GPU back-ends that this version does not know at all.
+_FORMER = re.compile(r"(nvcc|cuda|cublas|gpu|gpuarray|dnn|magma|pycuda|enable_initial_driver_test)(\..*)?|lib\.cnmem")
+#: Flag that nothing heeds -> why.
+UNHEEDED: dict[str, str] = {}
+#: Those of GPU back-ends, which are told of in one message at the start.
+OBSOLETE: set[str] = set()
+
+
+class _Gathered:
+    """Flags of GPU back-ends that have been met while the settings are read; None at other times."""
+
+    names: list[str] | None = None
+
+
+_gathered = _Gathered()
+
+
+def is_former(name: str) -> bool:
+    """Tell whether a flag was one of a GPU back-end."""
+    return name in OBSOLETE or bool(_FORMER.fullmatch(name))
+
+
+def obsolete_text(names: Sequence[str]) -> str:
+    """Return what is said of flags of GPU back-ends.
+
+    Parameters
+    ----------
+    names : sequence of str
+        At least one; ``device=gpu`` counts as a name.
+
+    Examples
+    --------
+    >>> print(obsolete_text(["lib.cnmem"]).splitlines()[0])
+    the flag `lib.cnmem` is obsolete: it was for a GPU back-end, and this version runs functions on the CPU only
+    """
+    listed = ", ".join(f"`{name}`" for name in names)
+    one = len(names) == 1
+    return compose(
+        f"the flag{'' if one else 's'} {listed} {'is' if one else 'are'} obsolete: {'it was' if one else 'they were'} "
+        "for a GPU back-end, and this version runs functions on the CPU only",
+        mend=f"leave {'it' if one else 'them'} out of {FLAGS_VARIABLE} and configuration files",
+    )
+
+
+def read_settings() -> tuple[list[str], list[str]]:
+    """Read all settings.
+
+    Returns
+    -------
+    obsolete : list of str
+        Names of flags of GPU back-ends that are set.
+    advice : list of str
+        One line for each of the other settings that are no flags.
+    """
+    _gathered.names = []
+    try:
+        advice = config.check_settings()
+        known = _gathered.names
+    finally:
+        _gathered.names = None
+    former = [line.partition(" (from ")[0] for line in config.unused_settings() if line.endswith(f"{FLAGS_VARIABLE})")]
+    former = [name for name in former if is_former(name)]
+    return [*known, *former], [line for line in advice if not any(f"`{name}`" in line for name in former)]
 
 
 class _Notice:
@@ -26,14 +93,20 @@ class _Notice:
         if self.given or value == self.kind.default():
             return
         self.given = True
+        if self.name in OBSOLETE and _gathered.names is not None:
+            _gathered.names.append(self.name)
+            return
         what = f"the flag `{self.name}` has no effect in this version: {self.why}"
-        warnings.warn(compose(what, mend=f"leave `{self.name}` out"), UserWarning, stacklevel=2)
+        warn_user(compose(what, mend=f"leave `{self.name}` out"))
 
 
 def _declare(name: str, doc: str, kind: FlagKind[Any], why: str) -> None:
     """Declare a flag, unless a layer that heeds it has done so."""
     if name in config.flag_names():
         return
+    UNHEEDED[name] = why
+    if why is NO_DEVICE:
+        OBSOLETE.add(name)
     add_flag(name, f"{doc} Has no effect: {why}.", kind, on_change=_Notice(name, kind, why))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +15,14 @@ from theano_graph import (
     add_flag,
     compose,
     config as config,
+    warn_user,
 )
 
 from ._lazy import lazy_names
-from ._unread_flags import warn_default as warn_default
+from ._unread_flags import obsolete_text, read_settings, warn_default as warn_default
 
 _REACTIONS = ("warn", "raise", "call", "print", "log")
-_DEVICE = re.compile(r"cpu|cuda\d*|opencl(\d+:\d+)?")
+_DEVICE = re.compile(r"cpu|gpu\d*|cuda\d*|opencl(\d+:\d+)?")
 
 
 class DeviceFlag(StrFlag):
@@ -107,7 +107,13 @@ def check_device() -> None:
     )
     if config.force_device or prepared not in ("", "cpu"):
         raise ConfigError(text)
-    warnings.warn(text, UserWarning, stacklevel=3)
+    if not _is_former_device():
+        warn_user(text)
+
+
+def _is_former_device() -> bool:
+    """Tell whether the device is called as in a back-end that was obsolete already."""
+    return bool(re.fullmatch(r"gpu\d*", config.device))
 
 
 def start() -> None:
@@ -118,8 +124,13 @@ def start() -> None:
     ConfigError
         If they are not well-formed, or a value is not allowed.
     """
-    for advice in config.check_settings():
-        warnings.warn(advice, UserWarning, stacklevel=2)
+    obsolete, others = read_settings()
+    if _is_former_device():
+        obsolete.insert(0, f"device={config.device}")
+    if obsolete:
+        warn_user(obsolete_text(obsolete))
+    for advice in others:
+        warn_user(advice)
     check_device()
     apply_numpy_errors()
 

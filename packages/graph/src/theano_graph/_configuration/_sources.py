@@ -5,11 +5,11 @@ from __future__ import annotations
 import configparser
 import os
 import re
-import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from .._errors import ConfigError, ConfigWarning, compose
+from .._user_code import warn_user
 
 #: The name of the environment variable, as texts cite it.
 FLAGS_VARIABLE = "THEANO_FLAGS"
@@ -101,13 +101,12 @@ class Sources:
             return
         except OSError as error:
             # Services, containers and programs under sudo often may not look into the home directory that they have.
-            warnings.warn(
+            warn_user(
                 compose(
                     f"the configuration file {path} cannot be read ({error.strerror}); the program goes on without it",
                     mend=f"give yourself the right to read it, or name other files in {FILES_VARIABLE}",
                 ),
                 ConfigWarning,
-                stacklevel=2,
             )
             return
         except (UnicodeDecodeError, configparser.Error) as error:

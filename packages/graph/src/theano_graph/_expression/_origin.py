@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Protocol, TypeVar
 
 from .._record import record
+from .._user_code import is_library, library_files
 
 MadeT = TypeVar("MadeT")
 
@@ -45,23 +46,7 @@ def set_internal_limit(value: int) -> None:
     _frame_limit.internal = value
 
 
-_library_roots: list[str] = []
-_is_library_file: dict[str, bool] = {}
 _boundaries: set[CodeType] = set()
-
-
-def register_library(filename: str) -> None:
-    """Leave the frames of a package out of all origins.
-
-    Parameters
-    ----------
-    filename : str
-        The ``__file__`` of the package's ``__init__``; all files below its folder count as library files.
-    """
-    root = os.path.dirname(os.path.abspath(filename)) + os.sep
-    if root not in _library_roots:
-        _library_roots.append(root)
-        _is_library_file.clear()
 
 
 def mark_boundary(code: CodeType) -> None:
@@ -70,14 +55,6 @@ def mark_boundary(code: CodeType) -> None:
     Used for ``Op.__call__``: a node made in a user-written ``make_node`` belongs to the line that applied the op.
     """
     _boundaries.add(code)
-
-
-def _is_library(filename: str) -> bool:
-    known = _is_library_file.get(filename)
-    if known is None:
-        known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
-        _is_library_file[filename] = known
-    return known
 
 
 @record
@@ -188,12 +165,12 @@ def current_origin(limit: int | None = None) -> Origin | None:
         return None
     frame: FrameType | None = sys._getframe(1)
     raw: list[tuple[CodeType, int]] = []
-    libraries = _is_library_file
+    libraries = library_files
     while frame is not None:
         code = frame.f_code
         known = libraries.get(code.co_filename)
         if known is None:
-            known = _is_library(code.co_filename)
+            known = is_library(code.co_filename)
         if known:
             if raw and code in _boundaries:
                 raw.clear()
@@ -211,11 +188,11 @@ def _with_internal_frames(origin: Origin) -> Origin:
     internal: list[UserFrame] = []
     while frame is not None and len(internal) < _frame_limit.internal:
         code = frame.f_code
-        if _is_library(code.co_filename):
+        if is_library(code.co_filename):
             internal.append(UserFrame(code.co_filename, _line_of(code, frame.f_lasti), code.co_name))
         frame = frame.f_back
     # What is replaced may itself have been made by the library: its internal frames give way.
-    user = tuple(f for f in origin.frames if not _is_library(f.filename)) or origin.frames[:1]
+    user = tuple(f for f in origin.frames if not is_library(f.filename)) or origin.frames[:1]
     return Origin(frames=(*user, *internal))
 
 

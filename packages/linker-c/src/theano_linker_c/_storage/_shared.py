@@ -6,7 +6,9 @@ import copy
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from theano_graph import Type, Variable, compose, describe, generic
+import numpy as np
+
+from theano_graph import Type, Variable, compose, describe, generic, warn_user
 
 from ._container import Container
 from ._turns import turns_if_used
@@ -248,9 +250,25 @@ def shared(
     )
 
 
+def _holds_numbers(values: Any) -> bool:
+    """Tell whether a list or tuple, or the first of those in it, begins with a number."""
+    while isinstance(values, (list, tuple)) and values:
+        values = values[0]
+    return isinstance(values, (bool, int, float, complex, np.number))
+
+
 @register_shared_constructor
 def generic_shared_constructor(
     value: Any, name: str | None = None, strict: bool = False, allow_downcast: bool | None = None
 ) -> SharedVariable:
     """Share any Python object, as it is (copied)."""
+    if isinstance(value, (list, tuple)) and _holds_numbers(value):
+        kind = type(value).__name__
+        warn_user(
+            compose(
+                f"shared: a {kind} of numbers is held as the Python object that it is, and is no tensor",
+                where=[f"name: {name!r}"] if name else [],
+                mend="share an array for a vector or a matrix: shared(numpy.asarray(numbers, dtype='float64'))",
+            )
+        )
     return SharedVariable(generic, copy.deepcopy(value), name, strict, allow_downcast)

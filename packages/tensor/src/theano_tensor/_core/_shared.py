@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import compose
+from theano_graph import compose, describe
 from theano_linker_c import SharedVariable, register_shared_constructor
 
+from .._errors import NotNumericError
 from ._type import TensorType
 from ._variable import Tensor
 
@@ -18,6 +19,26 @@ class TensorSharedVariable(Tensor, SharedVariable):
     """A shared variable that holds an array; made by ``shared``. It can do all that tensor variables can."""
 
     type: TensorType
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Replace the value, for all functions that use this variable.
+
+        Parameters
+        ----------
+        new_value : array_like
+            Of the same dtype and number of dimensions, or converted to that dtype where nothing is lost.
+        borrow : bool
+            Whether the array itself may be stored, not a copy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the value does not fit; the old one stays.
+        """
+        try:
+            super().set_value(new_value, borrow)
+        except (TypeError, ValueError) as error:
+            raise _refused(self, error) from None
 
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to 0, in place where `borrow` is true."""
@@ -28,6 +49,31 @@ class TensorSharedVariable(Tensor, SharedVariable):
 
 
 ScalarSharedVariable = TensorSharedVariable
+
+
+def _refused(variable: TensorSharedVariable, error: TypeError | ValueError) -> TypeError | ValueError:
+    """Return the error about a new value, with the name of the variable and what can be done about it there."""
+    if type(error) not in (TypeError, ValueError, NotNumericError):
+        return error
+    what, *rest = str(error).split("\n  ")
+    where = [line for line in rest if not line.startswith("To mend: ")]
+    name, kind = variable.name or "variable", variable.type
+    if "wrong number of dimensions" in what:
+        count = "1 dimension" if kind.ndim == 1 else f"{kind.ndim} dimensions"
+        mend = f"give it a value with {count}, or share this one on its own: theano.shared(value)"
+    elif "imaginary" in what:
+        mend = f"take a real part, as in {name}.set_value(numpy.real(value)), or make it complex from the beginning"
+    elif "symbolic" in what:
+        mend = f"{name}.set_value(v.eval()) stores a number; a function's `updates` store what it computes"
+    elif "converting" in what or "strict is set" in what:
+        mend = (
+            f"{name}.set_value(numpy.asarray(value, dtype={kind.dtype!r})), or make the variable with "
+            "theano.shared(value, allow_downcast=True)"
+        )
+    else:
+        mend = next((line.removeprefix("To mend: ") for line in rest if line not in where), "give it an array")
+    text = compose(f"set_value of `{variable}`: {what}", where=[describe(variable), *where], mend=mend)
+    return type(error)(text)
 
 
 @register_shared_constructor

@@ -301,6 +301,8 @@ class TensorType(ArrayInterface, Type):
         if "dimension" in reason:
             wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
             mend = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+        elif "imaginary" in reason:
+            mend = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
         elif "is no value" in reason or "holds no numbers" in reason:
             mend = f"pass a number or an array of numbers that {self.dtype} can hold"
         else:

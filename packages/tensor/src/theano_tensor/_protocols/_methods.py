@@ -105,7 +105,10 @@ class OrderMethods:
         return result
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-        """See :func:`theano_tensor.diagonal`."""
+        """Return the elements of a diagonal over two dimensions, `offset` places above the main one.
+
+        See :func:`theano_tensor.diagonal` for all arguments.
+        """
         result: Tensor = call("diagonal", self, offset, axis1, axis2)
         return result
 
@@ -115,22 +118,34 @@ class OrderMethods:
         return result
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
-        """See :func:`theano_tensor.repeat`."""
+        """Return each element, or each part along `axis`, repeated as often as `repeats` says.
+
+        See :func:`theano_tensor.repeat` for all arguments.
+        """
         result: Tensor = call("repeat", self, repeats, axis)
         return result
 
     def sort(self, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
-        """See :func:`theano_tensor.sort`."""
+        """Return the elements in rising order along `axis`; None sorts all of them as a vector.
+
+        See :func:`theano_tensor.sort` for all arguments.
+        """
         result: Tensor = call("sort", self, axis, kind, order)
         return result
 
     def argsort(self, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
-        """See :func:`theano_tensor.argsort`."""
+        """Return the positions that would sort the elements along `axis`.
+
+        See :func:`theano_tensor.argsort` for all arguments.
+        """
         result: Tensor = call("argsort", self, axis, kind, order)
         return result
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-        """See :func:`theano_tensor.searchsorted`; this is the sorted vector."""
+        """Return where elements of `v` have to be put into this sorted vector to keep it sorted.
+
+        See :func:`theano_tensor.searchsorted` for all arguments.
+        """
         result: Tensor = call("searchsorted", self, v, side, sorter)
         return result
 
@@ -196,11 +211,17 @@ class ElementMethods:
     conjugate = conj
 
     def get_scalar_constant_value(self) -> Any:
-        """See :func:`theano_tensor.get_scalar_constant_value`."""
+        """Return the number that this scalar is known to be; an error where it is not known.
+
+        See :func:`theano_tensor.get_scalar_constant_value` for all arguments.
+        """
         return call("get_scalar_constant_value", self)
 
     def transfer(self, target: Any) -> Tensor:
-        """See :func:`theano_tensor.transfer`."""
+        """Return this tensor on another device.
+
+        See :func:`theano_tensor.transfer` for all arguments.
+        """
         result: Tensor = call("transfer", self, target)
         return result
 
@@ -211,62 +232,98 @@ class ReductionMethods:
     __slots__ = ()
 
     def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
-        """See :func:`theano_tensor.sum`."""
+        """Return the sum of all elements, or of those along `axis` (an int, or several).
+
+        See :func:`theano_tensor.sum` for all arguments.
+        """
         result: Tensor = call("sum", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
     def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
-        """See :func:`theano_tensor.prod`."""
+        """Return the product of all elements, or of those along `axis` (an int, or several).
+
+        See :func:`theano_tensor.prod` for all arguments.
+        """
         result: Tensor = call("prod", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
     def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None) -> Tensor:
-        """See :func:`theano_tensor.mean`."""
+        """Return the mean of all elements, or of those along `axis` (an int, or several).
+
+        See :func:`theano_tensor.mean` for all arguments.
+        """
         result: Tensor = call("mean", self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
         return result
 
     def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
-        """See :func:`theano_tensor.var`."""
+        """Return the variance of all elements, or of those along `axis`; divided by n - `ddof`.
+
+        See :func:`theano_tensor.var` for all arguments.
+        """
         result: Tensor = call("var", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
         return result
 
     def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Tensor:
-        """See :func:`theano_tensor.std`."""
+        """Return the standard deviation of all elements, or of those along `axis`; divided by n - `ddof`.
+
+        See :func:`theano_tensor.std` for all arguments.
+        """
         result: Tensor = call("std", self, axis=axis, ddof=ddof, keepdims=keepdims, corrected=corrected)
         return result
 
     def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.max`."""
+        """Return the largest of all elements, or of those along `axis` (an int, or several).
+
+        See :func:`theano_tensor.max` for all arguments.
+        """
         result: Tensor = call("max", self, axis=axis, keepdims=keepdims)
         return result
 
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.min`."""
+        """Return the smallest of all elements, or of those along `axis` (an int, or several).
+
+        See :func:`theano_tensor.min` for all arguments.
+        """
         result: Tensor = call("min", self, axis=axis, keepdims=keepdims)
         return result
 
     def argmax(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.argmax`."""
+        """Return the position of the largest element, of all of them or along `axis`.
+
+        See :func:`theano_tensor.argmax` for all arguments.
+        """
         result: Tensor = call("argmax", self, axis=axis, keepdims=keepdims)
         return result
 
     def argmin(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.argmin`."""
+        """Return the position of the smallest element, of all of them or along `axis`.
+
+        See :func:`theano_tensor.argmin` for all arguments.
+        """
         result: Tensor = call("argmin", self, axis=axis, keepdims=keepdims)
         return result
 
     def ptp(self, axis: Any = None) -> Tensor:
-        """See :func:`theano_tensor.ptp`."""
+        """Return the largest element less the smallest, of all of them or along `axis`.
+
+        See :func:`theano_tensor.ptp` for all arguments.
+        """
         result: Tensor = call("ptp", self, axis=axis)
         return result
 
     def any(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.any`."""
+        """Return whether one of all elements, or of those along `axis`, is true.
+
+        See :func:`theano_tensor.any` for all arguments.
+        """
         result: Tensor = call("any", self, axis=axis, keepdims=keepdims)
         return result
 
     def all(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """See :func:`theano_tensor.all`."""
+        """Return whether all elements, or all of those along `axis`, are true.
+
+        See :func:`theano_tensor.all` for all arguments.
+        """
         result: Tensor = call("all", self, axis=axis, keepdims=keepdims)
         return result
 
@@ -276,16 +333,25 @@ class ReductionMethods:
         return result
 
     def dot(self, other: Any) -> Tensor:
-        """See :func:`theano_tensor.dot`."""
+        """Return the product with another tensor: the last dimension of this one meets the last but one of the other.
+
+        See :func:`theano_tensor.dot` for all arguments.
+        """
         result: Tensor = call("dot", self, other)
         return result
 
     def cumsum(self, axis: int | None = None) -> Tensor:
-        """See :func:`theano_tensor.cumsum`."""
+        """Return the sums of the elements up to each one, along `axis` or of all of them as a vector.
+
+        See :func:`theano_tensor.cumsum` for all arguments.
+        """
         result: Tensor = call("cumsum", self, axis)
         return result
 
     def cumprod(self, axis: int | None = None) -> Tensor:
-        """See :func:`theano_tensor.cumprod`."""
+        """Return the products of the elements up to each one, along `axis` or of all of them as a vector.
+
+        See :func:`theano_tensor.cumprod` for all arguments.
+        """
         result: Tensor = call("cumprod", self, axis)
         return result

@@ -121,26 +121,41 @@ class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionM
         )
 
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
-        """See :func:`theano_tensor.take`."""
+        """Return the elements with the numbers `indices`, along `axis` or of all of them as a vector.
+
+        See :func:`theano_tensor.take` for all arguments.
+        """
         result: Tensor = call("take", self, indices, axis=axis, mode=mode)
         return result
 
     def nonzero(self, return_matrix: bool = False) -> Any:
-        """See :func:`theano_tensor.nonzero`."""
+        """Return the positions of the elements that are not zero, a vector for each dimension.
+
+        See :func:`theano_tensor.nonzero` for all arguments.
+        """
         return call("nonzero", self, return_matrix=return_matrix)
 
     def nonzero_values(self) -> Tensor:
-        """See :func:`theano_tensor.nonzero_values`."""
+        """Return the elements that are not zero, as a vector.
+
+        See :func:`theano_tensor.nonzero_values` for all arguments.
+        """
         result: Tensor = call("nonzero_values", self)
         return result
 
     def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
-        """See :func:`theano_tensor.choose`; `self` holds the numbers."""
+        """Return for each number in this tensor the element of the choice with that number.
+
+        See :func:`theano_tensor.choose` for all arguments.
+        """
         result: Tensor = call("choose", self, choices, out=out, mode=mode)
         return result
 
     def compress(self, a: Any, axis: Any = None) -> Tensor:
-        """See :func:`theano_tensor.compress`; `self` is the condition."""
+        """Return the parts of `a` along `axis` for which this vector is true.
+
+        See :func:`theano_tensor.compress` for all arguments.
+        """
         result: Tensor = call("compress", self, a, axis=axis)
         return result
 
