@@ -129,7 +129,7 @@ def _reference(
     starts = iter(initial)
     history: list[Any] = []
     for taps in states:
-        value = None if taps is None else next(starts)
+        value: Any = None if taps is None else next(starts)
         history.append([] if taps is None else [value] if taps == (-1,) else list(value[: -min(taps)]))
     befores = [len(found) for found in history]
     for t in range(int(count)):
