@@ -133,7 +133,7 @@ class TestImportRules(FolderTestCase):
 
     def test_private_names_of_another_package(self) -> None:
         for text in (
-            "from theano_graph._type import Type",
+            "from theano_graph._expression._type import Type",
             "from theano_graph import _type",
             "import theano_linker_c.scalar._op",
         ):

@@ -21,7 +21,7 @@ from theano_graph import (
     UnknownFlagError,
     parse_settings,
 )
-from theano_graph._config_sources import config_files
+from theano_graph._configuration._sources import config_files
 
 
 def make(environ: dict[str, str] | None = None) -> Config:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from theano_graph import Apply, Op, call_make_thunk, config, generic, has_own_thunk, set_thunk_hook
-from theano_graph._op import _thunk_hook
+from theano_graph._expression._op import _thunk_hook
 
 
 class Double(Op):

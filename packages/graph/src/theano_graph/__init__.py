@@ -4,17 +4,10 @@ The layer knows nothing of arrays and depends on nothing. See the package's READ
 """
 
 from . import _flags as _flags, utils as utils
-from ._clone import (
-    clone_get_equiv as clone_get_equiv,
-    clone_graph as clone_graph,
-    clone_replace as clone_replace,
-    equal_computations as equal_computations,
-    is_same_graph as is_same_graph,
-)
 from ._collector import collector_paused as collector_paused
-from ._config import Config as Config, Flag as Flag, add_flag as add_flag, config as config
-from ._config_changes import ChangedFlags as ChangedFlags
-from ._config_kinds import (
+from ._configuration._changes import ChangedFlags as ChangedFlags
+from ._configuration._config import Config as Config, Flag as Flag, add_flag as add_flag, config as config
+from ._configuration._kinds import (
     BoolFlag as BoolFlag,
     EnumFlag as EnumFlag,
     FlagKind as FlagKind,
@@ -22,19 +15,7 @@ from ._config_kinds import (
     IntFlag as IntFlag,
     StrFlag as StrFlag,
 )
-from ._config_sources import parse_settings as parse_settings
-from ._debugprint import debugprint as debugprint
-from ._descriptions import min_informative_str as min_informative_str, var_descriptor as var_descriptor
-from ._diagram import (
-    Diagram as Diagram,
-    DiagramEdge as DiagramEdge,
-    DiagramShape as DiagramShape,
-    ShownAsHtml as ShownAsHtml,
-    diagram as diagram,
-    to_dot as to_dot,
-    to_html as to_html,
-    to_mermaid as to_mermaid,
-)
+from ._configuration._sources import parse_settings as parse_settings
 from ._errors import (
     AlreadyThere as AlreadyThere,
     ConfigError as ConfigError,
@@ -53,20 +34,8 @@ from ._errors import (
     WrongTestValueError as WrongTestValueError,
     compose as compose,
 )
-from ._eval_hook import set_eval_hook as set_eval_hook
-from ._features import (
-    Bookkeeper as Bookkeeper,
-    Feature as Feature,
-    History as History,
-    NodeFinder as NodeFinder,
-    NoOutputFromInplace as NoOutputFromInplace,
-    PrintListener as PrintListener,
-    ReplaceValidate as ReplaceValidate,
-    Validator as Validator,
-)
-from ._fgraph import FunctionGraph as FunctionGraph
-from ._journal import Undo as Undo
-from ._nodes import (
+from ._expression._eval_hook import set_eval_hook as set_eval_hook
+from ._expression._nodes import (
     Apply as Apply,
     AtomicVariable as AtomicVariable,
     Constant as Constant,
@@ -75,7 +44,7 @@ from ._nodes import (
     describe as describe,
     nodes_constructed as nodes_constructed,
 )
-from ._op import (
+from ._expression._op import (
     Op as Op,
     PureOp as PureOp,
     call_make_thunk as call_make_thunk,
@@ -86,15 +55,57 @@ from ._op import (
     set_perform_hook as set_perform_hook,
     set_thunk_hook as set_thunk_hook,
 )
-from ._origin import (
+from ._expression._origin import (
     Origin as Origin,
     UserFrame as UserFrame,
     current_origin as current_origin,
     origin_from as origin_from,
     register_library as register_library,
 )
-from ._postorder import sources_first as sources_first
-from ._pprint import (
+from ._expression._rules import (
+    PullbackRule as PullbackRule,
+    PushforwardRule as PushforwardRule,
+    RuleTable as RuleTable,
+    ShapeRule as ShapeRule,
+    pullback as pullback,
+    pushforward as pushforward,
+    shape_rule as shape_rule,
+)
+from ._expression._tags import NoParams as NoParams, Tag as Tag
+from ._expression._type import (
+    Generic as Generic,
+    SingletonType as SingletonType,
+    Type as Type,
+    filter_options as filter_options,
+    generic as generic,
+)
+from ._function_graph._features import (
+    Bookkeeper as Bookkeeper,
+    Feature as Feature,
+    History as History,
+    NodeFinder as NodeFinder,
+    NoOutputFromInplace as NoOutputFromInplace,
+    PrintListener as PrintListener,
+    ReplaceValidate as ReplaceValidate,
+    Validator as Validator,
+)
+from ._function_graph._fgraph import FunctionGraph as FunctionGraph
+from ._function_graph._journal import Undo as Undo
+from ._function_graph._uses import Client as Client
+from ._pickling import _reduce as _reduce
+from ._printing._debugprint import debugprint as debugprint
+from ._printing._descriptions import min_informative_str as min_informative_str, var_descriptor as var_descriptor
+from ._printing._diagram import (
+    Diagram as Diagram,
+    DiagramEdge as DiagramEdge,
+    DiagramShape as DiagramShape,
+    ShownAsHtml as ShownAsHtml,
+    diagram as diagram,
+    to_dot as to_dot,
+    to_html as to_html,
+    to_mermaid as to_mermaid,
+)
+from ._printing._pprint import (
     DefaultPrinter as DefaultPrinter,
     Fragment as Fragment,
     FunctionPrinter as FunctionPrinter,
@@ -108,51 +119,40 @@ from ._pprint import (
     pp as pp,
     pprint as pprint,
 )
-from ._pprint_process import PrinterState as PrinterState
-from ._printable import (
+from ._printing._pprint_process import PrinterState as PrinterState
+from ._printing._printable import (
     PrintableGraph as PrintableGraph,
     inner_graph as inner_graph,
     letters as letters,
     printable_graph as printable_graph,
 )
-from ._record import record as record
-from ._rules import (
-    PullbackRule as PullbackRule,
-    PushforwardRule as PushforwardRule,
-    RuleTable as RuleTable,
-    ShapeRule as ShapeRule,
-    pullback as pullback,
-    pushforward as pushforward,
-    shape_rule as shape_rule,
+from ._printing._text import (
+    as_string as as_string,
+    default_node_formatter as default_node_formatter,
+    op_as_string as op_as_string,
 )
-from ._search import (
+from ._record import record as record
+from ._test_values import (
+    TestComputationError as TestComputationError,
+    compute_test_values as compute_test_values,
+    get_test_value as get_test_value,
+)
+from ._traversal._clone import (
+    clone_get_equiv as clone_get_equiv,
+    clone_graph as clone_graph,
+    clone_replace as clone_replace,
+    equal_computations as equal_computations,
+    is_same_graph as is_same_graph,
+)
+from ._traversal._postorder import sources_first as sources_first
+from ._traversal._search import (
     io_connection_pattern as io_connection_pattern,
     list_of_nodes as list_of_nodes,
     sort_apply_nodes as sort_apply_nodes,
     stack_search as stack_search,
     variables_and_orphans as variables_and_orphans,
 )
-from ._tags import NoParams as NoParams, Tag as Tag
-from ._test_values import (
-    TestComputationError as TestComputationError,
-    compute_test_values as compute_test_values,
-    get_test_value as get_test_value,
-)
-from ._text import (
-    as_string as as_string,
-    default_node_formatter as default_node_formatter,
-    op_as_string as op_as_string,
-)
-from ._type import (
-    Generic as Generic,
-    SingletonType as SingletonType,
-    Type as Type,
-    filter_options as filter_options,
-    generic as generic,
-)
-from ._uses import Client as Client
-from ._version import __version__ as __version__
-from ._walk import (
+from ._traversal._walk import (
     ancestors as ancestors,
     applys_between as applys_between,
     general_toposort as general_toposort,
@@ -165,6 +165,7 @@ from ._walk import (
     view_roots as view_roots,
     walk as walk,
 )
+from ._version import __version__ as __version__
 from ._word_modules import (
     UnsafeArchiveError as UnsafeArchiveError,
     announce_words as announce_words,

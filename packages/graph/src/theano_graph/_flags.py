@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._config import add_flag, config
-from ._config_kinds import BoolFlag, EnumFlag, FlagKind, IntFlag
-from ._nodes import Apply
-from ._op import construction_hook, set_construction_hook
-from ._origin import set_frame_limit, set_internal_limit
+from ._configuration._config import add_flag, config
+from ._configuration._kinds import BoolFlag, EnumFlag, FlagKind, IntFlag
+from ._expression._nodes import Apply
+from ._expression._op import construction_hook, set_construction_hook
+from ._expression._origin import set_frame_limit, set_internal_limit
 from ._test_values import compute_test_values
 
 

@@ -6,12 +6,12 @@ import copy
 import warnings
 from typing import Any
 
-from ._config import config
+from ._configuration._config import config
 from ._errors import MissingTestValueError, TheanoError, WrongTestValueError, compose
-from ._nodes import Apply, Constant, Variable, describe
-from ._op import call_make_thunk, has_own_thunk
-from ._tags import NoParams
-from ._walk import general_toposort
+from ._expression._nodes import Apply, Constant, Variable, describe
+from ._expression._op import call_make_thunk, has_own_thunk
+from ._expression._tags import NoParams
+from ._traversal._walk import general_toposort
 
 
 def get_test_value(variable: Variable) -> Any:

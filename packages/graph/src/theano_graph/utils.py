@@ -12,9 +12,9 @@ from traceback import FrameSummary
 from types import FrameType
 from typing import Any, TypeVar
 
-from ._config import config
-from ._nodes import Node
-from ._walk import general_toposort
+from ._configuration._config import config
+from ._expression._nodes import Node
+from ._traversal._walk import general_toposort
 
 T = TypeVar("T")
 CallableT = TypeVar("CallableT", bound=Callable[..., Any])

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from enum import Enum
 from typing import Any
 
-from .._fgraph import FunctionGraph
-from .._nodes import Variable
-from .._op import PureOp
-from .._type import Type
+from .._expression._nodes import Variable
+from .._expression._op import PureOp
+from .._expression._type import Type
+from .._function_graph._fgraph import FunctionGraph
 from ._words import Word, refused
 
 #: Texts that say how something is done: words, dtypes, formats. Nothing that means anything between other words.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._fgraph import FunctionGraph
-from .._node_state import new_node as make_node, slot_names
-from .._node_tables import filled as fill, linked as link
-from .._nodes import Apply, Node, Variable
-from .._op import PureOp
-from .._origin import Origin, UserFrame
-from .._tags import NoParams, Tag
-from .._type import Type
+from .._expression._node_state import new_node as make_node, slot_names
+from .._expression._nodes import Apply, Node, Variable
+from .._expression._op import PureOp
+from .._expression._origin import Origin, UserFrame
+from .._expression._tags import NoParams, Tag
+from .._expression._type import Type
+from .._function_graph._fgraph import FunctionGraph
+from .._pickling._tables import filled as fill, linked as link
 from ._contents import Contents
 from ._objects import ObjectForm
 from ._verify import verify_graphs
@@ -319,23 +319,23 @@ def verify_all(reader: Reader) -> None:
 
 def node_words() -> Iterator[Word]:
     """Yield the words for nodes, tags, origins and graphs."""
-    yield Function("theano_graph._node_state", "new_node", _new_node)
-    yield Function("theano_graph._node_tables", "new_apply", _new_apply)
-    yield Function("theano_graph._node_tables", "output_of", _output_of)
-    yield Function("theano_graph._node_tables", "linked", _linked)
-    yield Function("theano_graph._node_tables", "filled", _filled)
-    yield Function("theano_graph._origin", "_restore", _restore)
-    yield ClassWord("theano_graph._origin", "UserFrame", FrameForm())
-    yield Value("theano_graph._tags", "NoParams")
+    yield Function("theano_graph._expression._node_state", "new_node", _new_node)
+    yield Function("theano_graph._pickling._tables", "new_apply", _new_apply)
+    yield Function("theano_graph._pickling._tables", "output_of", _output_of)
+    yield Function("theano_graph._pickling._tables", "linked", _linked)
+    yield Function("theano_graph._pickling._tables", "filled", _filled)
+    yield Function("theano_graph._expression._origin", "_restore", _restore)
+    yield ClassWord("theano_graph._expression._origin", "UserFrame", FrameForm())
+    yield Value("theano_graph._expression._tags", "NoParams")
     for module, names in (
-        ("theano_graph._nodes", "Apply Variable AtomicVariable Constant"),
-        ("theano_graph._tags", "Tag"),
-        ("theano_graph._fgraph", "FunctionGraph"),
+        ("theano_graph._expression._nodes", "Apply Variable AtomicVariable Constant"),
+        ("theano_graph._expression._tags", "Tag"),
+        ("theano_graph._function_graph._fgraph", "FunctionGraph"),
     ):
         for name in names.split():
             yield ClassWord(module, name)
     for name in ("Generic", "SingletonType", "Type"):
-        yield ClassWord("theano_graph._type", name, ObjectForm())
+        yield ClassWord("theano_graph._expression._type", name, ObjectForm())
 
 
 __all__ = ["NoParams", "node_words", "verify_all"]

@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .._op import PureOp
-from .._type import Type
+from .._expression._op import PureOp
+from .._expression._type import Type
 from ._contents import LEAVES, Contents, is_same
 from ._verify import verify_graphs
 from ._words import FORMS, ClassWord, Form, refused

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._config import config
+from .._configuration._config import config
 from .._errors import compose
-from .._nodes import Apply, Constant, Variable
-from .._op import PureOp
-from .._origin import Origin
-from .._tags import Tag
-from .._type import Type
+from .._expression._nodes import Apply, Constant, Variable
+from .._expression._op import PureOp
+from .._expression._origin import Origin
+from .._expression._tags import Tag
+from .._expression._type import Type
 from .._word_modules import UnsafeArchiveError
 from ._words import refused
 

@@ -251,7 +251,7 @@ class _Generator(Word):
     def call(self, reader: Reader, arguments: tuple[Any, ...]) -> Any:
         """Return the generator.
 
-        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed not at all.
+        NumPy 1 gives the name of what makes its bits; their state comes with the generator's own, their seed never.
         """
         bits, *maker = arguments or (None,)
         if type(bits) is str and bits in _GENERATORS and (not maker or isinstance(maker[0], _Bits)):
@@ -299,7 +299,7 @@ def numpy_words() -> Iterator[Word]:
     yield ClassWord("numpy", "ndarray", _NoForm())
     for name in _NUMBERS.split():
         yield Value("numpy", name)
-    if hasattr(np, "long"):
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         yield Value("numpy", "bool")
     yield _Bits("numpy.random._pickle", "__bit_generator_ctor")
     yield _Seed("numpy.random.bit_generator", "__pyx_unpickle_SeedSequence")

@@ -9,10 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from filelock import FileLock, Timeout
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ._directory import CompileDirectory, make_private
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _BUCKETS = 64
 _FIRST_PAUSE = 0.005
@@ -79,11 +82,15 @@ def _acquire(folder: CompileDirectory, key: str, pause: float, timeout: float) -
     step, waited = _FIRST_PAUSE, False
     try:
         make_private(folder.file("locks"))
-        lock = FileLock(folder.file("locks", f"{int(key[:8], 16) % _BUCKETS:02d}.lock"), timeout=0, mode=0o600)
+        # Not at the top of the module: it is a tenth of the time of `import theano`, and a warm cache never needs it.
+        filelock = import_module("filelock")
+        lock: FileLock = filelock.FileLock(
+            folder.file("locks", f"{int(key[:8], 16) % _BUCKETS:02d}.lock"), timeout=0, mode=0o600
+        )
         while True:
             try:
                 lock.acquire()
-            except Timeout:
+            except filelock.Timeout:
                 waited = True
             else:
                 return lock, waited

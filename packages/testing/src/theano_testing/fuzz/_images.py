@@ -94,8 +94,8 @@ def _convolved(
         w = w[(..., *(slice(None, None, -1),) * dims)]
     widths = [(n - 1) * k + 1 for n, k in zip(w.shape[2:], apart, strict=True)]
     given = border_mode if isinstance(border_mode, tuple) else (border_mode,) * dims
-    named = [{"valid": 0, "full": n - 1, "half": n // 2} for n in widths]
-    borders = [known[b] if isinstance(b, str) else b for b, known in zip(given, named, strict=True)]
+    named: dict[str, Callable[[int], int]] = {"valid": lambda n: 0, "full": lambda n: n - 1, "half": lambda n: n // 2}
+    borders = [named[b](n) if isinstance(b, str) else b for b, n in zip(given, widths, strict=True)]
     x = np.pad(x, [(0, 0), (0, 0), *((b, b) for b in borders)])
     counts = [(n - m) // s + 1 for n, m, s in zip(x.shape[2:], widths, step, strict=True)]
     if min(counts) <= 0:

@@ -87,8 +87,8 @@ def _drawn(d: Draw) -> Drawn:
 
 def chosen_pair(which: Any, *operands: Any, first: tuple[str, str], second: tuple[str, str], joined: str) -> Any:
     """Return an expression in two results of `ifelse`, each side of which computes only where it is chosen."""
-    sides = [[in_graphs(text, a=operands) for text in texts] for texts in (first, second)]
-    return in_graphs(joined, o=ifelse(which, sides[0], sides[1]))
+    then, otherwise = ([in_graphs(text, a=operands) for text in texts] for texts in (first, second))
+    return in_graphs(joined, o=ifelse(which, then, otherwise))
 
 
 def _chosen_reference(which: Any, *operands: Any, first: Any, second: Any, joined: str) -> Any:

@@ -78,7 +78,7 @@ def loop(
         results = [in_graphs(text, a=a) for text in step]
         return results if until is None else (results, theano_scan.until(in_graphs(until, o=results)))
 
-    starts = iter(initial)
+    starts: Any = iter(initial)
     results, _ = theano_scan.scan(
         body,
         [{"input": x, "taps": list(taps)} for x, taps in zip(given, sequences, strict=True)],
@@ -126,7 +126,7 @@ def _reference(
         count = min(lengths)
     if lengths and int(count) > min(lengths):
         raise ValueError("the sequences are too short")
-    starts = iter(initial)
+    starts: Any = iter(initial)
     history: list[Any] = []
     for taps in states:
         value: Any = None if taps is None else next(starts)

@@ -8,13 +8,12 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from ..._lazy import scipy_special
-from .._cvalue import CValue, c_cast, c_type
-from .._derivative import differentiable, real_operands
-from .._op import ScalarOp, ScalarTypeError, UnaryScalarOp
-from .._record import REALS, ScalarRecord
+from .._contract._cvalue import CValue, c_cast, c_type
+from .._contract._derivative import differentiable, real_operands
+from .._contract._op import ScalarOp, ScalarTypeError, UnaryScalarOp
+from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
 #: Bernoulli numbers B2, B4, ... of the asymptotic series.
@@ -69,7 +68,7 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
         at = np.where(x > 0, x, 1 - x)
         right = sign * size * scipy_special().zeta(n + 1, at)
         cot = 1 / np.tan(np.pi * (x - np.floor(x)))
-        reflected = -(np.pi ** (n + 1)) * _cot_derivative(n)(cot)
+        reflected = -(np.pi ** (n + 1)) * np.polyval(_cot_derivative(n)[::-1], cot)
         left = np.where(x == np.floor(x), np.inf if n % 2 else np.nan, reflected - sign * right)
         return np.where(x == -np.inf, np.nan, np.where(x <= 0, left, right))
 
@@ -83,12 +82,16 @@ class PolyGamma(SpecialFunction, UnaryScalarOp):
 
 
 @cache
-def _cot_derivative(order: int) -> Polynomial:
-    """Give the derivative of cot of some order, as a polynomial in cot: the derivative of cot is ``-1 - cot**2``."""
-    found = Polynomial([0.0, 1.0])
+def _cot_derivative(order: int) -> tuple[int, ...]:
+    """Give the derivative of cot of some order, as coefficients of powers of cot: its derivative is ``-1 - cot**2``."""
+    found = [0, 1]
     for _ in range(order):
-        found = found.deriv() * Polynomial([-1.0, 0.0, -1.0])
-    return found
+        slopes = [power * coefficient for power, coefficient in enumerate(found)][1:]
+        found = [0] * (len(slopes) + 2)
+        for power, slope in enumerate(slopes):
+            found[power] -= slope
+            found[power + 2] -= slope
+    return tuple(found)
 
 
 @cache
@@ -102,7 +105,7 @@ def _poly_gamma_text(n: int) -> str:
         series = f"({factor.hex()} + {series}) * w"
     head = f"{float(math.factorial(n - 1)).hex()} + {(math.factorial(n) / 2).hex()} / y"
     cot = "0"
-    for coefficient in reversed(_cot_derivative(n).coef):
+    for coefficient in reversed(_cot_derivative(n)):
         cot = f"({cot}) * c + {float(coefficient).hex()}"
     power = " * ".join(["y"] * n)
     pole = "__builtin_inf()" if n % 2 else '__builtin_nan("")'

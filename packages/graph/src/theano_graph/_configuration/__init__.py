@@ -1,0 +1,1 @@
+"""Typed flags, and where their values come from."""

@@ -1,0 +1,108 @@
+"""The attributes of nodes, for copies and pickles."""
+
+from __future__ import annotations
+
+import copyreg
+import operator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from ._nodes import Node
+
+NodeT = TypeVar("NodeT", bound="Node")
+
+
+#: Slots that say nothing of a node itself: copies and pickles leave them out.
+_NOT_STATE = ("__weakref__", "__dict__", "_mark", "_membership", "_place", "_position")
+UNSET = object()
+
+
+class _Slots:
+    """What is asked of a class of nodes again and again; one object each, so that pickles refer to it."""
+
+    def __init__(self, cls: type) -> None:
+        names: list[str] = []
+        for base in cls.__mro__:
+            own = base.__dict__.get("__slots__", ())
+            names.extend(s for s in ((own,) if isinstance(own, str) else own) if s not in _NOT_STATE)
+        self.names = tuple(names)
+        self.values = operator.attrgetter(*names)
+        self.arguments = (cls,)
+        self.is_marked = hasattr(cls, "_mark")
+        self.is_plain = _pickles_as_nodes_do(cls)
+
+
+#: What a class can say about its pickles.
+_PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+_slots_of: dict[type, _Slots] = {}
+
+
+def _pickles_as_nodes_do(cls: type) -> bool:
+    """Tell whether nothing about the pickles of a class of nodes is its own."""
+    if cls in copyreg.dispatch_table:
+        return False
+    definers = (base for name in _PICKLING for base in cls.__mro__ if name in base.__dict__)
+    return all(base is object or base.__module__ == f"{__package__}._nodes" for base in definers)
+
+
+def _slots_of_class(cls: type) -> _Slots:
+    found = _slots_of.get(cls)
+    if found is None:
+        found = _slots_of[cls] = _Slots(cls)
+    return found
+
+
+def _slots(node: Node) -> _Slots:
+    return _slots_of_class(type(node))
+
+
+def is_plain(cls: type) -> bool:
+    """Tell whether nodes of a class are pickled as all others are."""
+    return _slots_of_class(cls).is_plain
+
+
+def slot_names(cls: type) -> tuple[str, ...]:
+    """Return the names of the attributes that a class of nodes has places for, without those that are no state."""
+    return _slots_of_class(cls).names
+
+
+def new_arguments(node: Node) -> tuple[type]:
+    """Return the arguments with which :func:`new_node` makes a node of the same class."""
+    return _slots(node).arguments
+
+
+def slot_state(node: Node) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return the names and the values of the attributes that are set."""
+    slots = _slots(node)
+    try:
+        return slots.names, slots.values(node)
+    except AttributeError:
+        state = {name: value for name in slots.names if (value := getattr(node, name, UNSET)) is not UNSET}
+        return tuple(state), tuple(state.values())
+
+
+def slot_values(node: Node) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the values of the attributes that are set."""
+    return zip(*slot_state(node), strict=True)
+
+
+def with_same_slots(node: NodeT) -> NodeT:
+    """Return a new node of the same class with the same attributes and a tag of its own."""
+    new = new_node(type(node))
+    for slot, value in slot_values(node):
+        setattr(new, slot, value)
+    attributes = getattr(node, "__dict__", None)
+    if attributes:
+        new.__dict__.update(attributes)
+    if node._tag is not None:
+        new._tag = node._tag.copy()
+    return new
+
+
+def new_node(cls: type[NodeT], ancestors: object = None) -> NodeT:
+    """Return a node without attributes; pickles put its ancestors before it."""
+    node = cls.__new__(cls)
+    if (_slots_of.get(cls) or _slots_of_class(cls)).is_marked:
+        node._mark = node._membership = None  # type: ignore[attr-defined]  # of apply nodes
+    return node

@@ -1,0 +1,299 @@
+"""Where in the user's program a node was made.
+
+Each node keeps the innermost frames of the user's program at its construction; frames of registered library packages
+are left out. Only code objects and instruction offsets are kept; line numbers are worked out when somebody asks, so
+that building a node stays cheap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from types import CodeType, FrameType
+from typing import Protocol, TypeVar
+
+from .._record import record
+
+MadeT = TypeVar("MadeT")
+
+
+class _FrameLimit:
+    """Number of user frames that are kept with each node; asked for once, then told of changes."""
+
+    value: int | None = None
+    ask: Callable[[], int] = staticmethod(lambda: 8)
+    #: Number of the library's own frames that are kept with nodes which it makes on behalf of others.
+    internal: int = 0
+
+
+_frame_limit = _FrameLimit()
+
+
+def set_frame_limit(value: int | None, ask: Callable[[], int] | None = None) -> None:
+    """Say how many user frames are kept; with None, `ask` is called when the first node is made."""
+    _frame_limit.value = value
+    if ask is not None:
+        _frame_limit.ask = ask
+
+
+def set_internal_limit(value: int) -> None:
+    """Say how many of the library's own frames are kept with nodes that it makes on behalf of the user's nodes."""
+    _frame_limit.internal = value
+
+
+_library_roots: list[str] = []
+_is_library_file: dict[str, bool] = {}
+_boundaries: set[CodeType] = set()
+
+
+def register_library(filename: str) -> None:
+    """Leave the frames of a package out of all origins.
+
+    Parameters
+    ----------
+    filename : str
+        The ``__file__`` of the package's ``__init__``; all files below its folder count as library files.
+    """
+    root = os.path.dirname(os.path.abspath(filename)) + os.sep
+    if root not in _library_roots:
+        _library_roots.append(root)
+        _is_library_file.clear()
+
+
+def mark_boundary(code: CodeType) -> None:
+    """Let everything that is called from a function count as that function's doing.
+
+    Used for ``Op.__call__``: a node made in a user-written ``make_node`` belongs to the line that applied the op.
+    """
+    _boundaries.add(code)
+
+
+def _is_library(filename: str) -> bool:
+    known = _is_library_file.get(filename)
+    if known is None:
+        known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        _is_library_file[filename] = known
+    return known
+
+
+@record
+class UserFrame:
+    """One frame of the user's program: file, line and function."""
+
+    filename: str
+    lineno: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.filename)}:{self.lineno}"
+
+
+def _line_of(code: CodeType, lasti: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+class Origin:
+    """The user's frames at the construction of a node, innermost first.
+
+    Attributes
+    ----------
+    frames : tuple of UserFrame
+        At least one frame; the first is the line that made the node.
+    """
+
+    __slots__ = ("_frames", "_raw")
+
+    def __init__(self, raw: tuple[tuple[CodeType, int], ...] = (), frames: tuple[UserFrame, ...] | None = None) -> None:
+        self._raw = raw
+        self._frames = frames
+
+    @property
+    def frames(self) -> tuple[UserFrame, ...]:
+        """The frames, innermost first."""
+        if self._frames is None:
+            self._frames = tuple(UserFrame(c.co_filename, _line_of(c, i), c.co_name) for c, i in self._raw)
+        return self._frames
+
+    @property
+    def filename(self) -> str:
+        """File of the innermost user frame."""
+        return self.frames[0].filename
+
+    @property
+    def lineno(self) -> int:
+        """Line number of the innermost user frame, from 1."""
+        return self.frames[0].lineno
+
+    def entries(self) -> list[tuple[str, int, str, str]]:
+        """Return file, line number, function and source line of each frame, outermost first, as tracebacks do."""
+        return [
+            (f.filename, f.lineno, f.function, linecache.getline(f.filename, f.lineno).strip())
+            for f in reversed(self.frames)
+        ]
+
+    def __str__(self) -> str:
+        return str(self.frames[0])
+
+    def __repr__(self) -> str:
+        return f"<Origin {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origin) and self.frames == other.frames
+
+    def __hash__(self) -> int:
+        return hash(self.frames)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (self.frames,))
+
+
+def _restore(frames: tuple[UserFrame, ...]) -> Origin:
+    return Origin((), frames)
+
+
+class HasOrigin(Protocol):
+    """Anything that knows where it was made."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where it was made, or None when nothing of the user's program was on the stack."""
+
+
+_inherited: ContextVar[Origin | None] = ContextVar("theano_graph_origin", default=None)
+
+
+def current_origin(limit: int | None = None) -> Origin | None:
+    """Return the origin for a node that is made now, or None when no user frame is on the stack.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Number of frames to keep; the flag ``traceback.limit`` by default. With 0 there is no origin.
+    """
+    inherited = _inherited.get()
+    if inherited is not None:
+        return _with_internal_frames(inherited) if _frame_limit.internal else inherited
+    if limit is None:
+        limit = _frame_limit.value
+        if limit is None:
+            limit = _frame_limit.value = _frame_limit.ask()
+    if not limit:
+        return None
+    frame: FrameType | None = sys._getframe(1)
+    raw: list[tuple[CodeType, int]] = []
+    libraries = _is_library_file
+    while frame is not None:
+        code = frame.f_code
+        known = libraries.get(code.co_filename)
+        if known is None:
+            known = _is_library(code.co_filename)
+        if known:
+            if raw and code in _boundaries:
+                raw.clear()
+        else:
+            raw.append((code, frame.f_lasti))
+            if len(raw) == limit:
+                break
+        frame = frame.f_back
+    return _shared(tuple(raw)) if raw else None
+
+
+def _with_internal_frames(origin: Origin) -> Origin:
+    """Return an origin with the library's own frames after those of the user."""
+    frame: FrameType | None = sys._getframe(2)
+    internal: list[UserFrame] = []
+    while frame is not None and len(internal) < _frame_limit.internal:
+        code = frame.f_code
+        if _is_library(code.co_filename):
+            internal.append(UserFrame(code.co_filename, _line_of(code, frame.f_lasti), code.co_name))
+        frame = frame.f_back
+    # What is replaced may itself have been made by the library: its internal frames give way.
+    user = tuple(f for f in origin.frames if not _is_library(f.filename)) or origin.frames[:1]
+    return Origin(frames=(*user, *internal))
+
+
+#: The last origin by its innermost frame. Nodes made by one line share one object: a loop makes thousands of them.
+_latest: dict[tuple[int, int], Origin] = {}
+_LATEST_LIMIT = 4096
+
+
+def _shared(raw: tuple[tuple[CodeType, int], ...]) -> Origin:
+    """Return an origin of these frames, the present one where the line has made nodes before in the same way."""
+    code, offset = raw[0]
+    # Code objects hash by all their contents; their identity is enough, since an origin keeps them alive.
+    key = (id(code), offset)
+    known = _latest.get(key)
+    if known is not None and known._raw == raw:
+        return known
+    if len(_latest) >= _LATEST_LIMIT:
+        _latest.clear()
+    origin = _latest[key] = Origin(raw)
+    return origin
+
+
+def begin_origin() -> Token[Origin | None] | None:
+    """Work out the present origin once, for all nodes that are made until :func:`end_origin`.
+
+    Returns None, and changes nothing, where an origin is given already, or there is none.
+    """
+    if _inherited.get() is not None or _frame_limit.internal:
+        return None
+    origin = current_origin()
+    return None if origin is None else _inherited.set(origin)
+
+
+def end_origin(token: Token[Origin | None]) -> None:
+    """Take back what :func:`begin_origin` did."""
+    _inherited.reset(token)
+
+
+def with_origin(make: Callable[[], MadeT], origin: Origin | None) -> MadeT:
+    """Return what `make` makes, with the given origin instead of the present one; quicker than a context manager."""
+    token = _inherited.set(origin)
+    try:
+        return make()
+    finally:
+        _inherited.reset(token)
+
+
+class _OriginScope:
+    """What :func:`origin_from` gives: a class, since rewriting enters one for each node that it looks at."""
+
+    __slots__ = ("_origin", "_token")
+
+    def __init__(self, origin: Origin | None) -> None:
+        self._origin = origin
+        self._token: Token[Origin | None] | None = None
+
+    def __enter__(self) -> None:
+        if self._origin is not None:
+            self._token = _inherited.set(self._origin)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._token is not None:
+            _inherited.reset(self._token)
+
+
+def origin_from(source: HasOrigin | Origin | None) -> contextlib.AbstractContextManager[None]:
+    """Give every node that is made inside the origin of `source`.
+
+    Used where the library makes nodes on behalf of a node of the user's: gradients and rewriting.
+
+    Parameters
+    ----------
+    source : Variable, Apply, Origin or None
+        None, or a source without an origin, changes nothing.
+
+    Examples
+    --------
+    >>> with origin_from(None):
+    ...     pass
+    """
+    return _OriginScope(source if isinstance(source, Origin) or source is None else source.origin)

@@ -1,0 +1,159 @@
+"""Typed tables of rules, looked up by the class of an op.
+
+What an op means to a consumer (its gradient, its shape, its native form) is registered beside the op, in the table of
+that consumer. A second registration is an error, and a missing rule names the op and the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .._errors import DuplicateRuleError, MissingRuleError, compose
+
+if TYPE_CHECKING:
+    from ._nodes import Apply, Variable
+
+RuleT = TypeVar("RuleT")
+
+
+class RuleTable(Generic[RuleT]):
+    """Rules of one kind, one for each op class.
+
+    Parameters
+    ----------
+    name : str
+        What the rules say; used in error messages.
+
+    Examples
+    --------
+    >>> cost = RuleTable[int]("cost")
+    >>> class Double: ...
+    >>> cost.register(Double)(3)
+    3
+    >>> cost.get(Double())
+    3
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._rules: dict[type, RuleT] = {}
+        self._absent: dict[type, str] = {}
+        self._found: dict[tuple[type | str, ...], RuleT | None] = {}
+        self._listeners: list[Callable[[type, RuleT], None]] = []
+
+    def register(self, *op_classes: type) -> Callable[[RuleT], RuleT]:
+        """Return a decorator (or plain function) that registers its argument for all of `op_classes`.
+
+        Raises
+        ------
+        DuplicateRuleError
+            If one of the classes has a rule of its own, or has been declared to have none.
+        """
+
+        def accept(rule: RuleT) -> RuleT:
+            for op_class in op_classes:
+                self._refuse_second(op_class)
+                self._rules[op_class] = rule
+                for listener in self._listeners:
+                    listener(op_class, rule)
+            self._found.clear()
+            return rule
+
+        return accept
+
+    def tell(self, listener: Callable[[type, RuleT], None]) -> None:
+        """Call ``listener(op_class, rule)`` for each rule that is registered, now and later."""
+        for op_class, rule in self._rules.items():
+            listener(op_class, rule)
+        self._listeners.append(listener)
+
+    def declare_absent(self, op_class: type, reason: str) -> None:
+        """Declare that `op_class` has no rule in this table, and why; the reason appears in errors."""
+        self._refuse_second(op_class)
+        self._absent[op_class] = reason
+        self._found.clear()
+
+    def _refuse_second(self, op_class: type) -> None:
+        if op_class in self._rules or op_class in self._absent:
+            raise DuplicateRuleError(
+                compose(
+                    f"table `{self.name}` already has an entry for {op_class.__module__}.{op_class.__qualname__}",
+                    mend="register a rule for a subclass, or keep only one of the two registrations",
+                )
+            )
+
+    def get(self, op: object, *methods: str) -> RuleT | None:
+        """Return the rule of the class of `op` or of its nearest base that has one, else None.
+
+        Parameters
+        ----------
+        op : Op
+        *methods : str
+            Names of methods that say the same. A subclass that defines one overrides the rule of its base: None.
+        """
+        op_class = type(op)
+        key: tuple[type | str, ...] = (op_class, *methods)
+        try:
+            return self._found[key]
+        except KeyError:
+            pass
+        found: RuleT | None = None
+        for base in op_class.__mro__:
+            if base in self._rules:
+                found = self._rules[base]
+                break
+            if base in self._absent or any(_is_written(base, name) for name in methods):
+                break
+        self._found[key] = found
+        return found
+
+    def absence(self, op: object) -> str | None:
+        """Return the declared reason why `op` has no rule, or None when nothing is declared."""
+        for base in type(op).__mro__:
+            if base in self._rules:
+                return None
+            if base in self._absent:
+                return self._absent[base]
+        return None
+
+    def lookup(self, op: object) -> RuleT:
+        """Return the rule for `op`.
+
+        Raises
+        ------
+        MissingRuleError
+            If there is none; the text names the table, the op, its class, and the declared reason if there is one.
+        """
+        rule = self.get(op)
+        if rule is not None:
+            return rule
+        op_class = type(op)
+        reason = self.absence(op)
+        what = f"op {op} ({op_class.__module__}.{op_class.__qualname__}) has no rule in table `{self.name}`"
+        if reason is not None:
+            raise MissingRuleError(compose(f"{what}: {reason}"))
+        raise MissingRuleError(compose(what, mend=f"register one: `@{self.name}.register({op_class.__name__})`"))
+
+    def classes(self) -> tuple[type, ...]:
+        """Return the op classes that have a rule of their own, in order of registration."""
+        return tuple(self._rules)
+
+
+def _is_written(op_class: type, method: str) -> bool:
+    """Return whether somebody has written a method in the body of a class; one that stands for a rule is not."""
+    return method in vars(op_class) and not getattr(vars(op_class)[method], "is_rule", False)
+
+
+PullbackRule = Callable[["Apply", "list[Variable]"], "Sequence[Variable | None]"]
+PushforwardRule = Callable[["Apply", "list[Variable | None]"], "Sequence[Variable | None]"]
+ShapeRule = Callable[["Apply", "list[Any]"], "Sequence[Any]"]
+
+#: Vector-Jacobian products: ``rule(node, cotangents)`` gives one cotangent per input, None where it is disconnected.
+pullback: RuleTable[PullbackRule] = RuleTable("pullback")
+
+#: Jacobian-vector products: ``rule(node, tangents)`` gives one tangent per output; None stands for zero.
+pushforward: RuleTable[PushforwardRule] = RuleTable("pushforward")
+
+#: Symbolic shapes: ``rule(node, input_shapes)`` gives the shape of each output as a tuple of ints and scalar variables.
+shape_rule: RuleTable[ShapeRule] = RuleTable("shape_rule")

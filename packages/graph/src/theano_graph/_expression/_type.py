@@ -1,0 +1,208 @@
+"""The contract of types: what values a variable can have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .._errors import compose
+
+if TYPE_CHECKING:
+    from ._nodes import Constant, Variable
+
+
+def filter_options(strict: bool, allow_downcast: bool | None) -> dict[str, Any]:
+    """Return the keywords for :meth:`Type.filter`: those that say something, for a user's type may take none of them.
+
+    Examples
+    --------
+    >>> filter_options(False, None), filter_options(True, None)
+    ({}, {'strict': True})
+    """
+    options: dict[str, Any] = {"strict": True} if strict else {}
+    if allow_downcast is not None:
+        options["allow_downcast"] = allow_downcast
+    return options
+
+
+@functools.cache
+def _takes_strict(method: Callable[..., Any]) -> bool:
+    """Tell whether the `filter` of a type can be told to convert nothing; old ones take the value alone."""
+    parameters = inspect.signature(method).parameters
+    return "strict" in parameters or any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values())
+
+
+class Type:
+    """The kind of value that a variable can have.
+
+    A type may be instantiated as it is: it then accepts every value. Subclasses override :meth:`filter` and what else
+    differs.
+
+    Invariants
+    ----------
+    Types compare and hash by value; a type never changes after construction.
+    """
+
+    #: Class of the variables that :meth:`make_variable` makes. Set below, when the node classes exist.
+    variable_class: ClassVar[type[Variable]]
+    #: Class of the constants that :meth:`make_constant` makes.
+    constant_class: ClassVar[type[Constant]]
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return `value` as a value of this type.
+
+        Parameters
+        ----------
+        value : object
+            What the user gave.
+        strict : bool
+            If true, only a value that is already of this type is accepted, and it is returned as it is.
+        allow_downcast : bool, optional
+            Whether a conversion may lose precision. None lets the type choose.
+
+        Raises
+        ------
+        TypeError
+            If the value is of a kind that cannot be converted.
+        ValueError
+            If the kind fits but the value does not.
+        """
+        return value
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Tell whether `value` is a value of this type without conversion."""
+        options = {"strict": True} if _takes_strict(type(self).filter) else {}
+        try:
+            self.filter(value, **options)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def value_validity_msg(self, value: Any) -> str:
+        """Return why `value` is no value of this type, or that it is one."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return "value is valid"
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Tell whether two values of this type are equal."""
+        return bool(a == b)
+
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Tell whether two values are equal up to rounding."""
+        return self.values_eq(a, b)
+
+    def may_share_memory(self, a: Any, b: Any) -> bool:
+        """Tell whether changing value `a` in place could change value `b`."""
+        return a is b
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether each value of `other` is a value of this type: `other` equals or refines it."""
+        return self == other
+
+    @property
+    def exact(self) -> Hashable:
+        """What two types agree in if each of them has all values of the other.
+
+        Types may be equal and differ in this: ``==`` is what programs ask, `exact` what decides whether the types of
+        what depends on a variable still hold when another one takes its place.
+        """
+        return self
+
+    def convert_variable(self, var: Variable) -> Variable | None:
+        """Return a variable of this type that has the value of `var`, possibly `var` itself; None if there is none."""
+        return var if self.is_super(var.type) else None
+
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+        """Return `other`, a variable or a plain value, as a variable of this type or of one that is equal to it.
+
+        Raises
+        ------
+        TypeError
+            If `other` is a variable that does not fit (even converted, where `allow_convert` is true), or a value that
+            the type refuses.
+        """
+        if not isinstance(other, Type.variable_class):
+            constant: Variable = self.make_constant(other)
+            return constant
+        if self == other.type or self.is_super(other.type):
+            return other
+        converted = self.convert_variable(other) if allow_convert else None
+        if converted is None:
+            raise self._no_stand_in(other)
+        return converted
+
+    def narrow_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+        """Return `other` as :meth:`filter_variable` does, and such that each of its values is one of this type.
+
+        Raises
+        ------
+        TypeError
+            As :meth:`filter_variable`; also where the values may be others and `allow_convert` is false.
+        """
+        found = self.filter_variable(other, allow_convert)
+        if self.is_super(found.type):
+            return found
+        converted = self.convert_variable(found) if allow_convert else None
+        if converted is None:
+            raise self._no_stand_in(found)
+        return converted
+
+    def _no_stand_in(self, other: Variable) -> TypeError:
+        return TypeError(
+            compose(
+                f"a variable of type {other.type.describe()} cannot stand where {self.describe()} is needed",
+                where=[f"got `{other}`" + (f" made at {other.origin}" if other.origin else "")],
+                mend="convert it explicitly before it is used here",
+            )
+        )
+
+    def make_variable(self, name: str | None = None) -> Any:
+        """Return a new variable of this type without an owner."""
+        return self.variable_class(self, name=name)
+
+    def make_constant(self, value: Any, name: str | None = None) -> Any:
+        """Return a constant of this type; `value` is filtered."""
+        return self.constant_class(self, value, name=name)
+
+    def __call__(self, name: str | None = None) -> Any:
+        """Return a new variable of this type."""
+        return self.make_variable(name)
+
+    def describe(self) -> str:
+        """Return what errors say of this type: its text, or more where that leaves something out."""
+        return str(self)
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class SingletonType(Type):
+    """A type without parameters: all instances of one class are equal.
+
+    Examples
+    --------
+    >>> SingletonType() == SingletonType()
+    True
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class Generic(SingletonType):
+    """The type of any Python object; values are passed as they are and compared with ``==``."""
+
+
+#: The one instance of :class:`Generic` that is needed.
+generic = Generic()

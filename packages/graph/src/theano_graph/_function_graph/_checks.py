@@ -1,0 +1,173 @@
+"""What a function graph refuses, and the errors that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .._errors import GraphError, IncompatibleReplacementError, MissingInputError, compose
+from .._expression._nodes import Apply, Variable, describe
+from ._membership import Membership
+
+if TYPE_CHECKING:
+    from ._fgraph import FunctionGraph
+
+
+def check_boundary(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> tuple[list[Variable], list[Variable]]:
+    """Return the inputs and outputs of a new graph as lists; refuse what is no variable and inputs given twice."""
+    for kind, given in (("inputs", inputs), ("outputs", outputs)):
+        if isinstance(given, Variable):
+            raise TypeError(
+                compose(
+                    f"the {kind} of a function graph are a list of variables, not one variable",
+                    where=[describe(given)],
+                    mend=f"pass [{given}]",
+                )
+            )
+        if not isinstance(given, Iterable):
+            raise TypeError(
+                compose(f"the {kind} of a function graph are a list of variables, not {given!r}", mend="pass a list")
+            )
+    inputs, outputs = list(inputs), list(outputs)
+    for kind, variables in (("input", inputs), ("output", outputs)):
+        for i, variable in enumerate(variables):
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    compose(
+                        f"{kind} {i} of a function graph is no variable: {variable!r}",
+                        mend="pass variables; a value becomes one through Type.make_constant",
+                    )
+                )
+    seen: set[Variable] = set()
+    for variable in inputs:
+        if variable in seen:
+            raise GraphError(
+                compose("an input is given twice", where=[describe(variable)], mend="list each input once")
+            )
+        seen.add(variable)
+    return inputs, outputs
+
+
+def check_updates(mapping: Mapping[int, int] | None, n_inputs: int, n_outputs: int) -> dict[int, int] | None:
+    """Return a copy of a mapping from output to input indices; refuse indices of nothing."""
+    if mapping is None:
+        return None
+    mend = "map the index of an output to that of the input that takes its value"
+    if not isinstance(mapping, Mapping):
+        raise TypeError(compose(f"update_mapping is a mapping of indices, not {mapping!r}", mend=mend))
+    for output, updated in mapping.items():
+        for kind, index, count in (("output", output, n_outputs), ("input", updated, n_inputs)):
+            if not isinstance(index, int) or not 0 <= index < count:
+                raise GraphError(
+                    compose(f"update_mapping names {kind} {index!r}: the graph has {count} {kind}s", mend=mend)
+                )
+    if len(set(mapping.values())) != len(mapping):
+        raise GraphError(compose(f"update_mapping updates an input twice: {dict(mapping)}", mend=mend))
+    return dict(mapping)
+
+
+def check_newcomer(node: Apply, left: Membership) -> None:
+    """Refuse a node of another graph, and one whose outputs say something else."""
+    membership = node._membership
+    if membership is not None and membership is not left and membership.is_current():
+        raise GraphError(
+            compose(
+                f"{node.op} belongs to another function graph",
+                where=[describe(node.outputs[0])],
+                mend="copy it (clone=True, clone_graph), or `disown()` the other graph if it is not needed",
+            )
+        )
+    for i, output in enumerate(node.outputs):
+        if output.owner is not node or output.index != i:
+            raise GraphError(
+                compose(
+                    f"output {i} of {node.op} says that it is output {output.index} of another node",
+                    where=[describe(output)],
+                    mend="leave `owner` and `index` to Apply",
+                )
+            )
+
+
+_MEND = "change the graph through its own methods only"
+
+
+def check_nodes(arrived: Sequence[Apply], order: Sequence[Apply], here: Membership) -> None:
+    """Refuse a graph whose nodes are not those that lead to its outputs, which are `order`."""
+    if len(arrived) == len(order) and all(node._membership is here for node in order):
+        return
+    stray = next(iter(set(order) ^ set(arrived)))
+    raise GraphError(
+        compose(
+            "the nodes of the graph are not those that lead to its outputs",
+            where=[f"{stray}" + (f" made at {stray.origin}" if stray.origin is not None else "")],
+            mend=_MEND,
+        )
+    )
+
+
+def check_position(node: Apply, used: Variable, inputs: Container[Variable]) -> None:
+    """Refuse a node whose number is not greater than that of what it needs."""
+    owner = used.owner
+    if owner is not None and used not in inputs and owner._position >= node._position:
+        raise GraphError(compose(f"{node.op} comes before what it needs", where=[describe(used)], mend=_MEND))
+
+
+def wrong_clients(variable: Variable) -> GraphError:
+    """Return the error for a variable of which the graph knows clients that it does not have, or not all."""
+    return GraphError(
+        compose(f"the clients of `{variable}` are not those of the graph", where=[describe(variable)], mend=_MEND)
+    )
+
+
+def fitting(old: Variable, new: object, reason: object) -> Variable:
+    """Return `new`, converted if need be, as something that can stand where `old` stands."""
+    if not isinstance(new, Variable):
+        raise TypeError(
+            compose(
+                f"only a variable can stand in a graph, not {new!r}",
+                where=[describe(old)],
+                mend=f"make a constant of it: Type.make_constant of {old.type.describe()}",
+            )
+        )
+    if old.type.is_super(new.type):
+        return new
+    try:
+        return old.type.narrow_variable(new)
+    except TypeError as error:
+        raise IncompatibleReplacementError(
+            compose(
+                f"a variable of type {old.type.describe()} cannot be replaced by one of type {new.type.describe()}"
+                + (f" (wanted by {reason})" if reason is not None else ""),
+                where=[describe(old), describe(new)],
+                mend="let the replacement have the type of what it replaces, for instance through a cast",
+            )
+        ) from error
+
+
+def foreign(graph: FunctionGraph, variable: object, verb: str) -> GraphError:
+    """Return the error for a variable that is not in the graph."""
+    if not isinstance(variable, Variable):
+        return GraphError(
+            compose(f"only a variable can {verb}, not {variable!r}", mend="pass one of `fgraph.variables`")
+        )
+    mend = "pass one of `fgraph.variables`"
+    if variable in graph.memo:
+        mend = "the graph works on copies: pass `fgraph.memo[variable]`, or make the graph with clone=False"
+    return GraphError(
+        compose(f"a variable that is not in this graph cannot {verb}", where=[describe(variable)], mend=mend)
+    )
+
+
+def missing(leaf: Variable, nodes: Sequence[Apply], reason: object) -> MissingInputError:
+    """Return the error for a variable that the graph needs but does not have."""
+    where = [describe(leaf)]
+    for node in nodes:
+        if leaf in node.inputs:
+            where.append(f"used by {node.op}" + (f" at {node.origin}" if node.origin is not None else ""))
+            break
+    what = f"the graph needs `{leaf}`, which is neither an input nor a constant"
+    if reason not in (None, "init"):
+        what += f" (brought in by {reason})"
+    return MissingInputError(
+        compose(what, where=where, mend="add it to the inputs, or give it a value (givens, a shared variable)")
+    )

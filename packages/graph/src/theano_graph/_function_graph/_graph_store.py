@@ -1,0 +1,326 @@
+"""What a function graph holds, and the steps of which changes consist, each of which can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
+
+from .._expression._nodes import Apply, Variable
+from ._feature_host import FeatureHost
+from ._journal import Imported, LeafImported, LeafPruned, Moved, Pruned, Step, Undo
+from ._membership import Membership
+from ._uses import Client, Uses, by_arrival, number_of, with_client, without_client
+
+if TYPE_CHECKING:
+    from ._feature_protocol import FeatureProtocol
+
+#: Attributes that pickles tell in their own way.
+OF_THE_STORE = (
+    "_nodes",
+    "_uses",
+    "_number_left",
+    "_leaves",
+    "_is_cut",
+    "_moment",
+    "_depth",
+    "_here",
+    "_left",
+    "_left_leaves",
+)
+#: Nodes that have left keep their places until there are more of them than others, and more than this.
+_FEW_LEFT = 64
+
+
+class GraphStore(FeatureHost):
+    """Base of function graphs: nodes and clients, and the single steps that change them.
+
+    A node of the graph says so itself (`_membership`), and where its record lies (`_place`): there is no dictionary of
+    all nodes or variables, which would lie in no cache.
+    """
+
+    inputs: list[Any]
+    outputs: list[Any]
+    _input_set: set[Any]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._forget_all()
+        #: How many inputs of nodes, and outputs of the graph, have become another variable so far.
+        self.changes = 0
+        #: What somebody has worked out of the graph as it is, under a key of his own: the next change empties it.
+        self.derived: dict[Any, Any] = {}
+
+    def _forget_all(self) -> None:
+        """Hold nothing."""
+        # Nodes in the order of their arrival, None for one that has left, and what uses their outputs: for a node of
+        # one output the uses of that, for others a list of them.
+        self._nodes: list[Apply | None] = []
+        self._uses: list[Any] = []
+        self._number_left = 0
+        # The uses of inputs, and of what has no owner.
+        self._leaves: dict[Variable, Uses] = {}
+        # Whether some input has an owner, which may be in the graph as well.
+        self._is_cut = False
+        self._moment = 0
+        self._depth = 0  # of changes that are going on: callbacks may make some
+        # What nodes are marked with while they are here, and after they have left.
+        self._here, self._left = Membership(self), Membership(self)
+        self._left_leaves: WeakSet[Variable] = WeakSet()
+
+    def __len__(self) -> int:
+        return len(self._nodes) - self._number_left
+
+    def _arrived(self) -> list[Apply]:
+        """Return the nodes in the order of their arrival."""
+        return [node for node in self._nodes if node is not None]
+
+    def _release(self) -> None:
+        """Let the nodes belong to nobody."""
+        for node in self._nodes:
+            if node is not None:
+                node._membership = None
+        for variable in self._leaves:
+            if getattr(variable, "_membership", None) is self._here:
+                variable._membership = None
+
+    # ---- what uses a variable
+
+    def _has(self, variable: Variable) -> bool:
+        owner = variable.owner
+        if owner is not None and owner._membership is self._here:
+            return True
+        return (owner is None or self._is_cut) and variable in self._leaves
+
+    def _record(self, variable: Variable) -> tuple[Any, Any]:
+        """Return where the uses of a variable of the graph are: a list or dictionary, and the place in it."""
+        owner = variable.owner
+        if owner is None or (self._is_cut and variable in self._leaves):
+            return self._leaves, variable
+        uses, place = self._uses, owner._place
+        found = uses[place]
+        return (found, variable.index) if found.__class__ is list else (uses, place)
+
+    def _uses_of(self, variable: Any) -> Uses:
+        """Return the uses of a variable of the graph."""
+        owner = variable.owner
+        if owner is None or (self._is_cut and variable in self._leaves):
+            return self._leaves[variable]
+        found = self._uses[owner._place]
+        return found[variable.index] if found.__class__ is list else found  # type: ignore[no-any-return]
+
+    def _add_client(self, variable: Variable, client: Client, since: int | None = None) -> None:
+        records, place = self._record(variable)
+        if records[place] is None:
+            records[place] = client
+            return
+        if since is None:
+            self._moment = since = self._moment + 1
+        records[place] = with_client(records[place], client, since)
+
+    def _remove_client(self, variable: Variable, client: Client) -> int:
+        """Return since when it was a client."""
+        records, place = self._record(variable)
+        uses = records[place]
+        if uses == client:  # the only one, nearly always
+            records[place] = None
+            return 0
+        records[place], since = without_client(uses, client)
+        return since
+
+    def _count_clients(self) -> int:
+        """Return how many clients all variables have."""
+        count = sum(map(number_of, self._leaves.values()))
+        for uses in self._uses:
+            count += sum(map(number_of, uses)) if uses.__class__ is list else number_of(uses)
+        return count
+
+    # ---- pickles
+
+    def _ordered_uses(self) -> list[tuple[Variable, list[Client]]]:
+        """Return the clients of the variables that have several, whose order is not that of the nodes."""
+        several = [(v, uses) for v, uses in self._leaves.items() if uses.__class__ is dict]
+        for node in self._arrived():
+            uses = self._uses[node._place]
+            found = uses if uses.__class__ is list else [uses]
+            several += [(v, u) for v, u in zip(node.outputs, found, strict=True) if u.__class__ is dict]
+        return [(v, list(uses)) for v, uses in several if len(uses) > 1]
+
+    def _restore(self, leaves: Iterable[Variable], nodes: Sequence[Apply]) -> None:
+        """Take in nodes in any order."""
+        for leaf in leaves:
+            self._add_leaf(leaf)
+        for node in nodes:
+            self._place_node(node)
+        for node in nodes:
+            self._connect(node)
+
+    def _reorder_uses(self, several: Iterable[tuple[Variable, list[Client]]]) -> None:
+        for variable, clients in several:
+            records, place = self._record(variable)
+            records[place] = dict(zip(clients, range(len(clients)), strict=True))
+            self._moment = max(self._moment, len(clients))
+
+    # ---- steps
+
+    def _move(self, user: Apply | Literal["output"], i: int, old: Variable, new: Variable, since: int | None) -> int:
+        """Let a client of `old` be one of `new`; return since when it was a client of `old`."""
+        if isinstance(user, str):
+            self.outputs[i] = new
+        else:
+            user.inputs[i] = new
+        was_since = self._remove_client(old, (user, i))
+        self._add_client(new, (user, i), since)
+        self.changes += 1
+        if self.derived:
+            self.derived.clear()
+        return was_since
+
+    def _place_node(self, node: Apply) -> None:
+        """Give a node a place, before it becomes a client."""
+        node._membership = self._here
+        node._place = len(self._nodes)
+        self._nodes.append(node)
+        self._uses.append(None if len(node.outputs) == 1 else [None] * len(node.outputs))
+
+    def _connect(self, node: Apply) -> list[Variable]:
+        """Make a node that has a place a client of its inputs; return those that came with it."""
+        leaves: list[Variable] = []
+        known = self._leaves
+        uses = self._uses
+        for i, v in enumerate(node.inputs):
+            owner = v.owner
+            if owner is None:
+                if v not in known:
+                    self._add_leaf(v)
+                    leaves.append(v)
+            elif not self._is_cut and uses[owner._place] is None:  # nearly always
+                uses[owner._place] = (node, i)
+                continue
+            self._add_client(v, (node, i))
+        return leaves
+
+    def _add_leaf(self, variable: Variable) -> None:
+        self._leaves[variable] = None
+        variable._membership = self._here
+
+    def _enter(self, variable: Variable, nodes: Sequence[Apply], reason: object, steps: list[Step]) -> None:
+        """Take in `variable` and the nodes that it needs."""
+        if variable.owner is None and variable not in self._leaves:
+            self._add_leaf(variable)
+            steps.append(LeafImported(variable))
+        on_import = self._callbacks.get("on_import", ())
+        for node in nodes:
+            membership = node._membership
+            self._place_node(node)
+            step = Imported(node, self._connect(node), membership)
+            steps.append(step)
+            for feature, callback in on_import:
+                callback(self, node, reason)
+                step.told.append(feature)
+
+    def _prune(self, variable: Variable, reason: object, steps: list[Step]) -> None:
+        """Remove what nothing uses any more, starting from `variable`."""
+        on_prune = self._callbacks.get("on_prune", ())
+        stack = [variable]
+        while stack:
+            v = stack.pop()
+            if v in self._input_set or (self._has(v) and self._uses_of(v)):
+                continue
+            node = v.owner
+            if node is None:
+                if v in self._leaves:
+                    steps.append(LeafPruned(v, self._leaves.pop(v)))
+                self._left_leaves.add(v)
+                continue
+            if node._membership is not self._here:
+                continue
+            if any(self._uses_of(o) for o in node.outputs if not (self._is_cut and o in self._leaves)):
+                continue
+            step = Pruned(node)
+            steps.append(step)
+            self._take_out(node, self._left)
+            for i, parent in enumerate(node.inputs):
+                step.client_since.append(self._remove_client(parent, (node, i)))
+                if not self._uses_of(parent):
+                    stack.append(parent)
+            for feature, callback in on_prune:
+                callback(self, node, reason)
+                step.told.append(feature)
+
+    def _take_out(self, node: Apply, membership: Any) -> None:
+        """Leave the place of a node empty."""
+        node._membership = membership
+        self._nodes[node._place] = None
+        self._number_left += 1
+
+    def _compact(self) -> None:
+        """Give away the places of nodes that have left, once they are many."""
+        if self._number_left <= _FEW_LEFT or self._number_left * 2 <= len(self._nodes) or self._depth:
+            return
+        nodes = self._arrived()
+        self._uses = [self._uses[node._place] for node in nodes]
+        for place, node in enumerate(nodes):
+            node._place = place
+        self._nodes[:] = nodes
+        self._number_left = 0
+
+    # ---- taking back
+
+    def _undo(self, steps: list[Step], reason: object, error: BaseException) -> None:
+        """Take back the steps of a change that failed with `error`, the last one first."""
+        touched: dict[Variable, None] = {}
+        for step in reversed(steps):
+            match step:
+                case Moved(user, i, old, new, since, told):
+                    self._move(user, i, new, old, since)
+                    touched[old] = None
+                    self._tell("on_change_input", told, error, user, i, new, old, Undo(reason))
+                case Imported():
+                    self._expel(step)
+                    self._tell("on_prune", step.told, error, step.node, Undo(reason))
+                case Pruned():
+                    self._readmit(step)
+                    touched.update(dict.fromkeys(step.node.inputs))
+                    self._tell("on_import", step.told, error, step.node, Undo(reason))
+                case LeafImported(leaf):
+                    self._forget([leaf])
+                case LeafPruned(leaf, uses):
+                    self._leaves[leaf] = uses
+        for v in touched:
+            if self._has(v):
+                records, place = self._record(v)
+                records[place] = by_arrival(records[place])
+
+    def _expel(self, step: Imported) -> None:
+        node = step.node
+        for i, v in enumerate(node.inputs):
+            self._remove_client(v, (node, i))
+        self._take_out(node, step.membership)
+        if node._place == len(self._nodes) - 1:
+            self._nodes.pop()
+            self._uses.pop()
+            self._number_left -= 1
+        self._forget(step.leaves)
+
+    def _readmit(self, step: Pruned) -> None:
+        node = step.node
+        self._nodes[node._place] = node
+        self._number_left -= 1
+        node._membership = self._here
+        for i, (v, since) in enumerate(zip(node.inputs, step.client_since, strict=True)):
+            self._add_client(v, (node, i), since)
+
+    def _forget(self, leaves: Iterable[Variable]) -> None:
+        for leaf in leaves:
+            if not number_of(self._leaves.get(leaf)):
+                self._leaves.pop(leaf, None)
+
+    def _tell(self, name: str, told: Sequence[FeatureProtocol], error: BaseException, *args: Any) -> None:
+        """Call the opposite callback of the features that had been told; what they raise is noted on `error`."""
+        for feature, callback in reversed(self._callbacks.get(name, ())):
+            if any(feature is known for known in told):
+                try:
+                    callback(self, *args)
+                except Exception as second:  # noqa: BLE001  # the first error goes on; this one is told with it
+                    error.add_note(f"{type(feature).__name__}.{name} failed while this was undone: {second}")

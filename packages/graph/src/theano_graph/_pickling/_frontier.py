@@ -1,0 +1,76 @@
+"""Where a graph begins to be new to a pickler, which alone knows what it has written."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .._expression._node_state import is_plain
+
+if TYPE_CHECKING:
+    from .._expression._nodes import Apply
+
+#: How many nodes a look is at, at least. Where the last of them finds new ones to the end, so does a walk.
+_SIZES = (4, 64, 1024, 16384)
+
+
+class PicklingFrontier:
+    """Ancestors of a node, some at a time, backwards from it.
+
+    Between one look and the next, the pickler writes what it has been given. What it knows already ends the search.
+
+    Parameters
+    ----------
+    last : Apply
+    """
+
+    __slots__ = ("_frontier", "_is_given_up", "_last", "_seen")
+
+    def __init__(self, last: Apply) -> None:
+        self._last = last
+        #: Nodes in order of arrival.
+        self._seen: dict[Any, None] = {last: None}
+        #: New nodes, and some that may be, whose inputs have not been looked at.
+        self._frontier: deque[Apply] = deque((last,))
+        self._is_given_up = False
+
+    def each(self) -> Iterator[Callable[[Container[Apply]], list[Any]]]:
+        """Yield the looks, as functions of what is known of the nodes before that return the next ones."""
+        for size in _SIZES:
+            yield partial(self._look, size)
+
+    def _look(self, size: int, known: Container[Apply]) -> list[Any]:
+        self._settle(known)
+        seen, frontier = self._seen, self._frontier
+        found: list[Any] = []
+        while frontier and len(found) < size and not self._is_given_up:
+            for variable in frontier.popleft().inputs:
+                node = variable if variable.owner is None else variable.owner
+                if node in seen:
+                    continue
+                seen[node] = None
+                found.append(node)
+                if node is not variable:
+                    frontier.append(node)
+                    # A node with pickles of its own kind needs all its ancestors before it.
+                    self._is_given_up |= not is_plain(type(node))
+        if self._is_given_up:
+            for node in found:
+                del seen[node]
+            return []
+        found.reverse()
+        return found
+
+    def all(self, known: Container[Apply], collect: Callable[[], list[Any]]) -> list[Any]:
+        """Return all nodes that matter: what was seen, and what `collect` gives besides if new ones came to the end."""
+        self._settle(known)
+        rest: list[Any] = []
+        if self._frontier or self._is_given_up:
+            rest = [node for node in collect() if node not in self._seen]
+        return [*self._seen, *rest]
+
+    def _settle(self, known: Container[Apply]) -> None:
+        if known:
+            self._frontier = deque(node for node in self._frontier if node not in known)

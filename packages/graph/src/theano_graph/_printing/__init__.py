@@ -1,0 +1,1 @@
+"""Graphs as text, as formulas, and as diagrams."""

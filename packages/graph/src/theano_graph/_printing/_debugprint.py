@@ -1,0 +1,315 @@
+"""Text of a graph as an indented tree, one line for each use of a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
+from typing import IO, Any, Literal
+
+from .._errors import compose
+from .._expression._nodes import Apply, Constant, Variable
+from .._record import record
+from .._traversal._walk import toposort
+from ._printable import PrintableGraph, inner_graph, letters, outer_inputs, printable_graph
+
+Ids = Literal["CHAR", "int", "id", ""]
+IdTable = MutableMapping[Any, str]
+
+_ABOUT_TIMES = """
+Timing Info
+-----------
+--> <time> <% time> - <total time> <% total time>'
+
+<time>         seconds that this node has taken
+<% time>       its share of the time of all calls
+<total time>   seconds of this node and of all that it is computed from
+<% total time> their share of the time of all calls
+
+N.B.:
+* What several inputs of a node have in common is counted for each of them, so that <total time> may be too great,
+  never too small: a node whose <total time> is small is not worth the trouble of removing it.
+"""
+
+
+@record
+class TreeOptions:
+    """How a tree is printed; see :func:`debugprint`."""
+
+    depth: int = -1
+    print_type: bool = False
+    ids: Ids = "CHAR"
+    stop_on_name: bool = False
+    print_storage: bool = False
+    print_clients: bool = False
+    print_view_map: bool = False
+    print_destroy_map: bool = False
+
+
+class TreePrinter:
+    """Makes the lines of :func:`debugprint` one by one, so that a reader may stop early.
+
+    Parameters
+    ----------
+    graph : PrintableGraph
+    options : TreeOptions
+    done : dict, optional
+        Id of each object that has been printed.
+    used_ids : dict, optional
+        Id of each object that has been mentioned.
+    """
+
+    def __init__(
+        self, graph: PrintableGraph, options: TreeOptions, done: IdTable | None = None, used_ids: IdTable | None = None
+    ) -> None:
+        self.graph = graph
+        self.options = options
+        self.positions = {node: i for i, node in enumerate(graph.order)}
+        self.done: IdTable = {} if done is None else done
+        self.used: IdTable = {} if used_ids is None else used_ids
+        for key, text in self.done.items():
+            self.used.setdefault(key, text)
+        self.clients = _clients(graph) if options.print_clients else {}
+        self.totals = _totals(graph) if graph.times else {}
+        self.call_time = graph.call_time or sum(graph.times.values())
+        self.inner: list[tuple[Variable, PrintableGraph]] = []
+        self._opened: set[Apply] = set()
+        self.outside: dict[Variable, Variable] = {}
+
+    def _id(self, thing: Variable | Apply) -> str:
+        key = _key(thing)
+        if key not in self.used:
+            number = len(self.used)
+            match self.options.ids:
+                case "CHAR":
+                    self.used[key] = f"[id {letters(number)}]"
+                case "int":
+                    self.used[key] = f"[id {number}]"
+                case "id":
+                    self.used[key] = f"[id {id(thing)}]"
+                case _:
+                    self.used[key] = ""
+        return self.used[key]
+
+    def _line(self, variable: Variable, positions: bool = True) -> str:
+        node = variable.owner
+        kind = f" <{variable.type!r}>" if self.options.print_type else ""
+        if node is None:
+            identifier, notes = self._leaf_notes(variable)
+            return f"{variable} {identifier}{kind}{notes}"
+        position = str(self.positions[node]) if positions and node in self.positions else ""
+        line = (
+            f"{_op_text(node, variable)} {self._id(node)}{kind} '{variable.name or ''}' "
+            f"{self._maps_text(node)} {position}{self._storage_text(node.outputs[0])}"
+        )
+        if len(self.clients.get(variable, ())) > 1:
+            line += f" {self._clients_text(variable)}"
+        return line + (self._time_text(node) if node in self.graph.times else "")
+
+    def _leaf_notes(self, variable: Variable) -> tuple[str, str]:
+        """Return the id of a variable that nothing computes, and what stands behind its type."""
+        identifier = self.done[_key(variable)] = self._id(variable)
+        if variable not in self.outside:
+            return identifier, self._storage_text(variable)
+        outer = self.outside[variable]
+        return identifier, f" -> {self._id(outer if outer.owner is None else outer.owner) or outer}"
+
+    def _maps_text(self, node: Apply) -> str:
+        """Return what a node overwrites and what it returns views of, where that is asked for."""
+        options = self.options
+        destroyed = f"d={_map_text(node.op.destroy_map)}" if options.print_destroy_map and node.op.destroy_map else ""
+        viewed = f"v={_map_text(node.op.view_map)}" if options.print_view_map and node.op.view_map else ""
+        return f"{destroyed} {viewed}"
+
+    def _storage_text(self, variable: Variable) -> str:
+        shown = self.options.print_storage and variable in self.graph.storage
+        return f" {self.graph.storage[variable]}" if shown else ""
+
+    def _time_text(self, node: Apply) -> str:
+        """Return the time of a node, and that of it and all that it needs, with their shares."""
+        own, whole = self.graph.times[node], self.totals[node]
+        share = 100 / self.call_time if self.call_time else 0.0
+        return f" --> {own:8.2e}s {own * share:4.1f}% {whole:8.2e}s {whole * share:4.1f}%"
+
+    def _clients_text(self, variable: Variable) -> str:
+        if None in self.clients[variable]:
+            # Takes part in the numbering, as ever.
+            self.used.setdefault("output", "output")
+        shown = (
+            ("output", "") if client is None else (self._id(client) or str(client.op), self.positions.get(client, ""))
+            for client in self.clients[variable]
+        )
+        return f"clients:[{', '.join(str(pair) for pair in shown)}]"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, without line ends: the graph, then the graphs inside its ops, and inside theirs."""
+        if any(self.graph.times.values()):
+            yield from _ABOUT_TIMES.splitlines()
+        yield from self._tree(self.graph, "")
+        if self.inner:
+            yield ""
+            yield self.inner[0][1].title or "Inner graphs:"
+        # The list grows while it is gone through.
+        for variable, graph in self.inner:
+            self.outside.update(outer_inputs(_node_of(variable), graph))
+            yield ""
+            yield self._line(variable, positions=False)
+            yield from self._tree(graph, " >")
+
+    def _tree(self, graph: PrintableGraph, start: str) -> Iterator[str]:
+        depth = self.options.depth
+        for output in graph.outputs:
+            # One item is a variable, what stands before its line, what stands before the lines below it, and its level.
+            self._note_inner(output)
+            work: list[tuple[Variable, str, str, int]] = [(output, start, start, 1)]
+            while work:
+                variable, prefix, below, level = work.pop()
+                yield prefix + self._line(variable)
+                node = variable.owner
+                if node is None or node in self.done or (depth > 0 and level >= depth):
+                    continue
+                self.done[node] = self._id(node)
+                if self.options.stop_on_name and variable.name is not None:
+                    continue
+                for v in node.inputs:
+                    self._note_inner(v)
+                last = len(node.inputs) - 1
+                for i in range(last, -1, -1):
+                    following = below + ("  " if i == last else " |")
+                    work.append((node.inputs[i], below + " |", following, level + 1))
+
+    def _note_inner(self, variable: Variable) -> None:
+        """Remember the graph inside the op that computes a variable, once for each use where the op wants that."""
+        node = variable.owner
+        graph = None if node is None else inner_graph(node.op)
+        if graph is None or (node in self._opened and graph.title is None):
+            return
+        assert node is not None, "a graph was found inside the node's op"
+        self._opened.add(node)
+        self.inner.append((variable, graph))
+
+
+def _node_of(variable: Variable) -> Apply:
+    assert variable.owner is not None, "only what a node computes has a graph inside"
+    return variable.owner
+
+
+def _totals(graph: PrintableGraph) -> dict[Apply, float]:
+    """Return for each node its time and that of what computes its inputs; what is needed twice counts twice."""
+    totals: dict[Apply, float] = {}
+    for node in toposort((), graph.outputs):
+        below = {v.owner for v in node.inputs if v.owner is not None}
+        totals[node] = graph.times.get(node, 0.0) + sum(totals[other] for other in below)
+    return totals
+
+
+def _map_text(positions: Mapping[int, Sequence[int]]) -> str:
+    return str({output: list(inputs) for output, inputs in positions.items()})
+
+
+def _key(thing: Variable | Apply) -> Hashable:
+    """Constants of one value share an id; all else has its own."""
+    if isinstance(thing, Constant):
+        # The type stands beside the signature because a signature need not tell types of one dtype apart.
+        return (thing.name, thing.type, thing.signature())
+    return thing
+
+
+def _op_text(node: Apply, variable: Variable) -> str:
+    return str(node.op) if len(node.outputs) == 1 else f"{node.op}.{variable.index}"
+
+
+def _clients(graph: PrintableGraph) -> dict[Variable, list[Apply | None]]:
+    """Return what uses each computed variable, one entry for each use; None stands for the outputs."""
+    found: dict[Variable, list[Apply | None]] = {}
+    for variable in graph.outputs:
+        found.setdefault(variable, []).append(None)
+    for node in toposort((), graph.outputs):
+        for variable in node.inputs:
+            if variable.owner is not None:
+                found.setdefault(variable, []).append(node)
+    return found
+
+
+def debugprint(
+    obj: Any,
+    depth: int = -1,
+    print_type: bool = False,
+    file: IO[str] | Literal["str"] | None = None,
+    ids: Ids = "CHAR",
+    stop_on_name: bool = False,
+    done: IdTable | None = None,
+    print_storage: bool = False,
+    print_clients: bool = False,
+    used_ids: IdTable | None = None,
+    *,
+    print_view_map: bool = False,
+    print_destroy_map: bool = False,
+) -> str | IO[str] | None:
+    r"""Print a graph as an indented tree.
+
+    Parameters
+    ----------
+    obj : Variable, Apply, FunctionGraph, compiled function, or list of these
+    depth : int
+        Number of levels to show; -1 for all.
+    print_type : bool
+        Show the type of each variable.
+    file : text file or "str", optional
+        Where to print; None is standard output, "str" returns the text.
+    ids : {"CHAR", "int", "id", ""}
+        How nodes are told apart: letters, numbers, Python's ids, or not at all. Constants of one type and value share
+        one.
+    stop_on_name : bool
+        Do not show what is below a variable that has a name.
+    done : dict, optional
+        Filled with the ids of what has been printed. What is in it already is not printed again below its line: give
+        one dictionary to several calls that shall share their ids.
+    print_storage : bool
+        Show the stored values of a compiled function.
+    print_clients : bool
+        Show the clients of a computed variable that has several: their ids, and their positions in the order of
+        execution.
+    used_ids : dict, optional
+        Filled with the ids of all that has been mentioned, printed or not (clients, nodes beyond `depth`).
+    print_view_map, print_destroy_map : bool
+        Show which outputs of a node are views of which inputs (``v={0: [0]}``), or overwrite them (``d={0: [0]}``).
+
+    Returns
+    -------
+    str, file or None
+        The text if `file` is "str", else `file`. A line shows a variable: its name, or the op that computes it; its
+        id; its type, if wanted; for a computed one, its name in quotes, the position of the node in the order of
+        execution, if there is one, and, if the function was profiled, its time and that of all it needs, with their
+        shares. What is below a node is shown the first time only. The graphs inside ops come after the trees, with
+        ``-> [id]`` at inputs that stand for variables outside.
+
+    Raises
+    ------
+    TypeError
+        If `obj` is nothing that can be shown.
+    ValueError
+        If `ids` is none of the four.
+
+    Examples
+    --------
+    >>> from theano_graph import Generic
+    >>> debugprint(Generic()("x"), file="str")
+    'x [id A]\n'
+    """
+    if ids not in ("CHAR", "int", "id", ""):
+        raise ValueError(compose(f"ids cannot be {ids!r}", mend="use 'CHAR', 'int', 'id' or ''"))
+    if not isinstance(depth, int):
+        raise TypeError(compose(f"depth is a number of levels, not {depth!r}", mend="pass an int, -1 for all levels"))
+    if file is not None and file != "str" and not hasattr(file, "write"):
+        raise TypeError(compose(f"cannot write to {file!r}", mend="pass a text file, 'str' or None"))
+    options = TreeOptions(
+        depth, print_type, ids, stop_on_name, print_storage, print_clients, print_view_map, print_destroy_map
+    )
+    lines = TreePrinter(printable_graph(obj), options, done, used_ids).lines()
+    text = "".join(f"{line}\n" for line in lines)
+    if file == "str":
+        return text
+    if file is None:
+        print(text, end="")
+        return None
+    file.write(text)
+    return file

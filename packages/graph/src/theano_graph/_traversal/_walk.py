@@ -1,0 +1,291 @@
+"""Walks over graphs. All are iterative: the depth of a graph never becomes the depth of the stack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from typing import Any, TypeVar
+
+from .._errors import compose
+from .._expression._nodes import Apply, Variable
+from ._check import node_of, variable_of, variables_of
+from ._postorder import label, nodes_in_order, postorder, sources_first
+
+NodeT = TypeVar("NodeT")
+Orderings = Mapping[Apply, Sequence[Apply]]
+
+
+def walk(starts: Iterable[NodeT], expand: Callable[[NodeT], Iterable[NodeT] | None]) -> Iterator[NodeT]:
+    """Yield each node that can be reached from `starts` once, depth first, a node before what it expands to.
+
+    Parameters
+    ----------
+    starts : iterable
+    expand : callable
+        Gives the next nodes; None or empty ends a branch.
+    """
+    stack = list(starts)
+    stack.reverse()
+    seen: set[NodeT] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        following = expand(node)
+        if following:
+            stack.extend(reversed(list(following)))
+
+
+def ancestors(outputs: Iterable[Variable], blockers: Iterable[Variable] | None = ()) -> list[Variable]:
+    """Return the variables that contribute to `outputs`, these included, in depth-first order.
+
+    Parameters
+    ----------
+    outputs : iterable of Variable
+    blockers : iterable of Variable
+        The walk stops at these; they are in the result when they are reached.
+    """
+    outputs = variables_of("outputs", outputs)
+    stop = set(variables_of("blockers", blockers or ()))
+
+    def expand(variable: Variable) -> Iterable[Variable] | None:
+        if variable.owner is None or variable in stop:
+            return None
+        inputs: list[Variable] = variable.owner.inputs
+        return inputs
+
+    return list(walk(outputs, expand))
+
+
+def graph_inputs(outputs: Iterable[Variable], blockers: Iterable[Variable] | None = ()) -> list[Variable]:
+    """Return the variables without an owner, constants included, that contribute to `outputs`, in depth-first order."""
+    return [v for v in ancestors(outputs, blockers) if v.owner is None]
+
+
+def is_in_ancestors(variable: Variable, node: Apply) -> bool:
+    """Tell whether `node` contributes to `variable`."""
+    variable_of("the variable", variable)
+    node_of("what to look for", node)
+
+    def expand(v: Variable) -> Iterable[Variable] | None:
+        return None if v.owner is None else v.owner.inputs
+
+    return any(v.owner is node for v in walk([variable], expand))
+
+
+def variables_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
+    """Return the variables between `inputs` and `outputs`: both of these, what lies on the way, and orphans."""
+    inputs, outputs = variables_of("inputs", inputs), variables_of("outputs", outputs)
+    found = dict.fromkeys(inputs)
+    for node in toposort(inputs, outputs):
+        found.update(dict.fromkeys(node.inputs))
+        found.update(dict.fromkeys(node.outputs))
+    found.update(dict.fromkeys(outputs))
+    return list(found)
+
+
+def orphans_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Variable]:
+    """Return the variables without an owner that `outputs` depend on and that are not in `inputs`."""
+    given = set(variables_of("inputs", inputs))
+    return [v for v in graph_inputs(outputs, given) if v not in given]
+
+
+def toposort(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    orderings: Orderings | None = None,
+    clients: dict[Apply, list[Apply]] | None = None,
+    *,
+    last_input_first: bool = False,
+) -> list[Apply]:
+    """Return the nodes needed for `outputs` given `inputs`, each after the nodes that it depends on.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : mapping, optional
+        Node -> list of nodes that must come before it for reasons other than data; those are in the result too.
+    clients : dict, optional
+        Filled with node -> the nodes that depend on it directly, for each node of the result that has some.
+    last_input_first : bool
+        Whether what the last input of a node needs comes before what the first one needs; for walks along data alone.
+
+    Raises
+    ------
+    CycleError
+        If no such order exists.
+    TypeError
+        If something is no variable or node, or `orderings` has sets, whose order is not the same each time.
+
+    Notes
+    -----
+    The order depends on the graph alone, not on identities, so that it is the same in each process. Linear in edges.
+    """
+    # A set or mapping is used as it is: a growing graph asks again and again with all its variables.
+    stop = inputs if isinstance(inputs, (AbstractSet, Mapping)) else set(variables_of("inputs", inputs))
+    roots = [v.owner for v in variables_of("outputs", outputs) if v not in stop and v.owner is not None]
+    if not orderings and clients is None:
+        return nodes_in_order(roots, stop, last_input_first)
+    before = checked_orderings(orderings)
+
+    def dependencies(node: Apply) -> list[Apply]:
+        found = dict.fromkeys(v.owner for v in node.inputs if v.owner is not None and v not in stop)
+        found.update(dict.fromkeys(before.get(node, ())))
+        return list(found)
+
+    return postorder(roots, dependencies if clients is None else _noting(dependencies, clients))
+
+
+def ordered_nodes(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    orderings: Orderings | None = None,
+    clients: dict[Any, list[Any]] | None = None,
+) -> list[Apply]:
+    """Return the nodes needed for `outputs` given `inputs`, those that could run first before all others.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+    orderings : mapping, optional
+        Node -> list of nodes that must come before it for reasons other than data.
+    clients : dict, optional
+        Filled with variable -> the nodes that read it, once for each place, and node -> its outputs that are needed.
+
+    Raises
+    ------
+    CycleError
+        If no such order exists.
+
+    Notes
+    -----
+    The order of :func:`sources_first` over variables and nodes together.
+    """
+    stop = set(variables_of("inputs", inputs))
+    before = checked_orderings(orderings)
+
+    def dependencies(thing: Any) -> Iterable[Any] | None:
+        if isinstance(thing, Apply):
+            return [*thing.inputs, *before.get(thing, ())]
+        return None if thing.owner is None or thing in stop else [thing.owner]
+
+    order = sources_first(variables_of("outputs", outputs), dependencies, clients)
+    return [thing for thing in order if isinstance(thing, Apply)]
+
+
+def checked_orderings(orderings: Orderings | None) -> Orderings:
+    """Return `orderings`, or an empty mapping for None; refuse sets and what is no node."""
+    mend = "map apply nodes to lists of apply nodes"
+    if orderings is None:
+        return {}
+    if not isinstance(orderings, Mapping):
+        raise TypeError(compose(f"orderings are a mapping, not {orderings!r}", mend=mend))
+    for node, before in orderings.items():
+        node_of("a key of the orderings", node)
+        if isinstance(before, AbstractSet):
+            raise TypeError(
+                compose(f"the orderings of {label(node)} are a set: its order changes from run to run", mend=mend)
+            )
+        for other in before:
+            node_of(f"what must come before {label(node)}", other)
+    return orderings
+
+
+def _noting(
+    dependencies: Callable[[NodeT], list[NodeT]], clients: dict[NodeT, list[NodeT]]
+) -> Callable[[NodeT], list[NodeT]]:
+    """Return a function like `dependencies` that also fills `clients`."""
+
+    def noted(node: NodeT) -> list[NodeT]:
+        found = dependencies(node)
+        for dependency in found:
+            clients.setdefault(dependency, []).append(node)
+        return found
+
+    return noted
+
+
+def general_toposort(
+    outputs: Iterable[NodeT],
+    deps: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    debug_print: bool = False,
+    compute_deps_cache: Callable[[NodeT], Iterable[NodeT] | None] | None = None,
+    deps_cache: dict[NodeT, Any] | None = None,
+    clients: dict[NodeT, list[NodeT]] | None = None,
+) -> list[NodeT]:
+    """Return all that can be reached from `outputs` through `deps`, dependencies first.
+
+    Parameters
+    ----------
+    outputs : iterable
+        Any hashable objects.
+    deps : callable or None
+        Gives the direct dependencies of one of them; a pure function with a deterministic order, called once for each.
+        None if `compute_deps_cache` is given.
+    debug_print : bool
+        Whether to write a line about each object to the standard output, in the order of the result.
+    compute_deps_cache : callable, optional
+        In place of `deps`: a function like it that also keeps its results in `deps_cache`.
+    deps_cache : dict, optional
+        Goes with `compute_deps_cache`: object -> its dependencies. What is there already is used and not asked for.
+    clients : dict, optional
+        Filled with object -> those that depend on it directly.
+
+    Raises
+    ------
+    CycleError
+        If an object depends on itself.
+    TypeError
+        If there is neither `deps` nor `compute_deps_cache`, or one of the last and `deps_cache` without the other.
+
+    Examples
+    --------
+    >>> general_toposort([3], lambda n: [n - 1] if n else [])
+    [0, 1, 2, 3]
+    """
+    if isinstance(outputs, Variable):
+        variables_of("outputs", outputs)
+    dependencies = _dependencies(deps, compute_deps_cache, deps_cache)
+    order = postorder(list(outputs), dependencies if clients is None else _noting(dependencies, clients))
+    if debug_print:
+        sys.stdout.writelines(f"{node}: after {list(map(str, dependencies(node)))}\n" for node in order)
+    return order
+
+
+def _dependencies(
+    deps: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    compute: Callable[[NodeT], Iterable[NodeT] | None] | None,
+    cache: dict[NodeT, Any] | None,
+) -> Callable[[NodeT], list[NodeT]]:
+    """Return the function that the arguments of :func:`general_toposort` ask for."""
+    mend = "pass `deps`, a function, or both `compute_deps_cache`, a function, and `deps_cache`, a dict"
+    if (compute is None) != (cache is None):
+        raise TypeError(compose("compute_deps_cache and deps_cache belong together: one is missing", mend=mend))
+    if compute is not None and cache is not None:
+        if not callable(compute) or not isinstance(cache, dict):
+            raise TypeError(compose("compute_deps_cache is a function and deps_cache a dict", mend=mend))
+        known, ask = cache, compute
+        return lambda node: list((known[node] if node in known else ask(node)) or ())
+    if not callable(deps):
+        raise TypeError(compose(f"the dependencies are given by a function, not by {deps!r}", mend=mend))
+    given = deps
+    return lambda node: list(given(node) or ())
+
+
+def applys_between(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """Return the nodes between `inputs` and `outputs` in topological order."""
+    return toposort(inputs, outputs)
+
+
+def view_roots(variable: Variable) -> list[Variable]:
+    """Return the variables whose memory `variable` may be a view of, itself when it is no view."""
+    variable_of("what to look at", variable)
+
+    def expand(v: Variable) -> list[Variable]:
+        if v.owner is None or v.index is None:
+            return []
+        return [v.owner.inputs[i] for i in v.owner.op.view_map.get(v.index, ())]
+
+    return [v for v in walk([variable], expand) if not expand(v)]
