@@ -104,7 +104,7 @@ def fuzz(session: nox.Session) -> None:
     """Compare random graphs: as written in Python, compiled, and in NumPy; options after `--` are the fuzzer's."""
     python = python_of(session)
     install_layer(session, "testing", python, "--test")
-    options = session.posargs or ["--graphs", "20000", "--processes", "2"]
+    options = session.posargs or ["--graphs", "200000", "--processes", "2"]
     session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
 
 
