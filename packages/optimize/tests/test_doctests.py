@@ -12,9 +12,9 @@ import theano_optimize
 class TestExamplesInDocstrings(unittest.TestCase):
     def test_they_give_what_they_say(self) -> None:
         attempted = 0
-        for info in pkgutil.iter_modules(theano_optimize.__path__):
+        for info in pkgutil.walk_packages(theano_optimize.__path__, "theano_optimize."):
             with self.subTest(module=info.name):
-                result = doctest.testmod(importlib.import_module(f"theano_optimize.{info.name}"))
+                result = doctest.testmod(importlib.import_module(info.name))
                 self.assertEqual(result.failed, 0)
                 attempted += result.attempted
         self.assertGreater(attempted, 50)

@@ -124,6 +124,12 @@ class TestFilter(unittest.TestCase):
                     with self.assertRaises(TypeError):
                         kind.filter(value, allow_downcast=allow)
 
+    def test_what_holds_no_numbers(self) -> None:
+        for value in ("text", ["a", "b"], np.array(["a"]), [[1.0], [1.0, 2.0]]):
+            for error in (TypeError, ValueError):
+                with self.assertRaises(error):
+                    T.dvector.filter(value)
+
     def test_only_python_floats_become_float_x(self) -> None:
         with config.change_flags(floatX="float32"):
             self.assertEqual(T.fscalar.filter(0.1), np.float32(0.1))

@@ -110,6 +110,15 @@ class TestWhatGraphsShow(unittest.TestCase):
                 self.assertTrue(str(last.op).startswith(wanted), str(last.op))
                 self.assertTrue(last.op.destroy_map, str(last.op))
 
+    def test_a_feature_that_refuses_them(self) -> None:
+        x, y = T.dmatrices("x", "y")
+        feature = theano.compile.mode.AddFeatureOptimizer(theano.gof.toolbox.NoOutputFromInplace())
+        mode = theano.Mode(linker="cvm", optimizer="fast_run").register((feature, 49.9))
+        for chosen, overwrites in (("FAST_RUN", True), (mode, False)):
+            f = theano.function([x, y], T.tanh(T.dot(x, y)), mode=chosen)
+            self.assertEqual(bool(f.maker.fgraph.outputs[0].owner.op.destroy_map), overwrites)
+            np.testing.assert_allclose(f(numbers(2, 2), numbers(2, 2)), np.tanh(numbers(2, 2) @ numbers(2, 2)))
+
     def test_what_belongs_to_others_stays(self) -> None:
         x, y = T.dmatrices("x", "y")
         e = T.exp(x)

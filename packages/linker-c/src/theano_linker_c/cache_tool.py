@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from theano_graph import compose, config
 
 from ._cache import KernelCache
-from ._flags import absolute_directory
+from ._flags._compiler import absolute_directory
 from .compiler import CompileDirectory, CompilerOptions, CompilerWarning, remove
 
 _DESCRIPTION = "Shows and cleans the cache of compiled code. Without a command it prints the directory of the cache."

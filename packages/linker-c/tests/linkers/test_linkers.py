@@ -289,6 +289,16 @@ class TestWrapping(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no linker"):
             WrapLinker([], wrapper)
 
+    def test_thunks_that_are_not_called(self) -> None:
+        x = vector("x")
+        ops: list[Any] = []
+        machine = WrapLinker(PerformLinker(), lambda i, node, thunk: ops.append(node.op))
+        made = machine.accept(FunctionGraph([x], [mul(add(x, x), x)], clone=False)).make_thunk()
+        made[1][0].data = V
+        made[0]()
+        self.assertEqual(ops, [add, mul])
+        self.assertIsNone(made[2][0].data)
+
     def test_many_wrappers(self) -> None:
         calls: list[Any] = []
         x = vector("x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._operations import OPERATIONS
+from ._protocols._operations import OPERATIONS
 from .creation import broadcast_to, empty_like, full_like, tril, triu
 from .elemwise import angle, isclose
 from .extra_ops import bincount, diag, pad, tile, unique

@@ -11,6 +11,7 @@ import theano
 import theano.tensor as T
 from theano import gof
 from theano.gof.opt import EquilibriumOptimizer, PatternSub
+from theano_optimize import RewriteError
 
 
 class TestCyclesAreRefusedAtOnce(unittest.TestCase):
@@ -112,6 +113,21 @@ class TestFailuresOfRewriters(unittest.TestCase):
 
     def test_they_are_errors_by_default(self) -> None:
         self.assertEqual(theano.config.on_opt_error, "raise")
+
+
+class TestRefusedReplacements(unittest.TestCase):
+    difference = "refused-replacements"
+
+    def test_the_error_names_the_rule(self) -> None:
+        @theano.gof.local_optimizer([T.add])
+        def to_single(node: Any) -> Any:
+            return [node.outputs[0].astype("float32")]
+
+        database = theano.gof.EquilibriumDB()
+        database.register("to_single", to_single, "all")
+        a = T.dvector()
+        with self.assertRaisesRegex(RewriteError, "(?s)to_single.*float64.*float32"):
+            theano.function([a], a + a, mode=theano.Mode("py", database.query("+all")))
 
 
 class TestConstantsNotKept(unittest.TestCase):

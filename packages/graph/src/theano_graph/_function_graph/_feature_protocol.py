@@ -9,7 +9,7 @@ from typing import Any, Protocol
 class FeatureProtocol(Protocol):
     """An object with some of the callbacks of :class:`theano_graph.Feature`, which says what each is told.
 
-    Those of attachment stand for all: a graph looks each of the others up by its name, and calls those that are there.
+    These three stand for all: a graph looks each of the others up by its name, and calls those that are there.
     """
 
     @property
@@ -19,3 +19,7 @@ class FeatureProtocol(Protocol):
     @property
     def on_detach(self) -> Callable[..., Any]:
         """Called with the graph after the feature was removed."""
+
+    @property
+    def orderings(self) -> Callable[..., Any]:
+        """Called with the graph for the nodes that must come before others."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import FunctionGraph, compose, config, filter_options, record
+from theano_graph import FunctionGraph, InconsistencyError, compose, config, filter_options, record
+from theano_optimize import DestroyHandler
 
-from .._container import Container
 from .._overwriting._kinds import Overwriting
 from .._overwriting._shown import Decisions
+from .._storage._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
 from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower
@@ -116,7 +117,22 @@ def link(
     """
     if decisions is not None:
         decisions.withdraw()
-    program = lower(
+    program = _lowered(fgraph, wiring, linker, overwriting)
+    if linker.native_only:
+        _check_native(program, linker, where)
+    machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+    if decisions is None or not overwriting:
+        return machine
+    decisions.write(program)
+    if not _is_refused(fgraph):
+        return machine
+    decisions.withdraw()
+    program = _lowered(fgraph, wiring, linker, ())
+    return linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
+
+
+def _lowered(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting: Collection[Overwriting]) -> Program:
+    return lower(
         fgraph,
         arguments=wiring.arguments,
         cells=wiring.cells,
@@ -129,12 +145,19 @@ def link(
         preferred=linker.preferred,
         overwriting=overwriting,
     )
-    if linker.native_only:
-        _check_native(program, linker, where)
-    machine = linker.machine(program, wiring.hooks, fgraph, thread_scale=_thread_scale())
-    if decisions is not None and overwriting:
-        decisions.write(program)
-    return machine
+
+
+def _is_refused(fgraph: FunctionGraph) -> bool:
+    """Tell whether a feature of the user's refuses the graph with the in-place forms that have been written into it."""
+    for feature in fgraph.features:
+        validate = getattr(feature, "validate", None)
+        if validate is None or isinstance(feature, DestroyHandler):
+            continue
+        try:
+            validate(fgraph)
+        except InconsistencyError:
+            return True
+    return False
 
 
 def _thread_scale() -> float:

@@ -9,11 +9,11 @@ from typing import Any
 
 from theano_graph import compose
 
-from .._machine_native import runner_of
+from .._machines._native import runner_of
+from .._machines._results import accept_results
+from .._machines._thunks import MachineView, Thunk, python_runner
 from .._perform import Runner
-from .._program import Hooks, Instruction, Program
-from .._results import accept_results
-from .._thunks import MachineView, Thunk, python_runner
+from .._programs._instructions import Hooks, Instruction, Program
 from ..program import PythonMachine
 
 Around = Callable[..., None]
@@ -98,13 +98,19 @@ class StepMachine(PythonMachine):
         thunks = self._groups[index]
         self._around(self.program.position_of(index), instruction.node, *thunks)
         for thunk in thunks:
-            accepted = accept_results(instruction, [cell[0] for cell in thunk.outputs])
+            values = [cell[0] for cell in thunk.outputs]
+            if all(value is None for value in values):
+                continue  # nobody called it: a thunk that is called checks what its op has stored
+            accepted = accept_results(instruction, values)
             for cell, value in zip(thunk.outputs, accepted, strict=True):
                 cell[0] = value
         results = tuple(cell[0] for cell in thunks[0].outputs)
         if self._allow_gc:
             self._let_go(instruction.release)
         return results
+
+    def _accepted(self, instruction: Instruction, results: Sequence[Any]) -> Sequence[Any]:
+        return results  # they have been looked at, and what nobody computed is not there
 
     def _let_go(self, registers: Sequence[int]) -> None:
         for view in self._views:

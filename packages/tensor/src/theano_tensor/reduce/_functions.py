@@ -7,10 +7,10 @@ from typing import Any
 from theano_graph import compose, config, describe
 from theano_linker_c.scalar import part_dtype
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._operators import operation
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import (
     abs_,
     cast,

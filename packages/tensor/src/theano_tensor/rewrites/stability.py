@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product, is_inside_product

@@ -1,0 +1,60 @@
+"""Errors of the tensor layer."""
+
+from __future__ import annotations
+
+from theano_graph import TheanoError
+
+
+class ShapeError(TheanoError, ValueError):
+    """Shapes that do not fit each other, known when the expression is built."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis that a tensor does not have, known when the expression is built."""
+
+
+class RankError(ShapeError, TypeError):
+    """A number of dimensions that an operation does not accept, known when the expression is built."""
+
+
+class SpecifiedShapeError(ShapeError, AssertionError):
+    """A shape was specified for another number of dimensions, known when the expression is built."""
+
+
+class PartError(ShapeError, TypeError):
+    """A part that does not fit where a tensor is indexed, known when the expression is built."""
+
+
+class DTypeError(TheanoError, TypeError):
+    """A dtype that an operation does not accept."""
+
+
+class AsTensorError(TheanoError, TypeError):
+    """No tensor can be made of what was given."""
+
+
+class NotNumericError(TheanoError, TypeError, ValueError):
+    """A value of which no array of numbers can be made."""
+
+
+class CountError(DTypeError, ValueError):
+    """A number of repetitions that is no integer."""
+
+
+class NotScalarConstantError(TheanoError, ValueError):
+    """A variable was expected to be a known scalar constant."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """A constant has no element, so it is no number."""
+
+
+class IndexingError(TheanoError, TypeError, IndexError):
+    """An index that cannot be used in an expression."""
+
+
+class Float64Error(TheanoError):
+    """A variable of float64 was made, and the flag `warn_float64` forbids it.
+
+    It is no TypeError, with which an operator leaves the work to the other operand.
+    """
