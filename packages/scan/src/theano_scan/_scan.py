@@ -42,6 +42,7 @@ from ._arguments import (
 )
 from ._buffers import expanded
 from ._op import KEPT_LAST, Scan
+from ._step_call import called
 
 
 @record(frozen=False)
@@ -178,7 +179,7 @@ def _single_step(
     go_backwards, return_list = settings
     step = Step([a.element(tap, go_backwards) for a in along for tap in a.taps], [])
     starts = [state.start(tap) for state in states if state is not None for tap in state.taps]
-    _read_result(fn(*step.rows, *starts, *fixed), step)
+    _read_result(called(fn, [*step.rows, *starts], along, states, fixed), step)
     if states and len(states) != len(step.outputs):
         raise _wrong_number(step, states)
     outputs = [T.unbroadcast(T.shape_padleft(v), 0) if isinstance(v.type, TensorType) else v for v in step.outputs]
@@ -220,7 +221,7 @@ def _trace(
         registers.append(mine)
         given += mine
     step = Step(rows, registers)
-    _read_result(fn(*given, *fixed), step)
+    _read_result(called(fn, given, along, states, fixed), step)
     return step
 
 

@@ -47,14 +47,6 @@ from ._core._dtypes import (
     autocast_float_as as autocast_float_as,
     autocast_int as autocast_int,
 )
-from ._core._errors import (
-    AsTensorError as AsTensorError,
-    DTypeError as DTypeError,
-    EmptyConstantError as EmptyConstantError,
-    IndexingError as IndexingError,
-    NotScalarConstantError as NotScalarConstantError,
-    ShapeError as ShapeError,
-)
 from ._core._shared import (
     ScalarSharedVariable as ScalarSharedVariable,
     TensorSharedVariable as TensorSharedVariable,
@@ -63,6 +55,14 @@ from ._core._shared import (
 )
 from ._core._type import TensorType as TensorType
 from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
+from ._errors import (
+    AsTensorError as AsTensorError,
+    DTypeError as DTypeError,
+    EmptyConstantError as EmptyConstantError,
+    IndexingError as IndexingError,
+    NotScalarConstantError as NotScalarConstantError,
+    ShapeError as ShapeError,
+)
 from ._protocols._operators import TensorOperators as TensorOperators
 from ._scalar_bridge import (
     ScalarFromTensor as ScalarFromTensor,

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from ._core._convert import as_tensor_variable
-from ._core._errors import ShapeError
+from ._errors import ShapeError
 
 
 class CheckAndRaise(Op):

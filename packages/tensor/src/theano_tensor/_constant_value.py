@@ -12,7 +12,7 @@ from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
 from ._assert import Assert
 from ._core._convert import as_tensor_variable
-from ._core._errors import EmptyConstantError, NotScalarConstantError
+from ._errors import EmptyConstantError, NotScalarConstantError
 from ._protocols._operators import operation
 from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc

@@ -11,8 +11,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._core._convert import CONVERTERS, as_tensor_variable
-from ._core._errors import ShapeError
 from ._core._type import TensorType, tensor_type
+from ._errors import ShapeError
 
 
 class ScalarFromTensor(Op):

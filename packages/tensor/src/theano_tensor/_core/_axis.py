@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from ._errors import AxisError
+from .._errors import AxisError
 from ._variable import Tensor
 
 
@@ -31,7 +31,7 @@ def one_axis(name: str, axis: Any, x: Tensor, extra: int = 0) -> int:
         If there is no such axis.
     """
     number = getattr(axis, "data", axis) if isinstance(axis, Tensor) else axis
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
+    if isinstance(number, (bool, Tensor)) or not hasattr(number, "__index__"):
         raise TypeError(
             compose(
                 f"{name}: {axis!r} is no axis: it must be a number that is known while the expression is built",

@@ -9,9 +9,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, config, describe
 
+from .._errors import AsTensorError
 from .._protocols._operators import call
 from ._dtypes import canonical_dtype, dtype_name, dtype_of_number
-from ._errors import AsTensorError
 from ._type import tensor_type
 from ._type_values import refuse_mask
 from ._variable import Tensor, TensorConstant

@@ -11,7 +11,7 @@ import numpy as np
 
 from theano_graph import compose
 
-from ._errors import DTypeError
+from .._errors import DTypeError
 
 ALL_DTYPES: tuple[str, ...] = (
     "bool",

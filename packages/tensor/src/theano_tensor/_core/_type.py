@@ -14,8 +14,8 @@ from theano_linker_c.cop import ArrayInterface
 from theano_linker_c.program import ArraySpec
 from theano_linker_c.scalar import upcast
 
+from .._errors import Float64Error, NotNumericError
 from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
-from ._errors import Float64Error, NotNumericError
 from ._flags import float64_watch
 from ._type_values import arrays_equal, arrays_near, refuse_mask
 

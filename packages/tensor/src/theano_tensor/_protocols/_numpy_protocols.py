@@ -9,7 +9,11 @@ import numpy as np
 
 from theano_graph import compose
 
+from ._numpy_advice import full_name, refusal
 from ._operations import OPERATIONS, call
+
+#: Full name of a function of NumPy or SciPy -> its symbolic form, where the name alone does not say which it is.
+SYMBOLIC: dict[str, Callable[..., Any]] = {}
 
 #: NumPy's name of a ufunc -> the name in `OPERATIONS` where they differ.
 UFUNC_NAMES: dict[str, str] = {
@@ -172,12 +176,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _refusal(what: str) -> str:
-    return compose(
-        f"{what} has no symbolic form", mend="use the function of theano.tensor, or compute the value with `x.eval()`"
-    )
-
-
 class NumpyProtocols:
     """Makes functions of NumPy build expressions."""
 
@@ -185,36 +183,40 @@ class NumpyProtocols:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Build the expression of a ufunc; TypeError for arguments and ufuncs that have no symbolic form."""
+        full = full_name(ufunc)
         name = ufunc.__name__
         if method != "__call__":
-            return _reduced(name, method, inputs, kwargs)
+            return _reduced(full, name, method, inputs, kwargs)
         if kwargs.keys() == {"out"} and len(inputs) == 2 and kwargs["out"] == (inputs[0],):
             kwargs = {}  # `array -= variable`: the name gets the result, and the array stays as it is
-        function = _COMPOSED.get(name) or OPERATIONS.get(UFUNC_NAMES.get(name, name))
+        function = SYMBOLIC.get(full)
+        if function is None and not full.startswith("scipy."):
+            function = _COMPOSED.get(name) or OPERATIONS.get(UFUNC_NAMES.get(name, name))
         if kwargs or function is None:
             keywords = f" with {', '.join(kwargs)}" if kwargs else ""
-            raise TypeError(_refusal(f"numpy.{name}{keywords}"))
+            raise TypeError(refusal(f"{full}{keywords}", full))
         return function(*inputs)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Build the expression of a function of NumPy; TypeError for those that have no symbolic form."""
+        full = full_name(func)
         name = func.__name__
-        found = _FUNCTIONS.get(name)
-        if found is None:
+        found = SYMBOLIC.get(full)
+        if found is None and func.__module__ == "numpy":
             known = name if name in _SAME_NAME else FUNCTION_NAMES.get(name)
-            found = OPERATIONS.get(known) if known is not None else None
-        if found is None or func.__module__ != "numpy":
-            raise TypeError(_refusal(f"{func.__module__}.{name}"))
+            found = _FUNCTIONS.get(name) or (OPERATIONS.get(known) if known is not None else None)
+        if found is None:
+            raise TypeError(refusal(full))
         wanted = {key: value for key, value in kwargs.items() if value is not None}
         if "out" in wanted:
-            raise TypeError(_refusal(f"numpy.{name} with out"))
+            raise TypeError(refusal(f"{full} with out", full))
         return found(*args, **wanted)
 
 
-def _reduced(name: str, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    reduction = _REDUCTIONS.get((name, method))
+def _reduced(full: str, name: str, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    reduction = _REDUCTIONS.get((name, method)) if full == f"numpy.{name}" else None
     if reduction is None or len(inputs) != 1 or set(kwargs) - {"axis", "keepdims"}:
-        raise TypeError(_refusal(f"numpy.{name}.{method}"))
+        raise TypeError(refusal(f"{full}.{method}", full))
     return call(reduction, *inputs, **{"axis": 0, **kwargs})

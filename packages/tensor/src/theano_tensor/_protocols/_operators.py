@@ -11,6 +11,7 @@ from theano_graph import Constant, compose, describe
 from theano_linker_c import scalar
 
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
+from ._numbers import Numbers
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 
@@ -57,7 +58,7 @@ def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
     return method
 
 
-class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionMethods, NumpyProtocols):
+class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionMethods, Numbers, NumpyProtocols):
     """What tensor variables, constants and shared variables can do in an expression.
 
     ``==`` compares identity (variables are keys of dictionaries); use ``T.eq`` for elements.

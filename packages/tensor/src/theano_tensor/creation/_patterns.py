@@ -10,8 +10,8 @@ from theano_graph import compose, config, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import canonical_dtype
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..elemwise import add, cast, dimshuffle, ge, switch
 from ..shape import as_length, shape_i
 from ._ranges import arange

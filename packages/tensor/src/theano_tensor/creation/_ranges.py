@@ -13,9 +13,9 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
-from .._core._errors import ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..elemwise import cast, ceil, maximum
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int

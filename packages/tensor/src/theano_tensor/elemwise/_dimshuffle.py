@@ -12,9 +12,9 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.kernels import Kernel, Reorder, native_kernel
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import call, operation
 
 

@@ -15,13 +15,14 @@ from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, trans
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
-from .._core._errors import ShapeError
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor, TensorConstant
+from .._errors import ShapeError
 from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward
+from ._signature import SignatureOf, wrong_keywords
 
 
 class Elemwise(Op):
@@ -57,6 +58,7 @@ class Elemwise(Op):
     """
 
     __props__ = ("scalar_op", "inplace_pattern")
+    __signature__ = SignatureOf()
 
     def __init__(
         self,
@@ -166,6 +168,10 @@ class Elemwise(Op):
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
+        if kwargs and type(self).make_node is Elemwise.make_node:
+            unknown = kwargs.keys() - {"name", "return_list"}
+            if unknown:
+                raise wrong_keywords(self, unknown)
         result: Tensor = super().__call__(*inputs, **kwargs)
         return result
 

@@ -14,8 +14,8 @@ from theano_linker_c.scalar import ComplexError, ScalarOp
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
-from .._core._errors import DTypeError
 from .._core._variable import Tensor
+from .._errors import DTypeError
 from .._protocols._operators import OPERATIONS, operation
 from ._elemwise import Elemwise
 

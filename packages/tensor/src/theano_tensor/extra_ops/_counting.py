@@ -11,10 +11,10 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
+from .._errors import DTypeError, ShapeError
 from ..creation import arange, zeros
 from ..elemwise import cast, maximum
 from ..indexing import set_subtensor, take

@@ -13,9 +13,9 @@ from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
-from .._core._errors import ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import and_, conj, eq, mul, neq, sub, switch
 from ..reduce import sum_dtype

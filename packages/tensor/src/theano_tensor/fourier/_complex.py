@@ -12,8 +12,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..elemwise import cast
 from ..shape import shape_i
 from ._lazy import scipy_fft

@@ -15,9 +15,9 @@ from theano_graph import Apply, Constant, Op, Variable, compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import IndexingError
 from .._core._type import StaticShape, tensor_type
 from .._core._variable import Tensor
+from .._errors import IndexingError
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
 from ._parts import index_pattern, out_of_range

@@ -13,9 +13,9 @@ from theano_linker_c.scalar import upcast
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..creation import arange
 from ..elemwise import and_, broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, ge, lt, mod, switch

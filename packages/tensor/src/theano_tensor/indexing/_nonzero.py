@@ -10,9 +10,9 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import cast, neq
 from ..joining import stack

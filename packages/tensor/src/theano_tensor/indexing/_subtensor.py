@@ -11,9 +11,9 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
-from .._core._errors import IndexingError
 from .._core._type import StaticShape, tensor_type
 from .._core._variable import Tensor
+from .._errors import IndexingError
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to

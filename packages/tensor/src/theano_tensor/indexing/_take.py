@@ -7,8 +7,8 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
@@ -73,7 +73,7 @@ def check_mode(name: str, mode: Any) -> None:
 
 
 def _checked_axis(name: str, axis: Any, x: Tensor) -> int:
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    if isinstance(axis, (bool, Tensor)) or not hasattr(axis, "__index__"):
         raise ShapeError(compose(f"{name}: {axis!r} is no axis", where=[describe(x)], mend="give an int or None"))
     number = int(axis.__index__())
     if not -x.type.ndim <= number < x.type.ndim:

@@ -3,7 +3,7 @@
 Matrices are the last two dimensions of a tensor; the dimensions before are those of a stack.
 """
 
-from . import _native as _native, rewrites as rewrites
+from . import _native as _native, _numpy_names as _numpy_names, rewrites as rewrites
 from ._cholesky import (
     Cholesky as Cholesky,
     CholeskyGrad as CholeskyGrad,

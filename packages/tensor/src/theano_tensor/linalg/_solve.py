@@ -11,9 +11,9 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..creation import alloc, tril, triu
 from ..elemwise import broadcast_static, cast, conj, dimshuffle
 from ..linear import matmul, outer

@@ -7,8 +7,8 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle

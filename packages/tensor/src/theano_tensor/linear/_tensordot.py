@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import dimshuffle, mul
 from ..shape import lengths_of, reshape, specify_shape

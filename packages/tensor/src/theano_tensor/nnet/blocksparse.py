@@ -14,9 +14,9 @@ from theano_optimize import InplaceRewriter, Phase
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, dimshuffle, zeros_like
 from ..gradient import derived_pushforward
 from ..indexing import take

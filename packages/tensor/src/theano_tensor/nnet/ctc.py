@@ -13,9 +13,9 @@ from theano_optimize import Phase, node_rewriter
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError, ShapeError
 from ..elemwise import dimshuffle
 from ..gradient import grad_not_implemented
 from ..reduce import sum as sum_over

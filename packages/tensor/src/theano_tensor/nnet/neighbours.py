@@ -8,8 +8,8 @@ from theano_graph import TheanoError, compose, describe
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq
 from ..extra_ops import pad

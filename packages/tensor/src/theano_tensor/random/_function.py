@@ -11,8 +11,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import DTypeError, ShapeError
 from .._core._type import TensorType
+from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..gradient import grad_undefined
 from ..indexing._getitem import getitem

@@ -12,9 +12,9 @@ from theano_linker_c.kernels import ExtremumPosition, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
-from .._core._errors import DTypeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError
 from .._protocols._operators import operation
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest

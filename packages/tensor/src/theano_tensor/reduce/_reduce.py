@@ -14,9 +14,9 @@ from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
-from .._core._errors import DTypeError
 from .._core._type import tensor_type
 from .._core._variable import Tensor
+from .._errors import DTypeError
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 

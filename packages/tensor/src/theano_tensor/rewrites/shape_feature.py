@@ -20,8 +20,8 @@ from theano_graph import (
 from theano_optimize import GraphRewriter, RewriteProfile
 
 from .._core._convert import constant
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ..shape import shape_i
 
 Shape = tuple[Any, ...]

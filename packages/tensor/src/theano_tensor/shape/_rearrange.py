@@ -11,8 +11,8 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
-from .._core._errors import ShapeError
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import dimshuffle, neg
 from ._lengths import as_length, static_int

@@ -9,9 +9,9 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
-from .._core._errors import ShapeError
 from .._core._type import TensorType, tensor_type
 from .._core._variable import Tensor
+from .._errors import ShapeError
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 
 

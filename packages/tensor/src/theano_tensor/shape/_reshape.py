@@ -13,9 +13,9 @@ from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullb
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
-from .._core._errors import AxisError, DTypeError, ShapeError
 from .._core._type import StaticShape, tensor_type
 from .._core._variable import Tensor
+from .._errors import AxisError, DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._lengths import as_length, static_int

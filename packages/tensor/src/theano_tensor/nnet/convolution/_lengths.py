@@ -9,8 +9,8 @@ from theano_graph import Constant, Variable, compose, describe
 
 from ..._assert import Assert
 from ..._core._convert import as_tensor_variable
-from ..._core._errors import ShapeError
 from ..._core._variable import Tensor
+from ..._errors import ShapeError
 from ...elemwise import eq
 from ...shape import as_length, shape_i, static_int
 

@@ -8,8 +8,8 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
-from ..._core._errors import ShapeError
 from ..._core._variable import Tensor
+from ..._errors import ShapeError
 from ...creation import arange
 from ...elemwise import cast, clip, dimshuffle, minimum
 from ...indexing import take

@@ -12,9 +12,9 @@ from theano_graph import Apply, compose, describe, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
-from ..._core._errors import DTypeError, ShapeError
 from ..._core._type import tensor_type
 from ..._discrete import DiscreteOp
+from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 
 #: Probabilities that add up to 1 but for rounding leave no gap above the last category.

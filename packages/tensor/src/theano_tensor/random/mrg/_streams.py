@@ -14,10 +14,10 @@ from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable, constant
 from ..._core._dtypes import canonical_dtype
-from ..._core._errors import DTypeError
 from ..._core._shared import TensorSharedVariable
 from ..._core._type import tensor_type
 from ..._core._variable import Tensor, TensorConstant
+from ..._errors import DTypeError
 from ...elemwise import cast
 from ...shape import shape as shape_of
 from .._size import size_vector

@@ -1,0 +1,72 @@
+"""How elementwise functions are called, for readers, editors, and errors about wrong keywords."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from theano_graph import compose
+
+#: Names of the arguments where `x` and `y` would say too little.
+_NAMES: dict[str, tuple[str, ...]] = {
+    "switch": ("condition", "a", "b"),
+    "clip": ("x", "min", "max"),
+    "chi2sf": ("x", "k"),
+    "gammainc": ("k", "x"),
+    "gammaincc": ("k", "x"),
+    "gammal": ("k", "x"),
+    "gammau": ("k", "x"),
+    "betainc": ("a", "b", "x"),
+    "betaln": ("a", "b"),
+    "jv": ("order", "x"),
+    "iv": ("order", "x"),
+    "arctan2": ("y", "x"),
+    "second": ("like", "value"),
+    "pow": ("base", "exponent"),
+}
+_USUAL = ("x", "y", "z")
+
+
+def signature_of(op: Any) -> inspect.Signature:
+    """Return the signature of an elementwise op: operands are given by position.
+
+    Parameters
+    ----------
+    op : Elemwise
+
+    Examples
+    --------
+    >>> from theano_tensor import clip
+    >>> signature_of(clip)
+    <Signature (x, min, max, /, *, name=None)>
+    """
+    count = op.scalar_op.nin
+    kinds = inspect.Parameter
+    name = kinds("name", kinds.KEYWORD_ONLY, default=None)
+    if count is None or count < 0:
+        return inspect.Signature([kinds("inputs", kinds.VAR_POSITIONAL), name])
+    words = _NAMES.get(str(op.scalar_op), _USUAL if count <= len(_USUAL) else [f"x{k}" for k in range(count)])
+    return inspect.Signature([*(kinds(word, kinds.POSITIONAL_ONLY) for word in words[:count]), name])
+
+
+class SignatureOf:
+    """The attribute by which `inspect.signature` learns how an op is called; the class of ops has none."""
+
+    def __get__(self, op: Any, owner: type) -> inspect.Signature:
+        if op is None:
+            raise AttributeError("__signature__")
+        return signature_of(op)
+
+
+def wrong_keywords(op: Any, names: Iterable[str]) -> TypeError:
+    """Return the error for keywords that an elementwise op does not have."""
+    listed = ", ".join(f"`{name}`" for name in sorted(names))
+    function = str(op.scalar_op)
+    return TypeError(
+        compose(
+            f"{function}: there is no argument {listed}",
+            where=[f"signature: {function}{signature_of(op)}"],
+            mend="give the operands by position; the dtype is changed by .astype(dtype)",
+        )
+    )
