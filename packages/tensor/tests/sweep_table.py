@@ -141,7 +141,8 @@ BINARY: dict[str, Form] = {
     "hypot": _floats(np.hypot),
     "logaddexp": _floats(np.logaddexp),
     "betaln": _floats(special.betaln, 4096),
-    "chi2sf": _floats(lambda x, k: special.chdtrc(k, x), 4096),
+    # Versions of SciPy differ below 0.
+    "chi2sf": _floats(lambda x, k: special.chdtrc(k, x), 4096, lambda x, k: (x >= 0) & (k >= 0)),
     "gammainc": _floats(special.gammainc, 4096),
     "gammaincc": _floats(special.gammaincc, 4096),
     "gammal": _floats(lambda k, x: special.gammainc(k, x) * special.gamma(k), 4096),
@@ -228,6 +229,8 @@ def faults(form: Form, found: Any, arguments: list[Any]) -> Any:
             # An error of one part is measured by the modulus.
             size = np.abs(exact.astype("complex128"))
             wrong = _far(found.real, exact.real, form, size) | _far(found.imag, exact.imag, form, size)
+            # What comes of a part that is NaN depends on the version of NumPy, as C does not say it.
+            wrong &= ~np.logical_or.reduce([np.isnan(x) for x in arguments])
         else:
             wrong = _far(found, exact, form, np.abs(exact.astype("float64")))
         if form.valid is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from support import Elementwise, array, hooks_of, machines, program_of
 
 from theano_linker_c import _runtime
-from theano_linker_c._machines import _machine_native
+from theano_linker_c._machines import _native
 from theano_linker_c.program import PythonMachine, make_machine
 from theano_linker_c.scalar import add, exp
 
@@ -26,8 +26,8 @@ class TestChoice(unittest.TestCase):
     def test_without_the_extension_one_warning(self) -> None:
         x = array("float64")
         program = program_of([x], [Elementwise(add)(x, x)])
-        _machine_native._warn_once.cache_clear()
-        with mock.patch.object(_machine_native, "HAS_RUNTIME", False):
+        _native._warn_once.cache_clear()
+        with mock.patch.object(_native, "HAS_RUNTIME", False):
             with self.assertWarnsRegex(UserWarning, "install a C compiler"):
                 machine = make_machine(program, hooks_of(program))
             with warnings.catch_warnings():

@@ -11,6 +11,7 @@ import numpy as np
 
 import theano_tensor as T
 import theano_tensor.rewrites  # the full pipeline is under test
+from theano_graph import Apply, Op
 from theano_linker_c import Mode, function
 from theano_linker_c.kernels import ArrayRoutine
 from theano_tensor.creation import ARange, Eye
@@ -150,3 +151,28 @@ class TestUnitMatrices(unittest.TestCase):
         for mode in (NATIVE, PYTHON):
             with self.assertRaises(ValueError):
                 function([n], T.eye(n), mode=mode)(-1)
+
+
+class Swapped(Op):
+    """The same numbers in the other byte order, as an op of users may give them."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = inputs[0].astype(inputs[0].dtype.newbyteorder())
+
+
+class TestByteOrder(unittest.TestCase):
+    def test_diagonals_totals_and_single_numbers(self) -> None:
+        for dtype in ("float64", "float32", "int64"):
+            x = T.TensorType(dtype, (None, None))("x")
+            y = Swapped()(x)
+            value = np.arange(12).reshape(3, 4).astype(dtype)
+            wanted = [np.diag(value), np.cumsum(value, 0), value[1, 2], value[[2, 0]], value.sum(), value + value]
+            for mode in (NATIVE, PYTHON):
+                outputs = [T.diag(y), T.cumsum(y, 0), y[1, 2], y[[2, 0]], T.sum(y), y + y]
+                for found, other in zip(function([x], outputs, mode=mode)(value), wanted, strict=True):
+                    np.testing.assert_array_equal(found, other)
