@@ -1,12 +1,14 @@
-"""Write the names that modules of the umbrella take from elsewhere, as `packages/theano/names.toml` lists them.
+"""Write the names that modules take from elsewhere: those of layers, and those of the umbrella, listed in `names.toml`.
 
     python tools/generate_names.py            write them
     python tools/generate_names.py --check    only say what is out of date
 
 The table of a module says for each source which names come from it: `"theano_graph" = "Apply Constant"`. The word
 `Argmax=ArgMax` is another name for `ArgMax`. The source `"import"` is for modules (`np=numpy`). A table `lazy` lists
-what is imported only when somebody asks for it. `mirrors = ".basic"` gives a package each public name of its module.
+what is imported only when somebody asks for it. The words `* -a -b` stand for all public names of a package of a layer
+but `a` and `b`. `mirrors = ".basic"` gives a package each public name of its module.
 In the module, the lines between the two markers are written by this tool; whatever else it holds is written by hand.
+`_namespaces.py` says how layers name what their modules define.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from _house import ROOT
+from _house import LAYERS, ROOT, layer
+from _namespaces import exported, module_path, packages, written as namespace_written
 
 UMBRELLA = ROOT / "packages" / "theano" / "src" / "theano"
 DATA = ROOT / "packages" / "theano" / "names.toml"
@@ -43,6 +46,23 @@ def pairs(words: str) -> Iterator[tuple[str, str]]:
     for word in words.split():
         name, _, original = word.partition("=")
         yield name, original or name
+
+
+def all_of(source: str, words: str) -> str:
+    """Return words without `*`, in the place of which the public names of a package of a layer stand."""
+    given = words.split()
+    if "*" not in given:
+        return words
+    package, *modules = source.split(".")
+    (root,) = (layer(name).source for name in LAYERS if layer(name).module == package)
+    left_out = {word.removeprefix("-") for word in given if word.startswith("-")}
+    found = [name for name in exported(module_path(root / "__init__.py", ".".join(modules))) if name not in left_out]
+    return " ".join([*found, *(word for word in given if word != "*" and not word.startswith("-"))])
+
+
+def with_all(table: Table) -> Table:
+    """Return a table in which no `*` stands any more."""
+    return {key: all_of(key, value) if isinstance(value, str) else value for key, value in table.items()}
 
 
 def packed(words: Iterable[str], indent: str) -> Iterator[str]:
@@ -170,13 +190,28 @@ def written(module: str, data: Mapping[str, Table]) -> str:
     return text[:begin] + block(module, data) + text[end + len(END) + 1 :]
 
 
+def layers_out_of_date(check: bool) -> list[str]:
+    """Return which packages of layers were out of date, and bring them up to date unless they are only checked."""
+    stale = []
+    for path in packages():
+        exported.cache_clear()
+        text = namespace_written(path)
+        if text != path.read_text(encoding="utf-8"):
+            stale.append(str(path.relative_to(ROOT)))
+            if not check:
+                path.write_text(text, encoding="utf-8")
+    exported.cache_clear()
+    return stale
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the blocks of all modules."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
-    data: dict[str, Table] = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    stale = []
+    stale = layers_out_of_date(options.check)
+    listed: dict[str, Table] = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    data = {key: with_all(table) for key, table in listed.items()}
     for name in data:
         module = "" if name == "theano" else name.removeprefix("theano.")
         tables = {key.removeprefix("theano").removeprefix("."): table for key, table in data.items()}

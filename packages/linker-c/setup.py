@@ -12,8 +12,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NAME = "theano_linker_c._runtime"
-SOURCES = sorted(glob("src/theano_linker_c/c/*.c"))
-HEADERS = sorted(glob("src/theano_linker_c/c/*.h"))
+SOURCES = sorted(glob("src/theano_linker_c/c/**/*.c", recursive=True))
+HEADERS = sorted(glob("src/theano_linker_c/c/**/*.h", recursive=True))
 
 MESSAGE = """
 ==================================================================================

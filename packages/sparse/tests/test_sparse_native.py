@@ -199,3 +199,71 @@ class TestProducts(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+
+class TestArraysThatChange(unittest.TestCase):
+    """Another thread writes nonsense into the arrays of a matrix during calls: no other memory is read or written."""
+
+    def calls(self, format: str, make: Any, *ops: type) -> None:
+        rng = np.random.RandomState(0)
+        x, y = S.matrix(format, "x"), T.dmatrix("y")
+        f = function([x, y], make(x, y), mode="FAST_RUN", on_unused_input="ignore")
+        self.assertTrue(has(f, *ops))
+        value = sparse_value(format, (150, 200), "float64")
+        factor = rng.rand(200, 40)
+        indices, indptr = value.indices.copy(), value.indptr.copy()
+        over = threading.Event()
+
+        def scribble() -> None:
+            while not over.is_set():
+                value.indices[:] = 2**30
+                value.indptr[1:-1] = 2**30
+                value.indices[:], value.indptr[:] = indices, indptr
+
+        thread = threading.Thread(target=scribble)
+        thread.start()
+        refused = []
+        try:
+            for _ in range(25):
+                try:
+                    f(value, factor)
+                except ValueError as error:
+                    refused.append(str(error))
+        finally:
+            over.set()
+            thread.join()
+        for text in refused:
+            self.assertIn("the arrays do not make a sparse matrix", text)
+        np.testing.assert_allclose(array(f(value, factor)), array(f(value.copy(), factor)))
+
+    def test_calls_end(self) -> None:
+        for format, other in (("csr", "csc"), ("csc", "csr")):
+            self.calls(format, lambda x, y: S.structured_dot(x, y), S.StructuredDotLines)
+            self.calls(format, lambda x, y: S.structured_dot(x, y[:, :1]), S.StructuredDotLines)
+            self.calls(format, lambda x, y: S.sp_sum(x, 0), S.LineSums)
+            self.calls(format, lambda x, y: S.sp_sum(x, 1), S.LineSums)
+            self.calls(format, lambda x, y: S.dense_from_sparse(x), S.DenseLines)
+            self.calls(format, lambda x, y, other=other: S.to_format(x, other), S.OtherLines)
+
+
+class TestByteOrder(unittest.TestCase):
+    """Data and positions in the other byte order mean the same numbers."""
+
+    def test_every_form(self) -> None:
+        for format in FORMATS:
+            x, y = S.matrix(format, "x"), T.dmatrix("y")
+            outputs = [S.structured_dot(x, y), S.sp_sum(x, 0), S.sp_sum(x, 1), S.dense_from_sparse(x), S.sqr(x)]
+            outputs += [S.to_format(x, "csc" if format == "csr" else "csr"), S.transpose(x), S.add(x, x), S.mul(x, x)]
+            outputs.append(S.csm_properties(x)[0])
+            value = sparse_value(format, (6, 9), "float64")
+            factor = np.random.RandomState(1).rand(9, 4)
+            for mode in ("FAST_RUN", "FAST_COMPILE"):
+                f = function([x, y], outputs, mode=mode)
+                wanted = f(value, factor)
+                for parts in (("data",), ("indices", "indptr"), ("data", "indices", "indptr")):
+                    swapped = value.copy()
+                    for name in parts:
+                        part = getattr(swapped, name)
+                        setattr(swapped, name, part.astype(part.dtype.newbyteorder()))
+                    for one, other in zip(f(swapped, factor), wanted, strict=True):
+                        np.testing.assert_allclose(array(one), array(other), err_msg=f"{format} {mode} {parts}")

@@ -192,7 +192,7 @@ class WrongThings(unittest.TestCase):
         names = ["add", "tanh", "sum", "dimshuffle", "getitem", "concatenate", "reshape", "inc_subtensor"]
         some = Grammar().limited(names).operations
         for seed in range(25):
-            program = generate(seed, some)
+            program = generate(seed, some, nodes=12)
             for configuration, kind in ((NATIVE, "values"), (PLAIN, "reference")):
                 source = as_source(Failure(program, configuration, kind, "nothing"))
                 with self.subTest(seed=seed, kind=kind), np.errstate(all="ignore"):

@@ -169,6 +169,18 @@ class TestModes(unittest.TestCase):
         self.assertIs(kinds["vm"], theano.gof.vm.VM_Linker)
         self.assertIs(kinds["cvm"], theano.gof.vm.VM_Linker)
 
+    def test_linkers_of_functions_have_accepted_their_graphs(self) -> None:
+        def backwards(fgraph: theano.gof.FunctionGraph) -> list[theano.Apply]:
+            return sorted(fgraph.toposort(), key=str, reverse=True)
+
+        x = T.dvector("x")
+        for linker in (theano.OpWiseCLinker(schedule=backwards), theano.gof.VM_Linker(schedule=backwards)):
+            mode = theano.Mode(linker, None)
+            functions = [theano.function([x], outputs, mode=mode) for outputs in ([x + 1], [T.exp(x), T.sum(x)])]
+            for f in functions:
+                self.assertEqual(f.maker.linker.make_all()[-1], backwards(f.maker.fgraph))
+            self.assertEqual([float(v.sum()) for v in functions[1]([0.0])], [1.0, 0.0])
+
     def test_profiles(self) -> None:
         x = T.dvector("x")
         stats = theano.ProfileStats(False, gpu_checks=False, message="mine")

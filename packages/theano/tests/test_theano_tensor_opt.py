@@ -213,3 +213,56 @@ class TestShapes(unittest.TestCase):
         self.assertEqual([length.eval({graph.inputs[0]: np.zeros((2, 3))}) for length in shape], [2, 2])
         opt.UnShapeOptimizer().rewrite(graph)
         self.assertFalse(hasattr(graph, "shape_feature"))
+
+
+class TestDatabases(unittest.TestCase):
+    """Phases to which programs add rewrites, and rewrites that modes include by name."""
+
+    def test_phases_of_programs(self) -> None:
+        def log1p(node: theano.Apply) -> Any:
+            return [T.log1p(node.inputs[0] - 1)]
+
+        x = T.dvector("x")
+        phases = (("useless", opt.register_useless), ("specialize_device", opt.register_specialize_device))
+        for number, (phase, register) in enumerate(phases):
+            name = f"log1p_for_a_test_{number}"
+            rule = theano.gof.local_optimizer([T.log])(log1p)
+            rule.__name__ = name
+            self.assertIs(register("fast_compile")(rule), rule)
+            self.assertIn(name, theano.compile.optdb[phase])
+            try:
+                for mode, wanted in (("FAST_RUN", True), ("FAST_COMPILE", True)):
+                    text = str(theano.function([x], T.log(x), mode=mode).maker.fgraph)
+                    self.assertIs("log1p" in text, wanted)
+                without = theano.compile.get_mode("FAST_RUN").excluding(name)
+                self.assertNotIn("log1p", str(theano.function([x], T.log(x), mode=without).maker.fgraph))
+            finally:
+                theano.compile.optdb[phase].remove(name)
+        self.assertEqual(theano.compile.optdb.__position__["useless"], 0.6)
+        self.assertEqual(theano.compile.optdb.__position__["specialize_device"], 48.6)
+        self.assertIs(theano.compile.optdb["useless"].database, theano.compile.mode.local_useless)
+
+    def test_old_rewrites_are_included_by_name(self) -> None:
+        row = T.TensorType("float64", (True, False))("row")
+        increment = T.inc_subtensor(T.zeros_like(T.dvector("y"))[1:], 2.0)
+        cases = (
+            ("local_reshape_dimshuffle", T.dvector("v").dimshuffle("x", 0).reshape((2, -1)), "DimShuffle{x,0}"),
+            ("local_dimshuffle_subtensor", row[:, ::2].dimshuffle(1), "DimShuffle{1}"),
+            ("local_view_op", theano.compile.view_op(T.dvector("w")) + 1, "ViewOp"),
+            ("local_incsubtensor_of_zeros_to_setsubtensor", increment, "Inc;"),
+        )
+        for name, expression, gone in cases:
+            with self.subTest(name):
+                inputs = [v for v in theano.gof.graph.inputs([expression]) if not isinstance(v, theano.Constant)]
+                phase = next(p for p in ("canonicalize", "uncanonicalize") if name in theano.compile.optdb[p])
+                fgraph = FunctionGraph(inputs, [expression], clone=True)
+                theano.compile.optdb.query(f"+{phase}").optimize(fgraph)
+                self.assertIn(gone, str(fgraph))
+                theano.compile.optdb.query("+canonicalize", "+uncanonicalize", f"+{name}").optimize(fgraph)
+                self.assertNotIn(gone, str(fgraph))
+
+    def test_a_selection_gives_what_is_used(self) -> None:
+        x = T.dvector("x")
+        (node,) = theano.function([x], T.topk_and_argtopk(x, 2)[1], mode="FAST_RUN").maker.fgraph.toposort()
+        self.assertEqual((node.op.return_values, node.op.return_indices), (False, True))
+        self.assertEqual(opt.local_useless_topk.__name__, "local_useless_topk")

@@ -13,7 +13,6 @@ from theano_graph import (
     set_thunk_hook,
 )
 
-from ._container import Container as Container
 from ._function import (
     ArgumentError as ArgumentError,
     ArgumentValueError as ArgumentValueError,
@@ -33,8 +32,9 @@ from ._function import (
     function_dump as function_dump,
     orig_function as orig_function,
 )
-from ._program import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
-from ._shared import (
+from ._programs._instructions import ArraySpec as ArraySpec, HasArraySpec as HasArraySpec
+from ._storage._container import Container as Container
+from ._storage._shared import (
     SharedVariable as SharedVariable,
     constructors as constructors,
     generic_shared_constructor as generic_shared_constructor,

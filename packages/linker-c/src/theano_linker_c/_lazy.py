@@ -63,4 +63,4 @@ def _linear_algebra(short: str) -> Any:
 @cache
 def safe_archive() -> Any:
     """Return what loads archives that anybody may have made; few programs do."""
-    return importlib.import_module("._safe_archive", __package__)
+    return importlib.import_module(".archive._safe", __package__)

@@ -32,9 +32,17 @@ class TestMaker(unittest.TestCase):
         self.assertEqual((maker.name, maker.unpack_single, maker.output_keys), ("adder", True, None))
         self.assertEqual([str(i.variable) for i in maker.inputs], ["x", "state"])
         self.assertEqual(len(maker.outputs), 1)
-        self.assertIs(maker.linker, maker.mode.linker)
+        self.assertEqual(maker.linker, maker.mode.linker)
         self.assertEqual(len(maker.fgraph.outputs), 2)
         self.assertEqual((self.f.unpack_single, self.f.output_keys), (True, None))
+
+    def test_the_linker_has_accepted_the_graph_of_the_function(self) -> None:
+        maker = self.f.maker
+        self.assertIs(maker.linker, maker.linker)
+        self.assertEqual(maker.linker.make_all()[-1], maker.fgraph.toposort())
+        self.assertIsNone(getattr(maker.mode.linker, "accepted", None))
+        again = pickle.loads(pickle.dumps(self.f)).maker
+        self.assertEqual(again.linker.make_all()[-1], again.fgraph.toposort())
 
     def test_inputs_of_containers(self) -> None:
         boxes = self.f.inv_finder

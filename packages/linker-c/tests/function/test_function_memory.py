@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 from theano_graph import Constant, FunctionGraph, generic
-from theano_linker_c import DeepCopyOp, Function, In, Out, ViewOp, function
+from theano_linker_c import DeepCopyOp, Function, In, Mode, Out, ViewOp, function
 
 from .function_support import (
     add,
@@ -182,6 +182,27 @@ class TestInPlaceOps(unittest.TestCase):
         f()
         self.assertEqual(f().tolist(), [2.0])
 
+    def test_a_mutable_input_that_takes_no_writes(self) -> None:
+        ones, windows = np.ones(4), np.lib.stride_tricks.as_strided
+        fixed = np.ones((2, 2))
+        fixed.flags.writeable = False
+        x = matrix("x")
+        for mode in (Mode("cvm", None), Mode("vm", None), Mode("py", None)):
+            f = function([In(x, mutable=True)], add_one_in_place(x), mode=mode, accept_inplace=True)
+            for a in (
+                fixed,
+                np.broadcast_to(np.ones(2), (2, 2)),
+                windows(ones, (2, 2), (0, 8)),
+                windows(ones, (2, 2), (8, 8)),
+                windows(ones[1:], (2, 2), (-8, 8)),
+                windows(np.ones(9), (2, 2), (32, 16)),
+                np.ones((4, 4))[::2, ::-2],
+                np.ones((2, 2), ">f8"),
+            ):
+                with self.subTest(mode=str(mode), strides=a.strides):
+                    self.assertEqual(f(a).tolist(), [[2, 2], [2, 2]])
+            self.assertEqual((fixed.tolist(), ones.tolist()), ([[1, 1], [1, 1]], [1] * 4))
+
     def test_a_mutable_input_may_be_overwritten(self) -> None:
         x = matrix("x")
         a = np.ones((2, 2))
@@ -200,3 +221,48 @@ class TestInPlaceOps(unittest.TestCase):
         self.assertIsInstance(fgraph, FunctionGraph)
         fgraph.check_integrity()
         self.assertFalse(any(isinstance(v, Constant) for v in fgraph.variables))
+
+
+class TestStorageOfOutputs(unittest.TestCase):
+    def test_calls_of_fn_leave_results_and_new_values(self) -> None:
+        x, s = vector("x"), shared_array(np.array([1.0, 2.0]))
+        f = function([x], [mul(x, x), x], updates=[(s, add(s, x))])
+        f.input_storage[0].storage[0] = np.array([3.0, 4.0])
+        f.fn()
+        self.assertEqual([box.value.tolist() for box in f.output_storage], [[9, 16], [3, 4], [4, 6]])
+        self.assertEqual(s.get_value().tolist(), [4, 6])
+        f.fn(output_subset=[1])
+        self.assertEqual([box.value.tolist() for box in f.output_storage], [[9, 16], [3, 4], [7, 10]])
+        f.free()
+        self.assertEqual([box.value for box in f.output_storage], [None] * 3)
+
+    def test_dictionaries_and_single_outputs(self) -> None:
+        x = vector("x")
+        for outputs in (add(x, x), {"twice": add(x, x)}):
+            f = function([x], outputs)
+            self.assertIs(f.fn, f.fn)
+            f.fn([1.0], n_calls=2) if isinstance(outputs, dict) else f.fn([1.0])
+            self.assertEqual(f.output_storage[0].value.tolist(), [2])
+
+    def test_calls_of_the_function_keep_nothing(self) -> None:
+        x = vector("x")
+        f = function([x], add(x, x))
+        f([1.0])
+        self.assertEqual([box.value for box in f.output_storage], [None])
+
+    def test_everything_else_is_the_machine(self) -> None:
+        f = function([], constant([1.0]))
+        self.assertIs(f.fn.program, f.machine.program)
+        f.fn.buffer_limit = 5
+        self.assertEqual(f.machine.buffer_limit, 5)
+        self.assertIn("buffer_limit", dir(f.fn))
+
+
+class TestInputsThatKeepTheirNewValue(unittest.TestCase):
+    def test_a_value_that_may_be_overwritten_is_not_copied(self) -> None:
+        x = vector("x")
+        for mutable in (True, False):
+            f = function([In(x, value=np.array([1.0, 2.0]), update=transpose(x), mutable=mutable)], [])
+            self.assertEqual(n_copies(f), int(not mutable))
+            f()
+            self.assertEqual(f[x].tolist(), [1, 2])

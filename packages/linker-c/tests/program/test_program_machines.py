@@ -10,7 +10,8 @@ from unittest import mock
 import numpy as np
 from support import Elementwise, array, hooks_of, machines, program_of
 
-from theano_linker_c import _machine_native, _runtime
+from theano_linker_c import _runtime
+from theano_linker_c._machines import _machine_native
 from theano_linker_c.program import PythonMachine, make_machine
 from theano_linker_c.scalar import add, exp
 

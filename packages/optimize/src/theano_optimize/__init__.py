@@ -7,14 +7,15 @@ from theano_graph import register_library
 
 from . import _flags as _flags
 from ._aliasing import is_destroyed as is_destroyed
-from ._database import DatabaseEntry as DatabaseEntry, RewriteDatabase as RewriteDatabase
-from ._databases import (
+from ._databases._database import DatabaseEntry as DatabaseEntry, RewriteDatabase as RewriteDatabase
+from ._databases._kinds import (
     EquilibriumDatabase as EquilibriumDatabase,
     GroupDatabase as GroupDatabase,
     ProxyDatabase as ProxyDatabase,
     SequenceDatabase as SequenceDatabase,
     WalkDatabase as WalkDatabase,
 )
+from ._databases._query import RewriteQuery as RewriteQuery
 from ._destroy import (
     AddDestroyHandler as AddDestroyHandler,
     DestroyHandler as DestroyHandler,
@@ -23,18 +24,8 @@ from ._destroy import (
     destroyed_inputs as destroyed_inputs,
     fast_inplace_check as fast_inplace_check,
 )
-from ._equilibrium import EquilibriumRewriter as EquilibriumRewriter
-from ._errors import (
-    DatabaseError as DatabaseError,
-    PatternError as PatternError,
-    RewriteCycleError as RewriteCycleError,
-    RewriteError as RewriteError,
-    RewriteWarning as RewriteWarning,
-    report_failure as report_failure,
-)
-from ._expressions import pattern_of as pattern_of
-from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
-from ._graph_rewriter import (
+from ._engines._equilibrium import EquilibriumRewriter as EquilibriumRewriter
+from ._engines._graph_rewriter import (
     ChangeTracker as ChangeTracker,
     FailureHandler as FailureHandler,
     FunctionGraphRewriter as FunctionGraphRewriter,
@@ -43,17 +34,20 @@ from ._graph_rewriter import (
     RewriteOptions as RewriteOptions,
     SequenceRewriter as SequenceRewriter,
 )
-from ._group import RewriterGroup as RewriterGroup
-from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
-from ._match import constant_scalar as constant_scalar
-from ._merge import MergeRewriter as MergeRewriter, MergeTable as MergeTable
-from ._node_rewriter import (
-    FunctionNodeRewriter as FunctionNodeRewriter,
-    NodeRewriter as NodeRewriter,
-    Tracks as Tracks,
-    TransformResult as TransformResult,
-    node_rewriter as node_rewriter,
+from ._engines._group import RewriterGroup as RewriterGroup
+from ._engines._single import rewrite_node as rewrite_node
+from ._engines._walk import WalkRewriter as WalkRewriter
+from ._errors import (
+    DatabaseError as DatabaseError,
+    PatternError as PatternError,
+    RewriteCycleError as RewriteCycleError,
+    RewriteError as RewriteError,
+    RewriteWarning as RewriteWarning,
+    report_failure as report_failure,
 )
+from ._fold import ConstantFolding as ConstantFolding, constant_folding as constant_folding
+from ._info import Exactness as Exactness, Phase as Phase, RewriteInfo as RewriteInfo
+from ._merge import MergeRewriter as MergeRewriter, MergeTable as MergeTable
 from ._origins import (
     AddOriginGuard as AddOriginGuard,
     OriginGuard as OriginGuard,
@@ -62,18 +56,24 @@ from ._origins import (
     copy_origin as copy_origin,
     without_origin as without_origin,
 )
-from ._pattern import PatternRewriter as PatternRewriter
-from ._profile import (
+from ._records._profile import (
     RewriteDetails as RewriteDetails,
     RewriteProfile as RewriteProfile,
     RewriteRound as RewriteRound,
 )
-from ._profile_report import profile_report as profile_report
-from ._query import RewriteQuery as RewriteQuery
-from ._single import rewrite_node as rewrite_node
-from ._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
-from ._trace import RewriteEvent as RewriteEvent, RewriteTrace as RewriteTrace
-from ._walk import WalkRewriter as WalkRewriter
+from ._records._profile_report import profile_report as profile_report
+from ._records._trace import RewriteEvent as RewriteEvent, RewriteTrace as RewriteTrace
+from ._rules._expressions import pattern_of as pattern_of
+from ._rules._match import constant_scalar as constant_scalar
+from ._rules._node_rewriter import (
+    FunctionNodeRewriter as FunctionNodeRewriter,
+    NodeRewriter as NodeRewriter,
+    Tracks as Tracks,
+    TransformResult as TransformResult,
+    node_rewriter as node_rewriter,
+)
+from ._rules._pattern import PatternRewriter as PatternRewriter
+from ._rules._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
 
 register_library(__file__)
 

@@ -9,7 +9,7 @@ from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable
 
 from ._aliasing import is_destroyed
 from ._info import Phase, RewriteInfo
-from ._node_rewriter import NodeRewriter, TransformResult
+from ._rules._node_rewriter import NodeRewriter, TransformResult
 
 
 class ConstantFolding(NodeRewriter):

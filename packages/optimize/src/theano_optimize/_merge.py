@@ -15,10 +15,10 @@ from typing import Literal
 from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
 from ._destroy import DestroyHandler, find_handler
-from ._graph_rewriter import GraphRewriter, RewriteOptions
+from ._engines._graph_rewriter import GraphRewriter, RewriteOptions
 from ._info import RewriteInfo
+from ._records._trace import RewriteProfile, RewriteTrace
 from ._text import expression_text
-from ._trace import RewriteProfile, RewriteTrace
 
 #: What a merge is called in profiles and as the reason of a replacement.
 MERGE_NODES = "merge_nodes"

@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 
 from theano_graph import Apply, Feature, FunctionGraph, Op, Origin, UserFrame, Variable, compose, describe
 
+from ._engines._graph_rewriter import GraphRewriter
 from ._errors import RewriteError, RewriteWarning
-from ._graph_rewriter import GraphRewriter
 from ._info import RewriteInfo
-from ._profile import RewriteProfile
+from ._records._profile import RewriteProfile
 
 #: What happens to a node without an origin: it is given one that names the rewrite, silently or with a warning; or it
 #: is an error.

@@ -6,6 +6,7 @@ import pickle
 import unittest
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 from theano_graph import Feature, FunctionGraph, GraphError, InconsistencyError, ReplaceValidate, Variable
 from theano_optimize import (
@@ -17,6 +18,7 @@ from theano_optimize import (
     fast_inplace_check,
     is_destroyed,
 )
+from theano_optimize._destroy._versions import Versions
 
 from .memory_language import OBJECT, Memory, overwrite, overwrite_tolerant, pure, variables, view
 
@@ -87,6 +89,15 @@ class TestLegality(unittest.TestCase):
         anything = Memory("anything", destroys=((0, (0,)),), aliased=((0, 1),))
         (x,) = variables(1)
         graph([x], [anything(x, view(x))]).validate()
+
+    def test_a_change_elsewhere_checks_little(self) -> None:
+        x, y, *others = variables(52)
+        odd, changed = Memory("odd", views=((0, (0, 1)),))(x, y), pure(x)
+        fgraph = graph([x, y, *others], [pure(odd), pure(changed), *(overwrite(pure(v)) for v in others)])
+        fgraph.validate()
+        with mock.patch.object(Versions, "destroyers_of", autospec=True, side_effect=Versions.destroyers_of) as asked:
+            fgraph.replace_validate(changed, pure(y))
+        self.assertLess(asked.call_count, 10)
 
     def test_maps_with_several_entries(self) -> None:
         both = Memory("both", destroys=((0, (0, 1)),))

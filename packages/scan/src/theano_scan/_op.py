@@ -401,8 +401,8 @@ class Loop(Scan):
         # Its variables stand for no value: test values of what is outside cannot be computed inside.
         with config.change_flags(allow_gc=True, compute_test_value="off", compute_test_value_opt="off"):
             made = super().compiled()
-        if self.memory.allow_gc and hasattr(made.fn, "buffer_limit"):
-            made.fn.buffer_limit = 0
+        if self.memory.allow_gc and hasattr(made.machine, "buffer_limit"):
+            made.machine.buffer_limit = 0
         return made
 
     def make_node(self, *inputs: Any) -> Apply:

@@ -41,7 +41,7 @@ class Run:
     def native(self) -> int:
         """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
         plan = self.op.plan
-        repeat = repeater(self.op.compiled().fn, plan.repetition()) if self.op.memory.preallocate else None
+        repeat = repeater(self.op.compiled().machine, plan.repetition()) if self.op.memory.preallocate else None
         if repeat is None:
             return 0
         done, self.found = repeat(self.n, self.given, self._complaint)

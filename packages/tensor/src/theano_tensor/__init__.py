@@ -4,24 +4,17 @@ from theano_graph import announce_words, register_library
 
 from . import (
     _constructors_typed,
-    _flags as _flags,
     _numpy_functions as _numpy_functions,
-    creation,
-    elemwise,
-    extra_ops,
     gradient as gradient,
-    indexing,
-    joining,
     nnet as nnet,
     printers as printers,
     random as random,
     rewrites as rewrites,
-    shape as _shape,
-    sorting,
 )
 from ._assert import Assert as Assert, CheckAndRaise as CheckAndRaise, assert_op as assert_op
 from ._constant_value import constant_value as constant_value, get_scalar_constant_value as get_scalar_constant_value
-from ._constructors import (
+from ._core import _flags as _flags
+from ._core._constructors import (
     PluralConstructor as PluralConstructor,
     col as col,
     cols as cols,
@@ -47,13 +40,21 @@ from ._constructors import (
 )
 
 # isort: off  (one line for each name would be longer than all the rest)
-from ._convert import as_tensor_variable as as_tensor_variable, constant as constant
-from ._dtypes import (
+from ._core._convert import as_tensor_variable as as_tensor_variable, constant as constant
+from ._core._dtypes import (
     Autocaster as Autocaster,
     autocast_float as autocast_float,
     autocast_float_as as autocast_float_as,
     autocast_int as autocast_int,
 )
+from ._core._shared import (
+    ScalarSharedVariable as ScalarSharedVariable,
+    TensorSharedVariable as TensorSharedVariable,
+    scalar_constructor as scalar_constructor,
+    tensor_constructor as tensor_constructor,
+)
+from ._core._type import TensorType as TensorType
+from ._core._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
 from ._errors import (
     AsTensorError as AsTensorError,
     DTypeError as DTypeError,
@@ -62,207 +63,14 @@ from ._errors import (
     NotScalarConstantError as NotScalarConstantError,
     ShapeError as ShapeError,
 )
-from ._operators import TensorOperators as TensorOperators
+from ._protocols._operators import TensorOperators as TensorOperators
 from ._scalar_bridge import (
     ScalarFromTensor as ScalarFromTensor,
     TensorFromScalar as TensorFromScalar,
     scalar_from_tensor as scalar_from_tensor,
     tensor_from_scalar as tensor_from_scalar,
 )
-from ._shared import (
-    ScalarSharedVariable as ScalarSharedVariable,
-    TensorSharedVariable as TensorSharedVariable,
-    scalar_constructor as scalar_constructor,
-    tensor_constructor as tensor_constructor,
-)
 from ._transfer import register_transfer as register_transfer, transfer as transfer
-from ._type import TensorType as TensorType
-from ._variable import Tensor as Tensor, TensorConstant as TensorConstant, TensorVariable as TensorVariable
-from .creation import (
-    Alloc as Alloc,
-    AllocEmpty as AllocEmpty,
-    ARange as ARange,
-    Eye as Eye,
-    Grid as Grid,
-    alloc as alloc,
-    arange as arange,
-    broadcast_to as broadcast_to,
-    empty as empty,
-    empty_like as empty_like,
-    eye as eye,
-    full as full,
-    full_like as full_like,
-    identity_like as identity_like,
-    linspace as linspace,
-    meshgrid as meshgrid,
-    mgrid as mgrid,
-    ogrid as ogrid,
-    ones as ones,
-    tri as tri,
-    tril as tril,
-    tril_indices as tril_indices,
-    tril_indices_from as tril_indices_from,
-    triu as triu,
-    triu_indices as triu_indices,
-    triu_indices_from as triu_indices_from,
-    zeros as zeros,
-)
-from .elemwise import (
-    DimShuffle as DimShuffle,
-    Elemwise as Elemwise,
-    abs_ as abs_,
-    add as add,
-    and_ as and_,
-    angle as angle,
-    arccos as arccos,
-    arccosh as arccosh,
-    arcsin as arcsin,
-    arcsinh as arcsinh,
-    arctan as arctan,
-    arctan2 as arctan2,
-    arctanh as arctanh,
-    betainc as betainc,
-    betaln as betaln,
-    bitwise_and as bitwise_and,
-    bitwise_not as bitwise_not,
-    bitwise_or as bitwise_or,
-    bitwise_xor as bitwise_xor,
-    broadcast_static as broadcast_static,
-    cast as cast,
-    cbrt as cbrt,
-    ceil as ceil,
-    check_broadcast as check_broadcast,
-    chi2sf as chi2sf,
-    clip as clip,
-    complex as complex,
-    complex_from_polar as complex_from_polar,
-    conj as conj,
-    cos as cos,
-    cosh as cosh,
-    deg2rad as deg2rad,
-    dimshuffle as dimshuffle,
-    divmod as divmod,
-    eq as eq,
-    erf as erf,
-    erfc as erfc,
-    erfcinv as erfcinv,
-    erfcx as erfcx,
-    erfinv as erfinv,
-    exp as exp,
-    exp2 as exp2,
-    expm1 as expm1,
-    fill as fill,
-    floor as floor,
-    floor_div as floor_div,
-    gamma as gamma,
-    gammainc as gammainc,
-    gammaincc as gammaincc,
-    gammal as gammal,
-    gammaln as gammaln,
-    gammau as gammau,
-    ge as ge,
-    gt as gt,
-    hypot as hypot,
-    i0 as i0,
-    i1 as i1,
-    imag as imag,
-    inplace as inplace,
-    int_div as int_div,
-    int_or_true_div as int_or_true_div,
-    intdiv as intdiv,
-    inv as inv,
-    invert as invert,
-    iround as iround,
-    isclose as isclose,
-    isinf as isinf,
-    isnan as isnan,
-    iv as iv,
-    j0 as j0,
-    j1 as j1,
-    jv as jv,
-    le as le,
-    log as log,
-    log1mexp as log1mexp,
-    log1p as log1p,
-    log2 as log2,
-    log10 as log10,
-    logaddexp as logaddexp,
-    lt as lt,
-    maximum as maximum,
-    minimum as minimum,
-    mod as mod,
-    mod_check as mod_check,
-    mul as mul,
-    neg as neg,
-    neq as neq,
-    ones_like as ones_like,
-    or_ as or_,
-    pow as pow,
-    psi as psi,
-    rad2deg as rad2deg,
-    real as real,
-    reciprocal as reciprocal,
-    round as round,
-    round_half_away_from_zero as round_half_away_from_zero,
-    round_half_to_even as round_half_to_even,
-    second as second,
-    sgn as sgn,
-    sigmoid as sigmoid,
-    sin as sin,
-    sinc as sinc,
-    sinh as sinh,
-    softplus as softplus,
-    sqr as sqr,
-    sqrt as sqrt,
-    square as square,
-    sub as sub,
-    switch as switch,
-    tan as tan,
-    tanh as tanh,
-    tensor_copy as tensor_copy,
-    tri_gamma as tri_gamma,
-    true_div as true_div,
-    truediv as truediv,
-    trunc as trunc,
-    where as where,
-    xor as xor,
-    zeros_like as zeros_like,
-)
-from .extra_ops import (
-    AllocDiag as AllocDiag,
-    Bartlett as Bartlett,
-    BinCount as BinCount,
-    CpuContiguous as CpuContiguous,
-    Cumulative as Cumulative,
-    ExtractDiag as ExtractDiag,
-    FillDiagonal as FillDiagonal,
-    FillDiagonalOffset as FillDiagonalOffset,
-    RavelMultiIndex as RavelMultiIndex,
-    RepeatedNumbers as RepeatedNumbers,
-    SearchsortedOp as SearchsortedOp,
-    Unique as Unique,
-    UnravelIndex as UnravelIndex,
-    bartlett as bartlett,
-    bincount as bincount,
-    cpu_contiguous as cpu_contiguous,
-    cumprod as cumprod,
-    cumsum as cumsum,
-    diag as diag,
-    diagonal as diagonal,
-    diff as diff,
-    extract_diag as extract_diag,
-    fill_diagonal as fill_diagonal,
-    fill_diagonal_offset as fill_diagonal_offset,
-    pad as pad,
-    ravel_multi_index as ravel_multi_index,
-    repeat as repeat,
-    searchsorted as searchsorted,
-    tile as tile,
-    to_one_hot as to_one_hot,
-    trace as trace,
-    unique as unique,
-    unravel_index as unravel_index,
-)
 from .gradient import (
     DisconnectedInputError as DisconnectedInputError,
     DisconnectedType as DisconnectedType,
@@ -279,43 +87,6 @@ from .gradient import (
     hessian as hessian,
     jacobian as jacobian,
     zero_grad as zero_grad,
-)
-from .indexing import (
-    NEWAXIS as NEWAXIS,
-    SYMBOL as SYMBOL,
-    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
-    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
-    AdvancedIncSubtensor as AdvancedIncSubtensor,
-    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
-    AdvancedSubtensor as AdvancedSubtensor,
-    AdvancedSubtensor1 as AdvancedSubtensor1,
-    Choose as Choose,
-    IncSubtensor as IncSubtensor,
-    Nonzero as Nonzero,
-    Slice as Slice,
-    Subtensor as Subtensor,
-    choose as choose,
-    compress as compress,
-    flatnonzero as flatnonzero,
-    inc_subtensor as inc_subtensor,
-    nonzero as nonzero,
-    nonzero_values as nonzero_values,
-    register_sparse_gradient as register_sparse_gradient,
-    set_subtensor as set_subtensor,
-    slice_length as slice_length,
-    sparse_grad as sparse_grad,
-    take as take,
-)
-from .joining import (
-    Join as Join,
-    Split as Split,
-    concatenate as concatenate,
-    horizontal_stack as horizontal_stack,
-    join as join,
-    split as split,
-    stack as stack,
-    stacklists as stacklists,
-    vertical_stack as vertical_stack,
 )
 from .linear import (
     BatchedDot as BatchedDot,
@@ -362,62 +133,6 @@ from .reduce import (
     std as std,
     sum as sum,
     var as var,
-)
-from .shape import (
-    Flatten as Flatten,
-    MakeVector as MakeVector,
-    Rebroadcast as Rebroadcast,
-    Reshape as Reshape,
-    Roll as Roll,
-    ShapeI as ShapeI,
-    ShapeOf as ShapeOf,
-    SpecifyShape as SpecifyShape,
-    addbroadcast as addbroadcast,
-    as_length as as_length,
-    as_lengths as as_lengths,
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
-    atleast_nd as atleast_nd,
-    expand_dims as expand_dims,
-    flatten as flatten,
-    flip as flip,
-    fliplr as fliplr,
-    flipud as flipud,
-    lengths_of as lengths_of,
-    make_vector as make_vector,
-    moveaxis as moveaxis,
-    patternbroadcast as patternbroadcast,
-    ravel as ravel,
-    register_rebroadcast_c_code as register_rebroadcast_c_code,
-    register_shape_c_code as register_shape_c_code,
-    register_shape_i_c_code as register_shape_i_c_code,
-    register_specify_shape_c_code as register_specify_shape_c_code,
-    reshape as reshape,
-    roll as roll,
-    shape as shape,
-    shape_i as shape_i,
-    shape_padaxis as shape_padaxis,
-    shape_padleft as shape_padleft,
-    shape_padright as shape_padright,
-    size as size,
-    specify_shape as specify_shape,
-    squeeze as squeeze,
-    static_int as static_int,
-    static_lengths as static_lengths,
-    swapaxes as swapaxes,
-    transpose as transpose,
-    unbroadcast as unbroadcast,
-)
-from .sorting import (
-    ArgSort as ArgSort,
-    Sort as Sort,
-    TopK as TopK,
-    argsort as argsort,
-    argtopk as argtopk,
-    sort as sort,
-    topk as topk,
-    topk_and_argtopk as topk_and_argtopk,
 )
 
 # isort: on
@@ -468,6 +183,87 @@ from ._constructors_typed import zscalar as zscalar, zscalars as zscalars, ztens
 from ._constructors_typed import ztensor4 as ztensor4, ztensor4s as ztensor4s, ztensor5 as ztensor5
 from ._constructors_typed import ztensor5s as ztensor5s, ztensor6 as ztensor6, ztensor6s as ztensor6s
 from ._constructors_typed import ztensor7 as ztensor7, ztensor7s as ztensor7s, zvector as zvector, zvectors as zvectors
+
+# Names that these define, written by tools/generate_names.py:
+#     creation elemwise extra_ops indexing joining shape sorting
+# fmt: off
+# isort: off
+from .creation import (
+    ARange as ARange, Alloc as Alloc, AllocEmpty as AllocEmpty, Eye as Eye, Grid as Grid, alloc as alloc,
+    arange as arange, broadcast_to as broadcast_to, empty as empty, empty_like as empty_like, eye as eye, full as full,
+    full_like as full_like, identity_like as identity_like, linspace as linspace, meshgrid as meshgrid, mgrid as mgrid,
+    ogrid as ogrid, ones as ones, tri as tri, tril as tril, tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from, triu as triu, triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from, zeros as zeros,
+)
+from .elemwise import (
+    DimShuffle as DimShuffle, Elemwise as Elemwise, abs_ as abs_, add as add, and_ as and_, angle as angle,
+    arccos as arccos, arccosh as arccosh, arcsin as arcsin, arcsinh as arcsinh, arctan as arctan, arctan2 as arctan2,
+    arctanh as arctanh, betainc as betainc, betaln as betaln, bitwise_and as bitwise_and, bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or, bitwise_xor as bitwise_xor, broadcast_static as broadcast_static, cast as cast,
+    cbrt as cbrt, ceil as ceil, check_broadcast as check_broadcast, chi2sf as chi2sf, clip as clip, complex as complex,
+    complex_from_polar as complex_from_polar, conj as conj, cos as cos, cosh as cosh, deg2rad as deg2rad,
+    dimshuffle as dimshuffle, divmod as divmod, eq as eq, erf as erf, erfc as erfc, erfcinv as erfcinv, erfcx as erfcx,
+    erfinv as erfinv, exp as exp, exp2 as exp2, expm1 as expm1, fill as fill, floor as floor, floor_div as floor_div,
+    gamma as gamma, gammainc as gammainc, gammaincc as gammaincc, gammal as gammal, gammaln as gammaln,
+    gammau as gammau, ge as ge, gt as gt, hypot as hypot, i0 as i0, i1 as i1, imag as imag, inplace as inplace,
+    int_div as int_div, int_or_true_div as int_or_true_div, intdiv as intdiv, inv as inv, invert as invert,
+    iround as iround, isclose as isclose, isinf as isinf, isnan as isnan, iv as iv, j0 as j0, j1 as j1, jv as jv,
+    le as le, log as log, log10 as log10, log1mexp as log1mexp, log1p as log1p, log2 as log2, logaddexp as logaddexp,
+    lt as lt, maximum as maximum, minimum as minimum, mod as mod, mod_check as mod_check, mul as mul, neg as neg,
+    neq as neq, ones_like as ones_like, or_ as or_, pow as pow, psi as psi, rad2deg as rad2deg, real as real,
+    reciprocal as reciprocal, round as round, round_half_away_from_zero as round_half_away_from_zero,
+    round_half_to_even as round_half_to_even, second as second, sgn as sgn, sigmoid as sigmoid, sin as sin,
+    sinc as sinc, sinh as sinh, softplus as softplus, sqr as sqr, sqrt as sqrt, square as square, sub as sub,
+    switch as switch, tan as tan, tanh as tanh, tensor_copy as tensor_copy, tri_gamma as tri_gamma,
+    true_div as true_div, truediv as truediv, trunc as trunc, where as where, xor as xor, zeros_like as zeros_like,
+)
+from .extra_ops import (
+    AllocDiag as AllocDiag, Bartlett as Bartlett, BinCount as BinCount, CpuContiguous as CpuContiguous,
+    Cumulative as Cumulative, ExtractDiag as ExtractDiag, FillDiagonal as FillDiagonal,
+    FillDiagonalOffset as FillDiagonalOffset, RavelMultiIndex as RavelMultiIndex, RepeatedNumbers as RepeatedNumbers,
+    SearchsortedOp as SearchsortedOp, Unique as Unique, UnravelIndex as UnravelIndex, bartlett as bartlett,
+    bincount as bincount, cpu_contiguous as cpu_contiguous, cumprod as cumprod, cumsum as cumsum, diag as diag,
+    diagonal as diagonal, diff as diff, extract_diag as extract_diag, fill_diagonal as fill_diagonal,
+    fill_diagonal_offset as fill_diagonal_offset, pad as pad, ravel_multi_index as ravel_multi_index, repeat as repeat,
+    searchsorted as searchsorted, tile as tile, to_one_hot as to_one_hot, trace as trace, unique as unique,
+    unravel_index as unravel_index,
+)
+from .indexing import (
+    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor, AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor as AdvancedIncSubtensor, AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+    AdvancedSubtensor as AdvancedSubtensor, AdvancedSubtensor1 as AdvancedSubtensor1, Choose as Choose,
+    IncSubtensor as IncSubtensor, NEWAXIS as NEWAXIS, Nonzero as Nonzero, SYMBOL as SYMBOL, Slice as Slice,
+    Subtensor as Subtensor, choose as choose, compress as compress, flatnonzero as flatnonzero,
+    inc_subtensor as inc_subtensor, nonzero as nonzero, nonzero_values as nonzero_values,
+    register_sparse_gradient as register_sparse_gradient, set_subtensor as set_subtensor, slice_length as slice_length,
+    sparse_grad as sparse_grad, take as take,
+)
+from .joining import (
+    Join as Join, Split as Split, concatenate as concatenate, horizontal_stack as horizontal_stack, join as join,
+    split as split, stack as stack, stacklists as stacklists, vertical_stack as vertical_stack,
+)
+from .shape import (
+    Flatten as Flatten, MakeVector as MakeVector, Rebroadcast as Rebroadcast, Reshape as Reshape, Roll as Roll,
+    ShapeI as ShapeI, ShapeOf as ShapeOf, SpecifyShape as SpecifyShape, addbroadcast as addbroadcast,
+    as_length as as_length, as_lengths as as_lengths, atleast_1d as atleast_1d, atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d, atleast_nd as atleast_nd, expand_dims as expand_dims, flatten as flatten, flip as flip,
+    fliplr as fliplr, flipud as flipud, lengths_of as lengths_of, make_vector as make_vector, moveaxis as moveaxis,
+    patternbroadcast as patternbroadcast, ravel as ravel, register_rebroadcast_c_code as register_rebroadcast_c_code,
+    register_shape_c_code as register_shape_c_code, register_shape_i_c_code as register_shape_i_c_code,
+    register_specify_shape_c_code as register_specify_shape_c_code, reshape as reshape, roll as roll, shape as shape,
+    shape_i as shape_i, shape_padaxis as shape_padaxis, shape_padleft as shape_padleft,
+    shape_padright as shape_padright, size as size, specify_shape as specify_shape, squeeze as squeeze,
+    static_int as static_int, static_lengths as static_lengths, swapaxes as swapaxes, transpose as transpose,
+    unbroadcast as unbroadcast,
+)
+from .sorting import (
+    ArgSort as ArgSort, Sort as Sort, TopK as TopK, argsort as argsort, argtopk as argtopk, sort as sort, topk as topk,
+    topk_and_argtopk as topk_and_argtopk,
+)
+# isort: on
+# fmt: on
+# End of the names that these define.
 # isort: on
 
 register_library(__file__)
@@ -591,10 +387,42 @@ __all__ = [
     "zero_grad",
 ]
 __all__ += _constructors_typed.__all__
-__all__ += creation.__all__
-__all__ += elemwise.__all__
-__all__ += indexing.__all__
-__all__ += joining.__all__
-__all__ += extra_ops.__all__
-__all__ += sorting.__all__
-__all__ += _shape.__all__
+
+# Their names, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+__all__ += [
+    "ARange", "AdvancedBooleanIncSubtensor", "AdvancedBooleanSubtensor", "AdvancedIncSubtensor",
+    "AdvancedIncSubtensor1", "AdvancedSubtensor", "AdvancedSubtensor1", "Alloc", "AllocDiag", "AllocEmpty", "ArgSort",
+    "Bartlett", "BinCount", "Choose", "CpuContiguous", "Cumulative", "DimShuffle", "Elemwise", "ExtractDiag", "Eye",
+    "FillDiagonal", "FillDiagonalOffset", "Flatten", "Grid", "IncSubtensor", "Join", "MakeVector", "NEWAXIS",
+    "Nonzero", "RavelMultiIndex", "Rebroadcast", "RepeatedNumbers", "Reshape", "Roll", "SYMBOL", "SearchsortedOp",
+    "ShapeI", "ShapeOf", "Slice", "Sort", "SpecifyShape", "Split", "Subtensor", "TopK", "Unique", "UnravelIndex",
+    "abs_", "add", "addbroadcast", "alloc", "and_", "angle", "arange", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "argsort", "argtopk", "as_length", "as_lengths", "atleast_1d", "atleast_2d",
+    "atleast_3d", "atleast_nd", "bartlett", "betainc", "betaln", "bincount", "bitwise_and", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "broadcast_static", "broadcast_to", "cast", "cbrt", "ceil", "check_broadcast",
+    "chi2sf", "choose", "clip", "complex", "complex_from_polar", "compress", "concatenate", "conj", "cos", "cosh",
+    "cpu_contiguous", "cumprod", "cumsum", "deg2rad", "diag", "diagonal", "diff", "dimshuffle", "divmod", "empty",
+    "empty_like", "eq", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp2", "expand_dims", "expm1",
+    "extract_diag", "eye", "fill", "fill_diagonal", "fill_diagonal_offset", "flatnonzero", "flatten", "flip", "fliplr",
+    "flipud", "floor", "floor_div", "full", "full_like", "gamma", "gammainc", "gammaincc", "gammal", "gammaln",
+    "gammau", "ge", "gt", "horizontal_stack", "hypot", "i0", "i1", "identity_like", "imag", "inc_subtensor", "inplace",
+    "int_div", "int_or_true_div", "intdiv", "inv", "invert", "iround", "isclose", "isinf", "isnan", "iv", "j0", "j1",
+    "join", "jv", "le", "lengths_of", "linspace", "log", "log10", "log1mexp", "log1p", "log2", "logaddexp", "lt",
+    "make_vector", "maximum", "meshgrid", "mgrid", "minimum", "mod", "mod_check", "moveaxis", "mul", "neg", "neq",
+    "nonzero", "nonzero_values", "ogrid", "ones", "ones_like", "or_", "pad", "patternbroadcast", "pow", "psi",
+    "rad2deg", "ravel", "ravel_multi_index", "real", "reciprocal", "register_rebroadcast_c_code",
+    "register_shape_c_code", "register_shape_i_c_code", "register_sparse_gradient", "register_specify_shape_c_code",
+    "repeat", "reshape", "roll", "round", "round_half_away_from_zero", "round_half_to_even", "searchsorted", "second",
+    "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "sigmoid", "sin",
+    "sinc", "sinh", "size", "slice_length", "softplus", "sort", "sparse_grad", "specify_shape", "split", "sqr", "sqrt",
+    "square", "squeeze", "stack", "stacklists", "static_int", "static_lengths", "sub", "swapaxes", "switch", "take",
+    "tan", "tanh", "tensor_copy", "tile", "to_one_hot", "topk", "topk_and_argtopk", "trace", "transpose", "tri",
+    "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "true_div",
+    "truediv", "trunc", "unbroadcast", "unique", "unravel_index", "vertical_stack", "where", "xor", "zeros",
+    "zeros_like",
+]
+# isort: on
+# fmt: on
+# End of their names.

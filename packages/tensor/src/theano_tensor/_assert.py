@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from ._convert import as_tensor_variable
+from ._core._convert import as_tensor_variable
 from ._errors import ShapeError
 
 

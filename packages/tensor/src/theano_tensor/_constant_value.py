@@ -11,9 +11,9 @@ from theano_graph import Constant, Variable, compose, describe
 from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
 from ._assert import Assert
-from ._convert import as_tensor_variable
+from ._core._convert import as_tensor_variable
 from ._errors import EmptyConstantError, NotScalarConstantError
-from ._operators import operation
+from ._protocols._operators import operation
 from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise

@@ -7,8 +7,8 @@ The letters are b, w, i, l (int8 to int64), f, d (float32, float64), c, z (compl
 
 from __future__ import annotations
 
-from ._constructors import PluralConstructor
-from ._type import TensorType
+from ._core._constructors import PluralConstructor
+from ._core._type import TensorType
 
 bscalar = TensorType("int8", ())
 bvector = TensorType("int8", (False,))

@@ -68,7 +68,7 @@ class GraphOp(Op):
 
         Values have to be of the types of the inputs: nothing is converted.
         """
-        run: Runner = self.compiled().fn.run
+        run: Runner = self.compiled().machine.run
         return run
 
     def free_buffers(self) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
-from ._convert import CONVERTERS, as_tensor_variable
+from ._core._convert import CONVERTERS, as_tensor_variable
+from ._core._type import TensorType, tensor_type
 from ._errors import ShapeError
-from ._type import TensorType, tensor_type
 
 
 class ScalarFromTensor(Op):

@@ -7,8 +7,8 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from ._convert import as_tensor_variable
-from ._operations import operation
+from ._core._convert import as_tensor_variable
+from ._protocols._operations import operation
 
 Transfer = Callable[[Variable, Any], Variable | None]
 

@@ -25,7 +25,7 @@ from theano_graph.safe_loading import (
 )
 from theano_linker_c.scalar import ScalarOp
 
-from ._type import TensorType
+from ._core._type import TensorType
 from .builders import OpFromGraph
 from .elemwise import DimShuffle, Elemwise
 from .gradient._map_rows import MapRows
@@ -45,9 +45,9 @@ _CLASSES = MappingProxyType(
     {
         "theano_tensor._assert": "Assert CheckAndRaise",
         "theano_tensor._scalar_bridge": "ScalarFromTensor TensorFromScalar",
-        "theano_tensor._shared": "TensorSharedVariable",
-        "theano_tensor._type": "TensorType",
-        "theano_tensor._variable": "TensorConstant TensorVariable",
+        "theano_tensor._core._shared": "TensorSharedVariable",
+        "theano_tensor._core._type": "TensorType",
+        "theano_tensor._core._variable": "TensorConstant TensorVariable",
         "theano_tensor.builders._checkpoint": "Checkpoint",
         "theano_tensor.builders._op_from_graph": "OpFromGraph",
         "theano_tensor.control._ifelse": "IfElse",

@@ -10,8 +10,8 @@ import numpy as np
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, compose, describe, shape_rule
 
-from ._convert import constant
-from ._type import TensorType
+from ._core._convert import constant
+from ._core._type import TensorType
 from .shape import ShapeI, ShapeOf
 
 __all__ = ["hash_from_ndarray", "shape_of_variables"]

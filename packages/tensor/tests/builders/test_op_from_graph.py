@@ -125,6 +125,15 @@ class TestValues(OpFromGraphCase):
 
 
 class TestDerivatives(OpFromGraphCase):
+    def test_outputs_that_are_made_of_each_other(self) -> None:
+        a = T.dvector("a")
+        inner = T.exp(a)
+        for outputs in ([a, T.sin(a)], [inner, T.sin(inner)], [T.sin(inner), inner, inner]):
+            for inline in (False, True):
+                with self.subTest(outputs=str(outputs), inline=inline):
+                    op = OpFromGraph([a], outputs, inline=inline)
+                    verify_grad(lambda x, op=op: T.cos(sum(op(x))), [np.array([1.0, 0.3])])
+
     def test_gradients_of_the_graph(self) -> None:
         m, v = T.dmatrix("m"), T.dvector("v")
         rng = np.random.default_rng(0)

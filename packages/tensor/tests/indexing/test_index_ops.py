@@ -11,7 +11,7 @@ import numpy as np
 import theano_tensor as T
 from theano_graph import Variable, pullback
 from theano_linker_c import function
-from theano_tensor import IndexingError, ShapeError
+from theano_tensor import DTypeError, IndexingError, ShapeError
 from theano_tensor.gradient import Rop
 from theano_testing.tensor import verify_grad
 
@@ -333,6 +333,36 @@ class TestFunctions(unittest.TestCase):
         with self.assertRaisesRegex(ShapeError, "condition must be a vector"):
             T.compress(x, x)
 
+    def test_choose_from_as_many_as_there_are(self) -> None:
+        rng = np.random.default_rng(5)
+        for shape, wanted in (
+            ((4,), (4, 4)),
+            ((), (4, 3)),
+            ((), (4, 1)),
+            ((5, 4), (7, 4)),
+            ((1, 4), (7, 4)),
+            ((5, 1), (7, 4)),
+            ((5, 4), (7, 1)),
+            ((5, 4), (3,)),
+            ((4,), (3, 5, 4)),
+            ((1, 4), (3, 5, 4)),
+        ):
+            a = T.tensor("int32", shape=tuple(1 if n == 1 else None for n in shape))
+            c = T.tensor("float64", shape=(None, *(1 if n == 1 else None for n in wanted[1:])))
+            given, choices = rng.integers(0, wanted[0], shape, "int32"), rng.random(wanted)
+            for mode, shift in (("raise", 0), ("wrap", -2), ("clip", 2), ("clip", -2)):
+                expected: Any = np.choose(given + shift, choices, mode=mode)  # type: ignore[call-overload]  # a plain str
+                found = T.choose(a, c, mode=mode)
+                np.testing.assert_array_equal(run([a, c], found, given + shift, choices), expected)
+                np.testing.assert_array_equal(run([a, c], found.shape, given + shift, choices), expected.shape)
+            slope = T.grad((T.choose(a, c) * 3).sum(), c)
+            self.assertEqual(run([a, c], slope, given, choices).sum(), 3 * expected.size)
+        for number in (-1, wanted[0]):
+            with self.assertRaisesRegex(ValueError, "out of range"):
+                run([a, c], T.choose(a, c), np.full(shape, number, "int32"), choices)
+        with self.assertRaisesRegex(DTypeError, "must be integers"):
+            T.choose(T.fscalar(), c)
+
     def test_choose(self) -> None:
         a, b, c = T.lvector("a"), T.dmatrix("b"), T.drow("c")
         choices = np.arange(6.0).reshape(2, 3), np.array([[10.0, 20.0, 30.0]])
@@ -346,8 +376,8 @@ class TestFunctions(unittest.TestCase):
             np.testing.assert_array_equal(gradients[1], [2 * (first == 1)])
         with self.assertRaisesRegex(ValueError, "number 2 is out of range for 2 choices"):
             run([a, b, c], T.choose(a, [b, c]), [0, 1, 2], *choices)
-        with self.assertRaisesRegex(ShapeError, "number of choices must be known"):
-            T.choose(a, b)
+        with self.assertRaisesRegex(ShapeError, "a scalar has no choices"):
+            T.choose(a, b[0, 0])
         with self.assertRaisesRegex(ValueError, "leave it out"):
             T.choose(a, [b, c], out=b)  # type: ignore[arg-type]  # what is wrong here is the point
         whole = T.tensor("float64", shape=(2, None), name="whole")

@@ -101,6 +101,16 @@ class TestBadInput(unittest.TestCase):
                 self.assertTrue(np.isnan(both[0]).all())
                 np.testing.assert_array_equal(both[1], np.eye(3))
 
+    def test_gradients_are_nan_where_there_is_no_factor(self) -> None:
+        stack = T.dtensor3("stack")
+        values = np.stack([INDEFINITE, np.eye(3)])
+        for lower in (True, False):
+            slope = T.grad(L.Cholesky(lower, on_error="nan")(stack).sum(), stack)
+            found = function([stack], slope)(values)
+            self.assertTrue(np.isnan(found[0]).all())
+            wanted = T.grad(L.Cholesky(lower)(stack).sum(), stack)
+            np.testing.assert_allclose(found[1:], function([stack], wanted)(values[1:]))
+
     def test_tensors_that_are_not_square(self) -> None:
         a = T.dtensor4("a")
         with self.assertRaisesRegex(np.linalg.LinAlgError, "tensorinv"):

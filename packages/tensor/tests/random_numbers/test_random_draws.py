@@ -11,7 +11,7 @@ import numpy as np
 
 import theano_tensor as T
 from theano_graph import FunctionGraph
-from theano_linker_c import Mode, function, get_default_mode, shared
+from theano_linker_c import In, Mode, function, get_default_mode, shared
 from theano_tensor import DTypeError, ShapeError, TensorType, random as R
 from theano_tensor.builders import OpFromGraph
 from theano_tensor.gradient import DisconnectedInputError, GradUndefinedError, Rop, grad
@@ -214,6 +214,14 @@ class TestOp(unittest.TestCase):
         for name in ("random_make_inplace", "inplace_random"):
             f = function([r], after, mode=get_default_mode().excluding(name))
             self.assertFalse(any(getattr(node.op, "inplace", False) for node in f.maker.fgraph.apply_nodes))
+
+    def test_a_state_that_a_function_keeps_and_may_overwrite_is_moved_itself(self) -> None:
+        r, state, other = random_state_type("r"), np.random.RandomState(3), np.random.RandomState(3)
+        new, draw = R.uniform(r, (4,))
+        f = function([In(r, value=state, update=new, mutable=True)], draw)
+        for _ in range(3):
+            np.testing.assert_array_equal(f(), other.uniform(size=4))
+            self.assertIs(f[r], state)
 
     def test_a_state_that_is_read_twice_is_not_moved(self) -> None:
         r = random_state_type("r")

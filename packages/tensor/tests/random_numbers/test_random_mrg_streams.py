@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as T
 from theano_graph import config
-from theano_linker_c import Mode, function, shared
+from theano_linker_c import Mode, function, get_default_mode, shared
 from theano_tensor import DTypeError, ShapeError
 from theano_tensor.gradient import DisconnectedInputError, grad
 from theano_tensor.random import RandomVariable
@@ -426,3 +426,23 @@ class TestBadInput(unittest.TestCase):
             self.assertIn(words, str(caught.exception))
             if "no integer" not in words:
                 self.assertIn("To mend: ", str(caught.exception))
+
+
+class TestInPlace(unittest.TestCase):
+    def test_states_between_two_draws_are_moved_themselves(self) -> None:
+        states, op, size = T.imatrix("states"), MRGUniform(T.dvector), np.array([7], "int64")
+        middle, first = op(states, size)
+        after, second = op(middle, size)
+        seeds = substreams([1, 2, 3, 4, 5, 6], 3)
+        found = {}
+        for name in ("mrg_random_make_inplace", "inplace_random", "nothing"):
+            f = function([states], [first, second, after], mode=get_default_mode().excluding(name))
+            ops = [node.op for node in f.maker.fgraph.toposort() if isinstance(node.op, MRGUniform)]
+            self.assertEqual([made.inplace for made in ops], [False, name == "nothing"])
+            given = seeds.copy()
+            found[name] = f(given)
+            np.testing.assert_array_equal(given, seeds)
+        for values in found.values():
+            for value, wanted in zip(values, found["nothing"], strict=True):
+                np.testing.assert_array_equal(value, wanted)
+        self.assertFalse(np.array_equal(*found["nothing"][:2]))

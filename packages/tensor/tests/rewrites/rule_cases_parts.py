@@ -111,6 +111,9 @@ PARTS: dict[str, Case] = {
     "choice_by_a_constant": case(lambda v: ifelse(T.constant(1), v.x, v.y)),
     "choice_between_equals": case(lambda v: ifelse(v.s > 1, v.x, v.x)),
     "choice_inside_a_choice": case(_choice_inside_a_choice),
+    "selection_without_unused_output": case(
+        lambda v: T.topk_and_argtopk(v.x, 2)[0], lambda v: T.topk_and_argtopk(v.A, 3, axis=0)[1]
+    ),
     "choice_without_unused_outputs": case(lambda v: ifelse(v.s > 1, [v.x, T.exp(v.x)], [v.y, T.sin(v.y)])[0]),
     "inline_ofg_expansion": case(lambda v: _held(v.x) * 2),
     "work_inside_a_choice": case(lambda v: T.exp(v.y) * ifelse(v.s > 1, v.x * 2, T.zeros_like(v.x)), reason=LANGUAGE),

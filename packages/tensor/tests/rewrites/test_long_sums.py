@@ -7,9 +7,12 @@ import unittest
 import numpy as np
 
 import theano_tensor as T
+from theano_graph import FunctionGraph
 from theano_linker_c import function
+from theano_optimize import WalkRewriter
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.rewrites._groups import MAX_OPERANDS
+from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
 
 
 class TestLongSums(unittest.TestCase):
@@ -44,3 +47,30 @@ class TestLongSums(unittest.TestCase):
         terms = [T.dvector() for _ in range(4000)]
         f = function(terms, T.add(*terms))
         np.testing.assert_array_equal(f(*[np.full(2, float(i)) for i in range(4000)]), [7998000.0] * 2)
+
+
+class TestChains(unittest.TestCase):
+    """Sums of sums of two terms become sums of as many as a kernel takes, all of them at once."""
+
+    def test_terms_keep_their_order_and_are_joined_once(self) -> None:
+        rng = np.random.default_rng(5)
+        terms = [T.dvector() for _ in range(100)]
+        values = [rng.normal(size=3) * 10.0 ** rng.integers(-8, 8) for _ in terms]
+        total, wanted = terms[0], values[0]
+        for term, value in zip(terms[1:], values[1:], strict=True):
+            total, wanted = total + term, wanted + value
+        graph = FunctionGraph(terms, [total], clone=False)
+        profile = WalkRewriter(sums_and_products_joined).rewrite(graph)
+        np.testing.assert_array_equal(function(terms, total)(*values), wanted)
+        nodes = graph.toposort()
+        self.assertEqual([len(node.inputs) for node in nodes], [29, 29, 29, 16])
+        self.assertEqual([v for node in nodes for v in node.inputs if v.owner is None], terms)
+        self.assertEqual(profile.rules["sums_and_products_joined"], 4)
+
+    def test_what_is_used_elsewhere_stays(self) -> None:
+        x, y, z = T.dvectors("x", "y", "z")
+        inner = x + y
+        middle = inner * z
+        graph = FunctionGraph([x, y, z], [inner + z + x, middle, middle * x * y], clone=False)
+        WalkRewriter(sums_and_products_joined).rewrite(graph)
+        self.assertEqual(sorted(len(node.inputs) for node in graph.apply_nodes), [2, 2, 3, 3])

@@ -12,6 +12,7 @@ import theano_tensor as T
 from theano_graph import config
 from theano_linker_c import FAST_RUN, In, Mode, Out, function, shared
 from theano_linker_c.program import HAS_RUNTIME
+from theano_tensor import typed_list
 from theano_tensor.random import RandomFunction, random_state_type, uniform
 
 Build = Callable[[Any, Any, Any], Any]
@@ -122,3 +123,52 @@ class TestRandomStates(unittest.TestCase):
             self.assertEqual(self.in_place(FAST_RUN.excluding(name)), [False, False])
         self.assertEqual(self.in_place(Mode("cvm", "fast_compile")), [False, False])
         self.assertEqual(self.in_place(Mode("cvm", "fast_compile").including("inplace_random")), [True, True])
+
+
+class TestArgumentsGivenTwice(unittest.TestCase):
+    """A value that is passed twice is overwritten in none of the two places, whatever it is."""
+
+    def modes(self) -> list[Mode]:
+        return [Mode(linker, "fast_run") for linker in ("cvm", "vm")]
+
+    def test_states(self) -> None:
+        for mode in self.modes():
+            for both in (True, False):
+                states = [random_state_type("a"), random_state_type("b")]
+                draws = [uniform(state, (3,))[1] for state in states]
+                f = function([In(states[0], mutable=True), In(states[1], mutable=both)], draws, mode=mode)
+                value = np.random.RandomState(3)
+                pairs = [(value, value), (np.random.RandomState(value._bit_generator), value)]
+                for first, second in pairs:
+                    wanted = np.random.RandomState(3)
+                    wanted.set_state(value.get_state())
+                    numbers = wanted.uniform(size=3)
+                    for found in f(first, second):
+                        np.testing.assert_array_equal(found, numbers)
+
+    def test_lists_and_what_is_in_them(self) -> None:
+        kind = typed_list.TypedListType(T.dvector)
+        item = T.dvector("item")
+        for mode in self.modes():
+            for both in (True, False):
+                x, y = kind("x"), kind("y")
+                longer = [typed_list.append(x, item), typed_list.append(y, item)]
+                f = function([In(x, mutable=True), In(y, mutable=both), item], longer, mode=mode)
+                value = [np.zeros(1)]
+                for found in f(value, value, np.ones(1)):
+                    self.assertEqual([array.tolist() for array in found], [[0.0], [1.0]])
+        x, y = kind("x"), kind("y")
+        for mode in self.modes():
+            f = function([In(x, mutable=True), y], [T.exp(x[0]), y[0] + 0], mode=mode)
+            shared_array = np.zeros(2)
+            found = f([shared_array], [shared_array])
+            self.assertEqual([array.tolist() for array in found], [[1.0, 1.0], [0.0, 0.0]])
+
+    def test_shared_value(self) -> None:
+        value = np.random.RandomState(3)
+        kept, given_state = shared(value, borrow=True), random_state_type("s")
+        draws = [uniform(given_state, (2,))[1], uniform(kept, (2,))[1]]
+        for mode in self.modes():
+            f = function([In(given_state, mutable=True)], draws, mode=mode)
+            first, second = f(value)
+            np.testing.assert_array_equal(first, second)

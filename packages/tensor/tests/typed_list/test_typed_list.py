@@ -172,12 +172,17 @@ class TestWrongInput(ListCase):
             (TypeError, "a position is an integer", lambda: self.x[1.5]),
             (TypeError, "different types", lambda: tl.make_list([self.v, self.i])),
             (TypeError, "no list of variables", lambda: tl.make_list([])),
-            (TypeError, "typed_list.length", lambda: len(self.x)),
+            (TypeError, "integer", lambda: len(self.x)),
             (TypeError, "cannot be iterated", lambda: list(self.x)),
         ]
         for kind, text, call in cases:
             with self.subTest(text=text), self.assertRaisesRegex(kind, text):
                 call()
+
+    def test_the_method_behind_len_gives_a_symbolic_number(self) -> None:
+        n: Any = self.x.__len__()
+        self.assertIsInstance(n.owner.op, tl.Length)
+        self.assertEqual(function([self.x], n)([[1.0], [2.0]]), 2)
 
     def test_when_functions_run(self) -> None:
         cases: list[tuple[type[Exception], str, Any, list[Any], list[Any]]] = [

@@ -114,23 +114,6 @@ class TestInputsDrawnOnce(unittest.TestCase):
         self.assertEqual([shape.kind for shape in shapes].count("input"), 1)
 
 
-class TestLinkersOfFunctions(unittest.TestCase):
-    difference = "linkers-of-functions"
-
-    def test_nodes_in_the_order_of_a_schedule(self) -> None:
-        x = T.dvector("x")
-
-        def backwards(fgraph: theano.gof.FunctionGraph) -> list[theano.Apply]:
-            return sorted(fgraph.toposort(), key=str, reverse=True)
-
-        for linker in (theano.OpWiseCLinker(schedule=backwards), theano.gof.VM_Linker(schedule=backwards)):
-            f = theano.function([x], [T.exp(x), T.sum(x), T.tanh(x)], mode=theano.Mode(linker, None))
-            self.assertIs(f.maker.linker, f.maker.mode.linker)
-            nodes = f.maker.linker.accept(f.maker.fgraph).make_all()[-1]
-            self.assertEqual(nodes, sorted(nodes, key=str, reverse=True))
-            self.assertEqual([float(v.sum()) for v in f([0.0])], [1.0, 0.0, 0.0])
-
-
 class TestConstantConditions(unittest.TestCase):
     difference = "constant-conditions"
 

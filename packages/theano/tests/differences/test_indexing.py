@@ -116,16 +116,6 @@ class TestNormsOfTensors(unittest.TestCase):
         np.testing.assert_allclose(T.nlinalg.norm(x, None).eval(), np.linalg.norm(x))
 
 
-class TestUnreadHalves(unittest.TestCase):
-    difference = "unread-halves"
-
-    def test_only_the_half_that_is_read_is_nan(self) -> None:
-        x = T.dmatrix("x")
-        slope = T.grad(T.slinalg.Cholesky(lower=True, on_error="nan")(x).sum(), x)
-        found = slope.eval({x: np.array([[1, 0.2], [0.2, -2]])})
-        np.testing.assert_array_equal(np.isnan(found), [[True, False], [True, True]])
-
-
 class TestUnravelOrder(unittest.TestCase):
     difference = "unravel-order"
 
@@ -150,16 +140,6 @@ class TestRepeatCounts(unittest.TestCase):
         x, times = T.dvector("x"), T.vector("times", dtype="uint64")
         found = T.repeat(x, times).eval({x: np.array([1.0, 2.0]), times: np.array([2, 1], dtype="uint64")})
         np.testing.assert_array_equal(found, [1, 1, 2])
-
-
-class TestDiagonalsOfStacks(unittest.TestCase):
-    difference = "diagonals-of-stacks"
-
-    def test_rows_become_matrices(self) -> None:
-        x = T.dmatrix("x")
-        found = T.nlinalg.alloc_diag(x).eval({x: np.array([[1.0, 2.0], [3.0, 4.0]])})
-        # The layout of `AllocDiag` of Theano 1.0: the matrices lie along the first two axes.
-        np.testing.assert_array_equal(found, np.stack([np.diag([1, 2]), np.diag([3, 4])], axis=-1))
 
 
 class TestInversesOfTransposes(unittest.TestCase):

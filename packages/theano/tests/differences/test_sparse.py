@@ -13,7 +13,6 @@ import theano.tensor as T
 from theano import sparse
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.raw_random import RandomFunction, permutation_helper, random_state_type
-from theano.typed_list import TypedListType, length
 
 
 class TestRandomGradients(unittest.TestCase):
@@ -50,27 +49,6 @@ class TestLargeDraws(unittest.TestCase):
     def test_the_shape_of_a_draw_that_no_memory_holds(self) -> None:
         draw = MRG_RandomStreams(1).uniform((2**15, 2**16))
         self.assertEqual(list(theano.function([], draw.shape)()), [2**15, 2**16])
-
-
-class TestLengthOfLists(unittest.TestCase):
-    difference = "length-of-lists"
-
-    def test_length(self) -> None:
-        x = TypedListType(T.dvector)()
-        with self.assertRaisesRegex(TypeError, "typed_list.length"):
-            len(x)
-        self.assertEqual(theano.function([x], length(x))([[1.0], [2.0]]), 2)
-
-
-class TestOutputsInLists(unittest.TestCase):
-    difference = "outputs-in-lists"
-
-    def test_storage_of_outputs(self) -> None:
-        x = T.dscalar()
-        double = theano.function([x], 2 * x)
-        double.input_storage[0].storage[0] = np.asarray(4.0)
-        self.assertEqual(double.fn(), 8.0)
-        self.assertEqual([container.data for container in double.output_storage], [None])
 
 
 class TestPickledGraphs(unittest.TestCase):

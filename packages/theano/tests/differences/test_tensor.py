@@ -101,16 +101,17 @@ class TestUnalignedArrays(unittest.TestCase):
         np.testing.assert_array_equal(theano.function([x], 2 * x)(value), [2.0, 2.0, 2.0])
 
 
-class TestChoicesAreCounted(unittest.TestCase):
+class TestChoicesThatStretch(unittest.TestCase):
     difference = "choices-counted"
 
-    def test_their_number_is_known(self) -> None:
-        which = T.lvector("which")
-        with self.assertRaisesRegex(ValueError, "number of choices"):
-            T.choose(which, T.dmatrix("choices"))
-        a, b = T.dvectors("ab")
+    def test_what_stretches_is_declared(self) -> None:
+        which, a, b = T.lvector("which"), *T.dvectors("ab")
         f = theano.function([which, a, b], T.choose(which, [a, b]))
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
+        with self.assertRaises(ValueError):
+            f([0, 1], [1.0], [3.0, 4.0])
+        stretched = theano.function([which, a, b], T.choose(which, [T.addbroadcast(a, 0), b]))
+        np.testing.assert_array_equal(stretched([0, 1], [1.0], [3.0, 4.0]), [1.0, 4.0])
 
 
 class TestSpecifiedLengths(unittest.TestCase):

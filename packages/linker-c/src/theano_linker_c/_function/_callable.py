@@ -8,14 +8,15 @@ from typing import Any
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
-from .._container import Container
 from .._overwriting._shown import Decisions
-from .._shared import SharedVariable
+from .._storage._container import Container
+from .._storage._shared import SharedVariable
 from ..profiling import ProfileStats, as_profile, timing
 from ..program import Machine
 from ._arguments import Arguments
 from ._copying import copy_maker
 from ._errors import ArgumentError
+from ._fn import FunctionMachine
 from ._io import In, Out
 from ._link import Wiring, link, wire
 from ._maker import FunctionMaker
@@ -52,8 +53,11 @@ class Function(ShownAsHtml):
     name : str or None
     maker : FunctionMaker
         ``maker.fgraph`` is the rewritten graph; ``maker.inputs``, ``maker.outputs``, ``maker.mode`` are what it is for.
-    fn : Machine
+    machine : Machine
         What runs the program.
+    fn : FunctionMachine
+        The same for programs that call it themselves: ``f.fn()`` takes the values that the containers of the inputs
+        hold, and leaves the results in those of `output_storage`.
     container, value : views
         ``f.container[key]`` and ``f.value[key]`` give the container and the present value of an input, by position,
         name or variable; ``f[key]`` is ``f.value[key]``.
@@ -70,12 +74,14 @@ class Function(ShownAsHtml):
         "__weakref__",
         "_arguments",
         "_finder",
+        "_fn",
         "_looks_for_aliases",
+        "_output_storage",
         "_profile",
         "_subsets",
         "_wiring",
-        "fn",
         "input_storage",
+        "machine",
         "maker",
         "trust_input",
     )
@@ -96,8 +102,10 @@ class Function(ShownAsHtml):
         self._wiring = wire(maker.signature, containers, self._irregular_call, self._filter, maker.given_up)
         self._finder = Finder(maker.signature, containers)
         self._subsets: dict[tuple[int, ...], Machine] = {}
-        self.fn: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
-        self.__call__ = self.fn
+        self.machine: Machine = self._link(maker.fgraph, self._wiring, maker.decisions)
+        self._fn: FunctionMachine | None = None
+        self._output_storage: list[Container] | None = None
+        self.__call__ = self.machine
 
     def _irregular_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments of a call that the machine leaves to us, or do the whole call for a subset of outputs."""
@@ -106,7 +114,7 @@ class Function(ShownAsHtml):
         if "n_calls" in kwargs and "n_calls" not in self._finder:
             # Theano 1.0 has it in `f.fn`: that many calls, of which the last one's results are returned.
             for _ in range(kwargs.pop("n_calls") - 1):
-                self.fn(*args, **kwargs)
+                self.machine(*args, **kwargs)
         return self._arguments.bind(args, kwargs)
 
     def _filter(self, index: int, value: Any) -> Any:
@@ -158,10 +166,24 @@ class Function(ShownAsHtml):
         return self.maker.outputs
 
     @property
+    def fn(self) -> FunctionMachine:
+        """The machine, whose calls leave their results in `output_storage`, too."""
+        if self._fn is None:
+            boxes, n_outputs = self.output_storage, len(self.maker.outputs)
+            targets = [self.input_storage[target] for target in self.maker.signature.update_targets]
+            new_values = list(zip(boxes[n_outputs:], targets, strict=True))
+            self._fn = FunctionMachine(self.machine, boxes[:n_outputs], new_values, self._output_position)
+        return self._fn
+
+    @property
     def output_storage(self) -> list[Container]:
-        """For each output and each new value of an input, a container with what the last call left."""
-        storage = self.fn.storage_map
-        return [Container(v, storage.get(v)) for v in self.maker.fgraph.outputs]
+        """For each output and each new value of an input, a container with what the last call of `fn` left."""
+        storage = self.machine.storage_map  # asked each time: then it holds what a machine that frees nothing has kept
+        if self._output_storage is None:
+            outputs = self.maker.fgraph.outputs
+            # Inputs and constants that are outputs, too, keep the storage that they have as such.
+            self._output_storage = [Container(v, None if v.owner is None else storage.get(v)) for v in outputs]
+        return self._output_storage
 
     @property
     def indices(self) -> list[tuple[In, list[int], list[In]]]:
@@ -209,10 +231,12 @@ class Function(ShownAsHtml):
 
         Ops that run graphs of their own, and have a method `free_buffers`, do the same there.
         """
-        self.fn.clear()
+        self.machine.clear()
+        for box in self._output_storage or ():
+            box.storage[0] = None
         for machine in self._subsets.values():
             machine.clear()
-        for instruction in self.fn.program.instructions:
+        for instruction in self.machine.program.instructions:
             free_buffers = getattr(instruction.node.op, "free_buffers", None)
             if free_buffers is not None:
                 free_buffers()
@@ -278,7 +302,7 @@ class Function(ShownAsHtml):
 
     def _call_subset(self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[Any]) -> Any:
         keys = self.maker.output_keys
-        indices = tuple(self._output_index(key, keys) for key in subset)
+        indices = tuple(self._output_position(key) for key in subset)
         machine = self._subsets.get(indices)
         if machine is None:
             if len(self._subsets) >= KEPT_SUBSETS:
@@ -287,8 +311,8 @@ class Function(ShownAsHtml):
         outputs = machine.run(self._arguments.bind(args, kwargs))
         return outputs if keys is None else {keys[i]: value for i, value in zip(indices, outputs, strict=True)}
 
-    def _output_index(self, key: Any, keys: list[str] | None) -> int:
-        n_outputs = len(self.maker.outputs)
+    def _output_position(self, key: Any) -> int:
+        keys, n_outputs = self.maker.output_keys, len(self.maker.outputs)
         if keys is not None and key in keys:
             return keys.index(key)
         if isinstance(key, int) and -n_outputs <= key < n_outputs:
@@ -315,7 +339,7 @@ class Function(ShownAsHtml):
     def _link(self, fgraph: FunctionGraph, wiring: Wiring, decisions: Decisions | None = None) -> Machine:
         maker = self.maker
         with timing(self.profile, "linker_time"):
-            machine = link(fgraph, wiring, maker.linker, maker.signature.label, maker.overwriting, decisions)
+            machine = link(fgraph, wiring, maker.mode.linker, maker.signature.label, maker.overwriting, decisions)
         if self.profile is not None:
             self.profile.watch(machine)
         return machine
@@ -345,7 +369,7 @@ def restore_function(maker: FunctionMaker, containers: list[Container], trust_in
 @printable_graph.register(Function)
 def _printable_function(obj: Function) -> Any:
     fgraph = obj.maker.fgraph
-    storage = dict(obj.fn.storage_map)
+    storage = dict(obj.machine.storage_map)
     storage.update((v, box.storage) for v, box in zip(fgraph.inputs, obj.input_storage, strict=True))
     order: list[Apply] = fgraph.toposort()
     targets = obj.maker.signature.update_targets

@@ -10,7 +10,7 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, ancestors, compose, describe, record
 
 from .._overwriting._results import Boundary
-from .._shared import SharedVariable
+from .._storage._shared import SharedVariable
 from ._errors import FunctionInputError, UnusedInputError
 from ._io import In, Out
 from ._rebuild import Rebuilder, as_givens
@@ -58,6 +58,7 @@ class Signature:
         return Boundary(
             frozenset(i for i, item in enumerate(self.inputs) if item.borrow),
             frozenset(i for i, item in enumerate(self.inputs) if item.shared),
+            frozenset(i for i, item in enumerate(self.inputs) if item.mutable and not item.shared),
             frozenset(i for i, item in enumerate(self.outputs) if item.borrow),
             {n_outputs + k: target for k, target in enumerate(self.update_targets)},
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from .._shared import SharedVariable
+from .._storage._shared import SharedVariable
 from ._collect import Signature
 from ._errors import FunctionInputError, SwapError
 from ._io import In

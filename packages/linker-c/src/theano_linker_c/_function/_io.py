@@ -7,8 +7,8 @@ from typing import Any
 
 from theano_graph import Constant, Variable, compose, describe
 
-from .._container import Container
-from .._shared import SharedVariable
+from .._storage._container import Container
+from .._storage._shared import SharedVariable
 from ._errors import DuplicateInputError, FunctionInputError, OutputKeyError
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from theano_graph import FunctionGraph, InconsistencyError, compose, config, filter_options, record
 from theano_optimize import DestroyHandler
 
-from .._container import Container
 from .._overwriting._kinds import Overwriting
 from .._overwriting._shown import Decisions
+from .._storage._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
 from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower

@@ -8,11 +8,11 @@ from typing import Any
 from theano_graph import FunctionGraph, Variable, clone_graph, config
 from theano_optimize import Supervisor, destroyed_inputs
 
-from .._container import Container
 from .._overwriting._graph import protect_overwritten, supervise
 from .._overwriting._kinds import Overwriting, overwriting_of
 from .._overwriting._results import alias_roots, protect_outputs
 from .._overwriting._shown import Decisions
+from .._storage._container import Container
 from ..modes import Linker, Mode
 from ._collect import Signature
 from ._io import In, Out
@@ -66,10 +66,11 @@ class FunctionMaker:
         self.decisions = Decisions()
         #: The inputs that the user's own graph overwrites, where that is accepted.
         self.given_up: frozenset[int] = frozenset()
+        self._linker: Linker | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # How the rewriting went is of no use elsewhere, and much text.
-        return {**vars(self), "profile": None}
+        return {**vars(self), "profile": None, "_linker": None}
 
     @property
     def name(self) -> str | None:
@@ -83,8 +84,12 @@ class FunctionMaker:
 
     @property
     def linker(self) -> Linker:
-        """What runs the graph."""
-        return self.mode.linker
+        """What runs the graph: a linker like that of the mode, which has accepted the rewritten graph."""
+        if self._linker is None:
+            # The linker of the mode serves many functions, so that it cannot be bound to the graph of one.
+            self._linker = self.mode.linker.clone()
+            self._linker.accept(self.fgraph)
+        return self._linker
 
     def create(self, input_storage: Sequence[Any] | None = None) -> Any:
         """Return a new function of the rewritten graph; nothing is rewritten again.
@@ -112,6 +117,7 @@ class FunctionMaker:
     def reoptimize(self) -> None:
         """Rewrite the graph again, from what it was in the beginning."""
         self.fgraph = self.source.build()
+        self._linker = None
         self.decisions = Decisions()
         self.optimize()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Apply, Constant, MissingInputError, Variable, compose, describe, toposort
 
-from .._shared import SharedVariable
+from .._storage._shared import SharedVariable
 from ._errors import GivensError
 from ._updates import as_pairs, describe_any
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Constant, Type, Variable, ancestors, compose, describe
 
-from .._shared import SharedVariable
+from .._storage._shared import SharedVariable
 from ._errors import DuplicateUpdateError, UpdateError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Variable, compose
 
-from .._container import Container
+from .._storage._container import Container
 from ._collect import Signature
 from ._errors import ArgumentError
 

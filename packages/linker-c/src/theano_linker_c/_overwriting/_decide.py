@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from .._program import Instruction, Program
+from .._programs._instructions import Instruction, Program
 from ..kernels import ElementwiseKernel, FoldingKernel, IndexWrite, MatrixProduct
 from ._kinds import ALL_KINDS, Overwriting, kind_of
 from ._lifetimes import Lifetimes

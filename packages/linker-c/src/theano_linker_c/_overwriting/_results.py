@@ -17,6 +17,8 @@ class Boundary:
         Inputs whose memory a borrowed output may share.
     shared_inputs : frozenset of int
         Inputs that stand for shared variables; never memory of the caller.
+    given_up_inputs : frozenset of int
+        Inputs whose old value nobody asks for after a call: their own new value may lie in its memory.
     borrowed_outputs : frozenset of int
         Outputs that may share memory.
     updates : dict
@@ -25,6 +27,7 @@ class Boundary:
 
     borrowed_inputs: frozenset[int]
     shared_inputs: frozenset[int]
+    given_up_inputs: frozenset[int]
     borrowed_outputs: frozenset[int]
     updates: dict[int, int]
 
@@ -108,7 +111,7 @@ def _conflicts(
     if position is None:
         return isinstance(root, Constant)
     if target is not None:
-        return position != target or position not in boundary.shared_inputs
+        return position != target or not (position in boundary.shared_inputs or position in boundary.given_up_inputs)
     if position in replaced:
         return False
     return not (borrows and (position in boundary.borrowed_inputs or position in boundary.shared_inputs))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from theano_graph import Apply, Op, RuleTable
 
-from .._program import Program
+from .._programs._instructions import Program
 from ._lifetimes import Lifetimes
 
 Form = Callable[[Op, int], Op | None]

@@ -30,14 +30,14 @@ from theano_graph.safe_loading import (
 )
 from theano_optimize import RewriteQuery
 
-from .._container import Container
-from .._shared import SharedVariable
+from .._storage._container import Container
+from .._storage._shared import SharedVariable
 from ..linkers import Linker
 from ..modes import Mode
 from ..ops import Print
 from ..scalar import Composite, ScalarOp
-from ..scalar._dtypes import ALL_DTYPES
-from ..scalar._program import ScalarProgram, ScalarStep
+from ..scalar._composition._normal_form import ScalarProgram, ScalarStep
+from ..scalar._contract._dtypes import ALL_DTYPES
 
 LEAVES += [np.generic, np.ndarray, np.dtype, np.random.RandomState, np.random.Generator, Container, Linker, Mode]
 
@@ -45,7 +45,7 @@ LEAVES += [np.generic, np.ndarray, np.dtype, np.random.RandomState, np.random.Ge
 #: `CDataType`, enumerations of C, `FromFunctionOp`), and what stops in a debugger (`PdbBreakpoint`).
 _CLASSES = MappingProxyType(
     {
-        "theano_linker_c._shared": "SharedVariable",
+        "theano_linker_c._storage._shared": "SharedVariable",
         "theano_linker_c.ops._copies": "DeepCopyOp OutputGuard ViewOp",
         "theano_linker_c.scalar._activations": "Relu Softsign UltraFastSigmoid",
         "theano_linker_c.scalar._arithmetic": "Abs Add Mul MulWithoutZeros Neg Sgn Sqr Sub",
@@ -53,7 +53,7 @@ _CLASSES = MappingProxyType(
         "theano_linker_c.scalar._comparison": "EQ GE GT InRange IsInf IsNan LE LT NEQ",
         "theano_linker_c.scalar._complex": "Angle ComplexFromPolar Conj Imag MakeComplex Real",
         "theano_linker_c.scalar._compound": "Cbrt Deg2Rad Hypot Log1mexp LogAddExp Rad2Deg",
-        "theano_linker_c.scalar._derivative": "NoDerivative",
+        "theano_linker_c.scalar._contract._derivative": "NoDerivative",
         "theano_linker_c.scalar._division": "IntDiv Mod Reciprocal TrueDiv",
         "theano_linker_c.scalar._exponential": "Exp Exp2 Expm1 Log Log10 Log1p Log2",
         "theano_linker_c.scalar._hyperbolic": "ArcCosh ArcSinh ArcTanh Cosh Sinh Tanh",
@@ -63,7 +63,7 @@ _CLASSES = MappingProxyType(
         "theano_linker_c.scalar._rounding": "Ceil Floor RoundHalfAwayFromZero RoundHalfToEven Trunc",
         "theano_linker_c.scalar._selection": "Clip Identity Maximum Minimum Second Switch",
         "theano_linker_c.scalar._trigonometric": "ArcCos ArcSin ArcTan ArcTan2 Cos Sin Tan",
-        "theano_linker_c.scalar._type": "ScalarConstant ScalarType ScalarVariable",
+        "theano_linker_c.scalar._contract._type": "ScalarConstant ScalarType ScalarVariable",
         "theano_linker_c.scalar.special._bessel": "I0 I1 Iv J0 J1 Jv",
         "theano_linker_c.scalar.special._error_functions": "Erf Erfc Erfcinv Erfcx Erfinv",
         "theano_linker_c.scalar.special._gamma": "Gamma GammaLn PolyGamma Psi TriGamma",
@@ -248,12 +248,12 @@ VARIABLE_CHECKS[SharedVariable] = _check_shared
 def library_words() -> Iterator[Word]:
     """Yield the words for what this layer has."""
     yield from class_words(_CLASSES)
-    yield ClassWord("theano_linker_c._container", "Container")
+    yield ClassWord("theano_linker_c._storage._container", "Container")
     yield ClassWord("theano_linker_c.modes", "Mode")
     for name in ("PerformLinker", "OpWiseCLinker", "CLinker", "VM_Linker"):
         yield ClassWord("theano_linker_c.linkers._classic", name)
     yield ClassWord(
-        "theano_optimize._query",
+        "theano_optimize._databases._query",
         "RewriteQuery",
         RecordForm(
             include=_is_names,
@@ -268,12 +268,12 @@ def library_words() -> Iterator[Word]:
     yield ClassWord("theano_linker_c.ops._print", "Print")
     yield Value("theano_linker_c.ops._print", "print_attributes")
     yield ClassWord(
-        "theano_linker_c.scalar._program",
+        "theano_linker_c.scalar._composition._normal_form",
         "ScalarStep",
         RecordForm(op=_scalar_op, args=tuple_of(is_int), dtype=_is_dtype),
     )
     yield ClassWord(
-        "theano_linker_c.scalar._program",
+        "theano_linker_c.scalar._composition._normal_form",
         "ScalarProgram",
         _ProgramForm(
             input_dtypes=tuple_of(_is_dtype),
@@ -282,5 +282,5 @@ def library_words() -> Iterator[Word]:
             outputs=tuple_of(is_int),
         ),
     )
-    yield ClassWord("theano_linker_c.scalar._composite", "Composite")
+    yield ClassWord("theano_linker_c.scalar._composition._composite", "Composite")
     yield Function("builtins", "getattr", _getattr)

@@ -10,8 +10,8 @@ from typing import Any
 
 from theano_graph import Apply, Op, compose, config
 
-from .. import _flags_c_code as _flags_c_code
 from .._cache import KernelCache
+from .._flags import _c_code as _c_code
 from ..compiler import CompilerOptions, CompilerWarning, digest, remove, run_compiler
 from ..kernels import library, with_room
 from ._thunks import storage_thunk

@@ -8,7 +8,7 @@ from typing import Any
 
 from theano_graph import Apply, Op, Variable, config, record
 
-from .. import _flags_c_code as _flags_c_code
+from .._flags import _c_code as _c_code
 from ._ask import NoCCode, ask, ask_list, method_of, require, require_checked, texts, version_of
 
 #: Stands for the name of the node in its code, until the code is complete and named by its digest.

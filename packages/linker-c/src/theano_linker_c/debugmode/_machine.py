@@ -8,11 +8,11 @@ from typing import Any
 
 from theano_graph import Apply, Constant, CycleError, FunctionGraph, Variable, toposort
 
-from .._lower import encode_nodes
-from .._machine_native import native_runner
-from .._program import Hooks, Instruction, Program
-from .._run_errors import annotate
+from .._machines._native import native_runner
+from .._machines._run_errors import annotate
+from .._programs._instructions import Hooks, Instruction, Program
 from ..program import HAS_RUNTIME, PythonMachine
+from ..program._lower import encode_nodes
 from ._errors import BadOptimization, InvalidValueError, name_of
 from ._evaluate import Choices, NodeCheck, approximately, clone, implementations, is_finite, may_be_anything
 from ._tracker import Replacement, ReplacementTracker

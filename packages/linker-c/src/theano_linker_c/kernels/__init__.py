@@ -5,13 +5,6 @@ from ..compiler import (
     CompilerOptions as CompilerOptions,
     CompilerWarning as CompilerWarning,
 )
-from ._blas import blas_address as blas_address
-from ._blas_library import (
-    LinkArguments as LinkArguments,
-    chosen_routine as chosen_routine,
-    library_files as library_files,
-    link_arguments as link_arguments,
-)
 from ._build import (
     KernelLibrary as KernelLibrary,
     LoadedKernel as LoadedKernel,
@@ -58,7 +51,18 @@ from ._indexing import (
     IndexView as IndexView,
     IndexWrite as IndexWrite,
 )
-from ._lapack import ROUTINES as ROUTINES, MatrixRoutine as MatrixRoutine, lapack_addresses as lapack_addresses
+from ._libraries._blas import blas_address as blas_address
+from ._libraries._blas_library import (
+    LinkArguments as LinkArguments,
+    chosen_routine as chosen_routine,
+    library_files as library_files,
+    link_arguments as link_arguments,
+)
+from ._libraries._lapack import (
+    ROUTINES as ROUTINES,
+    MatrixRoutine as MatrixRoutine,
+    lapack_addresses as lapack_addresses,
+)
 from ._source import KernelSource as KernelSource, file_text as file_text
 from ._windows import (
     CONVOLUTION_TASKS as CONVOLUTION_TASKS,

@@ -33,7 +33,6 @@ from ..compiler import (
     run_compiler,
 )
 from ..scalar import NoNativeForm
-from ._blas import blas_address
 from ._descriptions import (
     ElementwiseKernel,
     ExtremumPosition,
@@ -44,11 +43,12 @@ from ._descriptions import (
 )
 from ._elementwise import elementwise_source
 from ._folding import folding_source
+from ._libraries._blas import blas_address
+from ._libraries._special import set_special_functions, special_address
 from ._position import position_source
 from ._reduction import reduction_source
 from ._shared_code import SHARED_CODE, set_shared_code
 from ._source import KernelSource, file_text
-from ._special import set_special_functions, special_address
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3

@@ -12,7 +12,7 @@ from theano_graph import Apply, RuleTable, compose, record
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
-from ._lapack import MatrixRoutine
+from ._libraries._lapack import MatrixRoutine
 from ._windows import Convolution, Pooling
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.

@@ -17,9 +17,9 @@ else:
     SHARED_CODE = MappingProxyType(_runtime.SHARED_CODE)
 
 #: How an operand is described to shared code: the bytes of an element, these flags, and ``FIXED << i`` if it is the
-#: same for all elements in the kernel's loop i. Same numbers as in c/blocks.h.
+#: same for all elements in the kernel's loop i. Same numbers as in c/elementwise/blocks.h.
 READ, WRITTEN, FIXED = 32, 64, 128
-#: How totals are joined, and of which dtypes, as `theano_fold` is told: numbers of c/fold_blocks.c.
+#: How totals are joined, and of which dtypes, as `theano_fold` is told: numbers of c/elementwise/fold_blocks.c.
 _JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._container import Container
-from .._machine_native import runner_of
-from .._thunks import MachineView, python_runner
+from .._machines._native import runner_of
+from .._machines._thunks import MachineView, python_runner
+from .._storage._container import Container
 from ..program import HAS_RUNTIME, Hooks, Machine, Thunk, lower
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from theano_graph import Apply, FunctionGraph, config, record
 
-from .. import _flags_modes as _flags_modes
-from .._machine_native import BUFFER_LIMIT
+from .._flags import _modes as _modes
+from .._machines._native import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program, make_machine
 from ._accepted import AcceptedGraph
 

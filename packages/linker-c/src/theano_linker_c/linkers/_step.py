@@ -9,11 +9,11 @@ from typing import Any
 
 from theano_graph import compose
 
-from .._machine_native import runner_of
+from .._machines._native import runner_of
+from .._machines._results import accept_results
+from .._machines._thunks import MachineView, Thunk, python_runner
 from .._perform import Runner
-from .._program import Hooks, Instruction, Program
-from .._results import accept_results
-from .._thunks import MachineView, Thunk, python_runner
+from .._programs._instructions import Hooks, Instruction, Program
 from ..program import PythonMachine
 
 Around = Callable[..., None]

@@ -9,10 +9,10 @@ import numpy as np
 
 from ._arithmetic import abs_, sgn
 from ._comparison import ge, lt
-from ._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
-from ._derivative import differentiable
-from ._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_builtin, c_cast, c_helper, c_literal
+from ._contract._derivative import differentiable
+from ._contract._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
 from ._selection import switch
 
 #: Where the pieces of the fast sigmoid meet, as halves of arguments; its line (height, slope), and its largest value.

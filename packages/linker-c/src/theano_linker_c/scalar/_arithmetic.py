@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_builtin, c_cast, c_helper
-from ._derivative import differentiable, zero_like
-from ._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
-from ._op import Arithmetic, BinaryScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import NUMBERS, REALS, ScalarRecord
-from ._type import OperatorSet
+from ._contract._cvalue import CValue, c_builtin, c_cast, c_helper
+from ._contract._derivative import differentiable, zero_like
+from ._contract._dtypes import UNSIGNED_DTYPES, is_complex, is_discrete, part_dtype, upcast
+from ._contract._op import Arithmetic, BinaryScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import NUMBERS, REALS, ScalarRecord
+from ._contract._type import OperatorSet
 
 
 class _Variadic(Arithmetic):

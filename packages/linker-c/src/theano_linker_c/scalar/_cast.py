@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._cvalue import CValue, c_cast, converted
-from ._derivative import differentiable
-from ._dtypes import check_dtype, is_complex
-from ._op import UnaryScalarOp, arraywise, quiet
-from ._preferences import specific_out
-from ._record import REALS, ScalarRecord
-from ._type import ScalarType
+from ._contract._cvalue import CValue, c_cast, converted
+from ._contract._derivative import differentiable
+from ._contract._dtypes import check_dtype, is_complex
+from ._contract._op import UnaryScalarOp, arraywise, quiet
+from ._contract._preferences import specific_out
+from ._contract._record import REALS, ScalarRecord
+from ._contract._type import ScalarType
 
 
 class Cast(UnaryScalarOp):

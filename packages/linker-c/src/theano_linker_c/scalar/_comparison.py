@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_builtin
-from ._derivative import differentiable, without_derivative
-from ._dtypes import is_complex, is_discrete, part_dtype
-from ._op import Comparison, FixedLogicalComparison, arraywise, dtype_name
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_builtin
+from ._contract._derivative import differentiable, without_derivative
+from ._contract._dtypes import is_complex, is_discrete, part_dtype
+from ._contract._op import Comparison, FixedLogicalComparison, arraywise, dtype_name
+from ._contract._record import REALS, ScalarRecord
 
 
 class LT(Comparison):

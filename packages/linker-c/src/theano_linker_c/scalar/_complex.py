@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ._arithmetic import Abs, Sgn, abs_, sgn, sqr
-from ._cvalue import CValue, c_call, c_cast, c_helper
-from ._derivative import ComplexRule, complex_rules, differentiable, zero_like
-from ._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
-from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_call, c_cast, c_helper
+from ._contract._derivative import ComplexRule, complex_rules, differentiable, zero_like
+from ._contract._dtypes import is_complex, is_discrete, part_dtype, upcast_to_float
+from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
 
 
 class Real(UnaryScalarOp):

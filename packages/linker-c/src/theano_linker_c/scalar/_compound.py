@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable, real_operands
+from ._contract._cvalue import CValue, c_cast, c_helper
+from ._contract._derivative import differentiable, real_operands
+from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
 from ._exponential import exp, expm1
-from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
 
 
 class Log1mexp(FloatFunction, UnaryScalarOp):

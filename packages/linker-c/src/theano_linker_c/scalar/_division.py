@@ -9,12 +9,12 @@ import numpy as np
 
 from theano_graph import config
 
-from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable, zero_like
-from ._dtypes import is_complex, is_discrete, upcast
-from ._op import BinaryScalarOp, FloatFunction, UfuncOp, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._preferences import upcast_out
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_cast, c_helper
+from ._contract._derivative import differentiable, zero_like
+from ._contract._dtypes import is_complex, is_discrete, upcast
+from ._contract._op import BinaryScalarOp, FloatFunction, UfuncOp, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._preferences import upcast_out
+from ._contract._record import REALS, ScalarRecord
 
 
 class TrueDiv(FloatFunction, BinaryScalarOp):

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._cvalue import CValue, c_call, c_cast, c_literal
-from ._derivative import differentiable, real_operands
-from ._dtypes import is_complex, part_dtype
-from ._op import FloatFunction, UnaryScalarOp
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_call, c_cast, c_literal
+from ._contract._derivative import differentiable, real_operands
+from ._contract._dtypes import is_complex, part_dtype
+from ._contract._op import FloatFunction, UnaryScalarOp
+from ._contract._record import REALS, ScalarRecord
 
 
 class Exp(FloatFunction, UnaryScalarOp):

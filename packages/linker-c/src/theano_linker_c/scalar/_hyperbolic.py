@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._derivative import differentiable, real_operands
-from ._op import FloatFunction, UnaryScalarOp
+from ._contract._derivative import differentiable, real_operands
+from ._contract._op import FloatFunction, UnaryScalarOp
+from ._contract._record import REALS, ScalarRecord
 from ._power import sqrt
-from ._record import REALS, ScalarRecord
 
 
 class Sinh(FloatFunction, UnaryScalarOp):

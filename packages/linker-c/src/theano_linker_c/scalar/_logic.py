@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._cvalue import CValue
-from ._derivative import without_derivative
-from ._op import BinaryBitOp, UnaryBitOp
-from ._record import DISCRETE, ScalarRecord
+from ._contract._cvalue import CValue
+from ._contract._derivative import without_derivative
+from ._contract._op import BinaryBitOp, UnaryBitOp
+from ._contract._record import DISCRETE, ScalarRecord
 
 
 class And(BinaryBitOp):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._lazy import scipy_special
-from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable
-from ._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue, c_cast, c_helper
+from ._contract._derivative import differentiable
+from ._contract._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
 
 
 class Sigmoid(FloatFunction, UnaryScalarOp):

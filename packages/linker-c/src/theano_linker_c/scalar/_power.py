@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
-from ._derivative import differentiable
-from ._dtypes import is_complex, is_discrete, upcast
-from ._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
-from ._type import OperatorSet
+from ._contract._cvalue import CValue, c_builtin, c_call, c_cast, c_helper
+from ._contract._derivative import differentiable
+from ._contract._dtypes import is_complex, is_discrete, upcast
+from ._contract._op import BinaryScalarOp, FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
+from ._contract._type import OperatorSet
 
 
 class Pow(BinaryScalarOp):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._cvalue import CValue
-from ._derivative import differentiable, zero_like
-from ._dtypes import is_discrete, upcast_to_float
-from ._op import Rounding, WholePart, arraywise, dtype_name, quiet
-from ._preferences import same_out_float_only
-from ._record import REALS, ScalarRecord
+from ._contract._cvalue import CValue
+from ._contract._derivative import differentiable, zero_like
+from ._contract._dtypes import is_discrete, upcast_to_float
+from ._contract._op import Rounding, WholePart, arraywise, dtype_name, quiet
+from ._contract._preferences import same_out_float_only
+from ._contract._record import REALS, ScalarRecord
 
 
 class Floor(WholePart):

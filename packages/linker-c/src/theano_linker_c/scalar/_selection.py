@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ._comparison import eq, ge, gt, le, lt
-from ._cvalue import CValue, c_cast, c_helper
-from ._derivative import differentiable
-from ._dtypes import upcast
+from ._contract._cvalue import CValue, c_cast, c_helper
+from ._contract._derivative import differentiable
+from ._contract._dtypes import upcast
+from ._contract._op import Arithmetic, BinaryScalarOp, ScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
+from ._contract._record import REALS, ScalarRecord
 from ._logic import and_
-from ._op import Arithmetic, BinaryScalarOp, ScalarOp, UnaryScalarOp, arraywise, dtype_name, quiet
-from ._record import REALS, ScalarRecord
 
 
 class _Extreme(Arithmetic):

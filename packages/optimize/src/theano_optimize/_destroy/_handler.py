@@ -106,6 +106,9 @@ class DestroyHandler(Feature):
         self._versions: Versions | None = None
         self._sequencer: Sequencer | None = None
         self._odd_views: dict[Apply, None] = {}
+        #: The versions in which these may lie, with one of them each; None until somebody asks.
+        self._odd_roots: dict[Variable, Apply] | None = None
+        self._odd_unchecked = False
 
     # ---- what the graph tells
 
@@ -127,7 +130,7 @@ class DestroyHandler(Feature):
         self._sequencer.add_node(node)
         if node.op.view_map and views_several(node):
             self._odd_views[node] = None
-            self.recheck(fgraph)
+            self._odd_moved()
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         """Let go of a node."""
@@ -135,7 +138,9 @@ class DestroyHandler(Feature):
             return
         self._versions.remove_node(node)
         self._sequencer.remove_node(node)
-        self._odd_views.pop(node, None)
+        if node in self._odd_views:
+            del self._odd_views[node]
+            self._odd_roots = None
 
     def on_change_input(
         self,
@@ -154,7 +159,20 @@ class DestroyHandler(Feature):
         if not isinstance(node, str):
             self._sequencer.change_input(node, old, new)
         if self._odd_views:
-            self.recheck(fgraph)
+            self._odd_moved()
+
+    def _odd_moved(self) -> None:
+        """Have the versions looked at, at the next check, in which views of several inputs may lie."""
+        self._odd_roots = None
+        self._odd_unchecked = True
+
+    def _odd(self, versions: Versions) -> Mapping[Variable, Apply]:
+        """Return the versions in which views of several inputs may lie, with one of these views each."""
+        if self._odd_roots is None:
+            self._odd_roots = {
+                versions.root_of(v): node for node in self._odd_views for v in (*node.outputs, *viewed_inputs(node))
+            }
+        return self._odd_roots
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
         """Return, for each node that overwrites something, the other readers of what it overwrites."""
@@ -215,6 +233,9 @@ class DestroyHandler(Feature):
             If something is overwritten that is still needed or belongs to others.
         """
         versions, sequencer = self._known(fgraph)
+        if self._odd_unchecked:
+            self._odd_unchecked = False
+            versions.unchecked.update((root, None) for root in self._odd(versions) if versions.destroyers_of(root))
         while versions.unchecked:
             root = next(iter(versions.unchecked))
             self._check_version(fgraph, versions, root)
@@ -280,9 +301,9 @@ class DestroyHandler(Feature):
         for feature in fgraph.features:
             if isinstance(feature, Supervisor) and feature.protects(self, fgraph, root):
                 return "which is protected"
-        for node in self._odd_views:
-            if any(versions.root_of(v) is root for v in (*node.outputs, *viewed_inputs(node))):
-                return f"and `{node.op}`, a view of several inputs, may have a result that lies there"
+        view = self._odd(versions).get(root) if self._odd_views else None
+        if view is not None:
+            return f"and `{view.op}`, a view of several inputs, may have a result that lies there"
         return None
 
     def _known(self, fgraph: FunctionGraph) -> tuple[Versions, Sequencer]:

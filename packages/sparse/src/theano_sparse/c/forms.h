@@ -7,7 +7,7 @@ static int NAME(other_lines)(PyArrayObject *data, PyArrayObject *indices, PyArra
     NAME(Lines) x;
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, other) == 0) {
-        npy_intp stored = x.indptr[x.lines] - x.indptr[0], starts = other + 1;
+        npy_intp stored = x.end - x.begin, starts = other + 1;
         *out_data = NAME(room)(*out_data, PyArray_TYPE(data), 1, &stored);
         *out_indices = NAME(room)(*out_indices, NPY_INT32, 1, &stored);
         *out_indptr = NAME(room)(*out_indptr, NPY_INT32, 1, &starts);
@@ -15,6 +15,7 @@ static int NAME(other_lines)(PyArrayObject *data, PyArrayObject *indices, PyArra
             NPY_BEGIN_THREADS_DEF;
             if (stored + other > NAME(WORK_FOR_GIL))
                 NPY_BEGIN_THREADS;
+            memset(PyArray_DATA(*out_indices), 0, (size_t)stored * sizeof(npy_int32)); /* others read it unchecked */
             NAME(turn)(&x, (ELEMENT *)PyArray_DATA(*out_data), (npy_int32 *)PyArray_DATA(*out_indices),
                        (npy_int32 *)PyArray_DATA(*out_indptr));
             NPY_END_THREADS;
@@ -61,8 +62,8 @@ static int NAME(dense)(PyArrayObject *data, PyArrayObject *indices, PyArrayObjec
     if (z == NULL)
         memset(to, 0, (size_t)(shape[0] * shape[1]) * sizeof(ELEMENT));
     for (npy_intp line = 0; line < x.lines; line++)
-        for (npy_intp p = x.indptr[line]; p < x.indptr[line + 1]; p++)
-            *(ELEMENT *)(to + line * for_line + x.indices[p] * for_place) += x.data[p];
+        for (npy_intp p = NAME(first)(&x, line), stop = NAME(last)(&x, line); p < stop; p++)
+            *(ELEMENT *)(to + line * for_line + NAME(place)(x.indices, p, x.other) * for_place) += x.data[p];
     NPY_END_THREADS;
     found = 0;
 end:
@@ -87,14 +88,14 @@ static int NAME(sums)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject
             if (of_lines) {
                 for (npy_intp line = 0; line < x.lines; line++) {
                     double sum = 0;
-                    for (npy_intp p = x.indptr[line]; p < x.indptr[line + 1]; p++)
+                    for (npy_intp p = NAME(first)(&x, line), stop = NAME(last)(&x, line); p < stop; p++)
                         sum += x.data[p];
                     to[line] = (ELEMENT)sum;
                 }
             } else {
                 memset(to, 0, (size_t)length * sizeof(ELEMENT));
-                for (npy_intp p = x.indptr[0]; p < x.indptr[x.lines]; p++)
-                    to[x.indices[p]] += x.data[p];
+                for (npy_intp p = x.begin; p < x.end; p++)
+                    to[NAME(place)(x.indices, p, x.other)] += x.data[p];
             }
             NPY_END_THREADS;
             found = 0;

@@ -25,7 +25,10 @@ static int NAME(line_numbers)(PyArrayObject *indptr, npy_intp stored, PyArrayObj
     npy_int32 *to = (npy_int32 *)PyArray_DATA(*out);
     npy_intp p = 0;
     for (npy_intp line = 0; line < lines; line++)
-        for (const npy_intp stop = *(const npy_int32 *)(start + (line + 1) * step); p < stop; p++)
+        /* Another thread may write there since it was looked at: nothing is written behind the end. */
+        for (const npy_intp stop = *(const npy_int32 *)(start + (line + 1) * step); p < stop && p < stored; p++)
             to[p] = (npy_int32)line;
+    for (; p < stored; p++)
+        to[p] = (npy_int32)(lines - 1);
     return 0;
 }

@@ -15,7 +15,7 @@ enum { NAME(AHEAD) = 8 };
 
 /* What is stored in one row of the sparse factor; `known` positions can be read from `indices` on. */
 typedef struct {
-    npy_intp stored, known;
+    npy_intp stored, known, other;
     const ELEMENT *data;
     const npy_int32 *indices;
 } NAME(Stored);
@@ -34,9 +34,9 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
     const npy_intp back = (last - k) * (npy_intp)sizeof(ELEMENT);
     for (npy_intp p = 0; p < x->stored; p++) {
         const ELEMENT scale = x->data[p];
-        const char *row = y + x->indices[p] * factor->step;
+        const char *row = y + NAME(place)(x->indices, p, x->other) * factor->step;
         if (p + NAME(AHEAD) < x->known) {
-            const char *next = y + x->indices[p + NAME(AHEAD)] * factor->step;
+            const char *next = y + x->indices[p + NAME(AHEAD)] * factor->step; /* any address can be asked for */
             __builtin_prefetch(next);
             if (n > 2)
                 __builtin_prefetch(next + 64);
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void NAME(few)(const int n, const N
 {
     ELEMENT sums[8] = {0};
     for (npy_intp p = 0; p < x->stored; p++) {
-        const ELEMENT *row = (const ELEMENT *)(factor->y + x->indices[p] * factor->step);
+        const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(place)(x->indices, p, x->other) * factor->step);
         for (int k = 0; k < n; k++)
             sums[k] += x->data[p] * row[k];
     }
@@ -109,8 +109,8 @@ static void NAME(row)(const NAME(Stored) *x, const NAME(Factor) *factor, const E
 /* What line `line` of x stores, where lines are rows. */
 static NAME(Stored) NAME(line)(const NAME(Lines) *x, npy_intp line)
 {
-    const npy_intp start = x->indptr[line];
-    const NAME(Stored) found = {x->indptr[line + 1] - start, x->indptr[x->lines] - start, x->data + start,
+    const npy_intp start = NAME(first)(x, line);
+    const NAME(Stored) found = {NAME(last)(x, line) - start, x->end - start, x->other, x->data + start,
                                 x->indices + start};
     return found;
 }
@@ -134,9 +134,9 @@ static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n
 {
     for (npy_intp line = 0; line < x->lines; line++) {
         const ELEMENT *restrict row = (const ELEMENT *)(factor->y + line * factor->step);
-        for (npy_intp p = x->indptr[line]; p < x->indptr[line + 1]; p++) {
+        for (npy_intp p = NAME(first)(x, line), stop = NAME(last)(x, line); p < stop; p++) {
             const ELEMENT scale = factor->alpha * x->data[p];
-            ELEMENT *restrict to = z + x->indices[p] * n;
+            ELEMENT *restrict to = z + NAME(place)(x->indices, p, x->other) * n;
             npy_intp k = 0;
             for (; k + NAME(LANES) <= n; k += NAME(LANES))
                 *(NAME(lanes) *)(to + k) += scale * *(const NAME(lanes) *)(row + k);

@@ -32,7 +32,7 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
     }
     npy_intp count = 0;
     for (npy_intp line = 0; line < by_row->lines; line++)
-        count += by_row->indptr[line + 1] > by_row->indptr[line];
+        count += NAME(last)(by_row, line) > NAME(first)(by_row, line);
     npy_intp shape[2] = {count, PyArray_DIM(y, 1)};
     *rows = NAME(room)(*rows, NPY_INT64, 1, shape);
     *block = NAME(room)(*block, PyArray_TYPE(y), 2, shape);
@@ -44,10 +44,13 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
     NPY_BEGIN_THREADS_DEF;
     if (x.stored * shape[1] > NAME(WORK_FOR_GIL))
         NPY_BEGIN_THREADS;
-    for (npy_intp line = 0, k = 0; k < count; line++) {
-        number[k] = line; /* without branches: which lines store something cannot be foretold */
-        k += by_row->indptr[line + 1] > by_row->indptr[line];
+    npy_intp known = 0;
+    for (npy_intp line = 0; known < count && line < by_row->lines; line++) {
+        number[known] = line; /* without branches: which lines store something cannot be foretold */
+        known += NAME(last)(by_row, line) > NAME(first)(by_row, line);
     }
+    for (; known < count; known++)
+        number[known] = 0; /* another thread has emptied lines meanwhile */
     for (npy_intp k = 0; k < count; k++) {
         const NAME(Stored) stored = NAME(line)(by_row, number[k]);
         NAME(row)(&stored, &factor, NULL, to + k * shape[1]);

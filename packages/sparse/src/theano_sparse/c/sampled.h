@@ -71,7 +71,9 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     if (count * inner > 20000)
         NPY_BEGIN_THREADS;
     for (npy_intp p = 0; p < count; p++) {
-        npy_intp i = (npy_intp)*(const ROW *)(row + p * step_row), j = (npy_intp)*(const COLUMN *)(column + p * step_column);
+        /* Read once: another thread may write there. */
+        npy_intp i = (npy_intp)*(const volatile ROW *)(row + p * step_row);
+        npy_intp j = (npy_intp)*(const volatile COLUMN *)(column + p * step_column);
         i += i < 0 ? m : 0;
         j += j < 0 ? n : 0;
         if (i < 0 || i >= m || j < 0 || j >= n) {

@@ -6,7 +6,7 @@ static npy_intp NAME(spread_lines)(npy_intp stored, npy_intp length, const ELEME
 {
     npy_intp p = 0;
     for (npy_intp line = 0; line < lines; line++) {
-        const npy_intp stop = indptr[line + 1];
+        const npy_intp stop = __atomic_load_n(indptr + line + 1, __ATOMIC_RELAXED);
         if (stop > stored || (p < stop && line >= length))
             return p;
         for (; p < stop; p++)
@@ -19,9 +19,11 @@ static npy_intp NAME(spread_places)(npy_intp stored, npy_intp length, const ELEM
                                     ELEMENT *to)
 {
     for (npy_intp p = 0; p < stored; p++) {
-        if ((npy_uint32)indices[p] >= (npy_uint64)length)
+        /* Read once: another thread may write there. */
+        const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
+        if (index >= (npy_uint64)length)
             return p;
-        to[p] = from[indices[p]];
+        to[p] = from[index];
     }
     return stored;
 }

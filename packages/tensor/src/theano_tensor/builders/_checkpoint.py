@@ -21,7 +21,7 @@ class Checkpoint(OpFromGraph):
     def runner(self) -> Runner:
         """Return what computes output values, and lets go of everything else."""
         function = self.compiled()
-        run, free = function.fn.run, function.free
+        run, free = function.machine.run, function.free
 
         def run_and_free(values: list[Any]) -> Sequence[Any]:
             try:

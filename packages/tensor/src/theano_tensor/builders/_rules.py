@@ -20,7 +20,8 @@ from theano_graph import (
 )
 from theano_linker_c.program import call_form
 
-from ..gradient import DisconnectedType, NullType, Rop, grad
+from ..gradient import DisconnectedType, NullType, Rop
+from ..gradient._grad import differentiate, known_gradient
 from ._op_from_graph import OpFromGraph
 from ._overrides import Override, is_absent
 
@@ -90,13 +91,16 @@ def _backward(op: OpFromGraph) -> _Derivative:
         return _called(override, lists, count, f"the gradient of {op}")
 
     def default(places: Sequence[int]) -> list[Variable]:
-        found = grad(
+        # An output may be an input, or what another output is made of: what comes from there is added.
+        found = differentiate(
             None,
+            _known(outputs, cotangents),
             [inputs[i] for i in places],
-            known_grads=_known(outputs, cotangents),
-            disconnected_inputs="ignore",
+            None,
+            "ignore",
             return_disconnected="Disconnected",
             null_gradients="return",
+            additive=True,
         )
         return [clone_replace(v, dict(zip(outputs, stand_ins, strict=True))) for v in found]
 
@@ -108,7 +112,8 @@ def _backward(op: OpFromGraph) -> _Derivative:
 def _known(outputs: Sequence[Variable], cotangents: Sequence[Variable]) -> dict[Variable, Variable]:
     known: dict[Variable, Any] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
-        known[output] = known[output] + cotangent if output in known else cotangent
+        given = known_gradient(output, cotangent)
+        known[output] = known[output] + given if output in known else given
     return known
 
 

@@ -18,8 +18,8 @@ from theano_graph import (
 )
 from theano_linker_c.program import Branch, lazy_form
 
-from .._convert import as_tensor_variable
-from .._type import TensorType, tensor_type
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType, tensor_type
 
 
 class IfElse(Op):

@@ -9,11 +9,11 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable, constant
-from .._dtypes import canonical_dtype
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import canonical_dtype
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 

@@ -10,10 +10,10 @@ import numpy as np
 from theano_graph import Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, maximum
 from ..joining import stack
 from ..shape import as_length, shape_i

@@ -8,10 +8,10 @@ import numpy as np
 
 from theano_graph import compose, config, describe
 
-from .._convert import as_tensor_variable
-from .._dtypes import canonical_dtype
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import canonical_dtype
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..elemwise import add, cast, dimshuffle, ge, switch
 from ..shape import as_length, shape_i
 from ._ranges import arange

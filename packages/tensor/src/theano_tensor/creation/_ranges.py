@@ -11,11 +11,11 @@ from theano_graph import Apply, Constant, Op, Variable, compose, config, describ
 from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES, canonical_dtype
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import cast, ceil, maximum
 from ..gradient import derived_pushforward
 from ..shape import as_length, static_int

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from theano_graph import Variable, compose, describe
 
+from .._core._type import StaticShape
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import StaticShape
-from .._variable import Tensor
 
 
 def broadcast_static(name: object, inputs: Sequence[Tensor], shown: Sequence[Variable] | None = None) -> StaticShape:

@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_linker_c import scalar
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
-from .._operators import operation
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._variable import Tensor
+from .._protocols._operators import operation
 from ._elemwise import Elemwise
 from ._functions import zeros_like
 

@@ -11,11 +11,11 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, Reorder, native_kernel
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import call, operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import call, operation
 
 
 class DimShuffle(Op):

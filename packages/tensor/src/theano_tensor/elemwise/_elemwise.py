@@ -13,12 +13,12 @@ from theano_linker_c.kernels import ElementwiseKernel, Kernel, native_kernel
 from theano_linker_c.program import overwriting_form
 from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, transfer_type
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._type import TensorType, tensor_type
+from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
-from .._operators import call
-from .._type import TensorType, tensor_type
-from .._variable import Tensor, TensorConstant
+from .._protocols._operators import call
 from ._broadcast import broadcast_static, check_broadcast
 from ._dimshuffle import DimShuffle, dimshuffle
 from ._lift import lifted_pullback, lifted_pushforward

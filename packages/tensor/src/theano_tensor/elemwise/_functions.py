@@ -12,11 +12,11 @@ from theano_graph import compose, config, describe
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ComplexError, ScalarOp
 
-from .._convert import as_tensor_variable, constant
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._operators import OPERATIONS, operation
-from .._variable import Tensor
+from .._protocols._operators import OPERATIONS, operation
 from ._elemwise import Elemwise
 
 

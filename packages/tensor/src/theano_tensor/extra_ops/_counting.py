@@ -9,12 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable, constant
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._discrete import DiscreteOp
-from .._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..creation import arange, zeros
 from ..elemwise import cast, maximum
 from ..indexing import set_subtensor, take

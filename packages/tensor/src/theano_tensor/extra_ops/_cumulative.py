@@ -10,16 +10,19 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
-from .._dtypes import DISCRETE_DTYPES
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import DISCRETE_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import and_, conj, eq, mul, neq, sub, switch
 from ..reduce import sum_dtype
 from ..shape import flatten, flip
+
+#: Floats whose totals would stand still where what is added is below their last digit, and what totals are kept in.
+_WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 class Cumulative(Op):
@@ -50,9 +53,12 @@ class Cumulative(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
-        """Accumulate with NumPy."""
+        """Accumulate with NumPy, narrow floats in a wide one."""
         fold = np.cumsum if self.mode == "add" else np.cumprod
-        output_storage[0][0] = fold(inputs[0], axis=self.axis, dtype=node.outputs[0].type.dtype)
+        dtype = node.outputs[0].type.dtype
+        with np.errstate(over="ignore"):
+            total = fold(inputs[0], axis=self.axis, dtype=_WIDE.get(dtype, dtype))
+            output_storage[0][0] = total.astype(dtype, copy=False)
 
     def __str__(self) -> str:
         return f"Cum{'sum' if self.mode == 'add' else 'prod'}{{{self.axis}}}"
@@ -131,6 +137,7 @@ def cumsum(x: Any, axis: int | None = None) -> Tensor:
     -------
     Tensor
         In the shape of `x` (a vector without `axis`). Small integers and bool are summed as int64 or uint64.
+        Totals of float16, float32 and complex64 are kept in wide numbers, as in :func:`sum`.
 
     Raises
     ------

@@ -10,13 +10,13 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable, constant
-from .._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..creation import arange, zeros
 from ..elemwise import cast, dimshuffle, eq, maximum, minimum, sub, switch
 from ..indexing import set_subtensor

@@ -9,12 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._discrete import DiscreteOp
-from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import broadcast_static, dimshuffle
 from ..shape import as_lengths, make_vector
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..creation import arange, full
 from ..elemwise import cast, clip, minimum, mod
 from ..indexing import set_subtensor, take

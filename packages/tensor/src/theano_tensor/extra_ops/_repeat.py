@@ -10,14 +10,14 @@ import numpy as np
 from theano_graph import Apply, compose, describe, shape_rule
 
 from .._assert import Assert
-from .._axis import one_axis
-from .._convert import as_tensor_variable, constant
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._discrete import DiscreteOp
-from .._dtypes import INTEGER_DTYPES
 from .._errors import CountError, DTypeError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..creation import alloc
 from ..elemwise import cast, dimshuffle, maximum
 from ..indexing import take

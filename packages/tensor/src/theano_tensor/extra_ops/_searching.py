@@ -9,14 +9,14 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._discrete import DiscreteOp
-from .._dtypes import INTEGER_DTYPES
 from .._errors import DTypeError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..creation import zeros
 from ..indexing import set_subtensor, take
 from ..shape import flatten, lengths_of, reshape, size

@@ -9,11 +9,11 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..elemwise import cast
 from ..shape import shape_i
 from ._lazy import scipy_fft

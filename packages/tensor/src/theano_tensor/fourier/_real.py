@@ -13,11 +13,11 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq, or_, switch
 from ..shape import as_length, shape_i, static_int

@@ -14,9 +14,9 @@ import numpy as np
 from theano_graph import Apply, compose, describe, shape_rule
 from theano_linker_c import Mode
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType, tensor_type
 from .._graph_op import ComparedGraphOp
-from .._type import TensorType, tensor_type
 
 STACK, SUM = "stack", "sum"
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Variable, clone_replace, pullback, pushforward, toposort
 
-from .._convert import as_tensor_variable
-from .._type import TensorType, tensor_type
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType, tensor_type
 from ._arrays import cast_to, cotangent_dtype, is_continuous
 from ._backward import backward
 from ._forward import forward

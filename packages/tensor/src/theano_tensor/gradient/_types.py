@@ -6,7 +6,7 @@ from typing import Any, Never
 
 from theano_graph import SingletonType, Type, Variable, compose
 
-from .._operators import operation
+from .._protocols._operators import operation
 from ._errors import GradNotImplementedError, GradUndefinedError, NullTypeGradError
 
 

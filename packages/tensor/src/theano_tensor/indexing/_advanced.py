@@ -13,11 +13,11 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Op, Variable, compose, describe
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import StaticShape, tensor_type
+from .._core._variable import Tensor
 from .._errors import IndexingError
-from .._type import StaticShape, tensor_type
-from .._variable import Tensor
 from ._layout import check_arrays, is_mask, layout, static_advanced
 from ._parse import consumed
 from ._parts import index_pattern, out_of_range

@@ -10,7 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable
 from theano_linker_c.program import overwriting_form
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
 from ._advanced import (
     AdvancedBooleanSubtensor,
     AdvancedSubtensor,

@@ -10,13 +10,18 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._assert import CheckAndRaise
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
-from ..elemwise import broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, mod, switch
+from .._protocols._operators import operation
+from ..creation import arange
+from ..elemwise import and_, broadcast_static, cast, check_broadcast, clip, dimshuffle, eq, ge, lt, mod, switch
+from ..reduce import all as all_of
+from ..shape import shape_i
+from ._getitem import getitem
 from ._parts import sum_to
 from ._take import check_mode
 
@@ -40,15 +45,7 @@ class Choose(Op):
 
     def make_node(self, a: Any, *choices: Any) -> Apply:
         """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
-        index, given = as_tensor_variable(a), [as_tensor_variable(c) for c in choices]
-        if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
-            raise DTypeError(
-                compose(
-                    f"choose: the numbers must be integers, not {index.type.dtype}",
-                    where=[describe(index)],
-                    mend="convert them: T.cast(a, 'int64')",
-                )
-            )
+        index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
         if not given:
             raise ShapeError(compose("choose: there is nothing to choose from", mend="give at least one choice"))
         dtype = upcast(*(c.type.dtype for c in given))
@@ -86,6 +83,20 @@ class Choose(Op):
 
     def __str__(self) -> str:
         return f"Choose{{{self.mode}}}"
+
+
+def _numbers(a: Any) -> Tensor:
+    """Return the numbers as a tensor; DTypeError if they are no integers."""
+    index = as_tensor_variable(a)
+    if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
+        raise DTypeError(
+            compose(
+                f"choose: the numbers must be integers, not {index.type.dtype}",
+                where=[describe(index)],
+                mend="convert them: T.cast(a, 'int64')",
+            )
+        )
+    return index
 
 
 def _padded(x: Tensor, ndim: int) -> Tensor:
@@ -133,8 +144,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
     a : tensor_like of int
         Numbers from 0 up to one less than the number of choices.
     choices : sequence of tensor_like, or tensor_like
-        Broadcast with `a` and each other. Of a tensor the first dimension, whose length must be known, is taken as the
-        sequence.
+        Broadcast with `a` and each other. Of a tensor the first dimension is taken as the sequence.
     out : None
         There are no assignments in expressions, so this must be None.
     mode : {"raise", "wrap", "clip"}
@@ -148,7 +158,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
     Raises
     ------
     ShapeError
-        If shapes are known not to fit, or the number of choices is not known.
+        If shapes are known not to fit, or the choices are a scalar.
     ValueError
         If `out` is given; when it runs, for a number out of range or shapes that do not fit.
 
@@ -161,15 +171,38 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tenso
         raise ValueError(compose("choose: an expression cannot be written into `out`", mend="leave it out"))
     if not isinstance(choices, (list, tuple)):
         whole = as_tensor_variable(choices)
-        count = whole.type.shape[0] if whole.type.ndim else None
-        if count is None:
+        if not whole.type.ndim:
             raise ShapeError(
-                compose(
-                    "choose: the number of choices must be known while the expression is built",
-                    where=[describe(whole)],
-                    mend="pass a list of tensors, or T.specify_shape(choices, (n, ...))",
-                )
+                compose("choose: a scalar has no choices", where=[describe(whole)], mend="pass a list of tensors")
             )
+        count = whole.type.shape[0]
+        if count is None:
+            return _chosen_of(_numbers(a), whole, mode)
         choices = [whole[k] for k in range(count)]
     result: Tensor = Choose(mode)(a, *choices)
     return result
+
+
+def _chosen_of(numbers: Tensor, choices: Tensor, mode: str) -> Tensor:
+    """Return elements of as many choices as there are when it runs: those at the numbers and their own places."""
+    check_mode("choose", mode)
+    ndim = max(numbers.type.ndim, choices.type.ndim - 1)
+    index = cast(_padded(numbers, ndim), "int64")
+    added = ["x"] * (ndim + 1 - choices.type.ndim)
+    whole = dimshuffle(choices, [0, *added, *range(1, choices.type.ndim)])
+    count = shape_i(whole, 0)
+    if mode == "wrap":
+        index = mod(index, count)
+    elif mode == "clip":
+        index = clip(index, 0, count - 1)
+    else:
+        fits = all_of(and_(ge(index, 0), lt(index, count)))
+        index = CheckAndRaise(ValueError, "choose: a number is out of range for the choices")(index, fits)
+    places: list[Any] = []
+    for axis in range(ndim):
+        if whole.type.shape[axis + 1] == 1:
+            places.append(0)
+        else:
+            along = ["x"] * axis + [0] + ["x"] * (ndim - axis - 1)
+            places.append(dimshuffle(arange(shape_i(whole, axis + 1)), along))
+    return getitem(whole, (index, *places))

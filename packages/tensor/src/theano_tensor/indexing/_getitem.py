@@ -7,9 +7,9 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
-from .._operators import operation
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
 from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op

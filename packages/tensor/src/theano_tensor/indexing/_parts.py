@@ -9,10 +9,10 @@ import numpy as np
 
 from theano_graph import Apply, compose, describe
 
-from .._convert import constant
+from .._core._convert import constant
+from .._core._type import StaticShape
+from .._core._variable import Tensor, TensorConstant
 from .._errors import PartError
-from .._type import StaticShape
-from .._variable import Tensor, TensorConstant
 from ..elemwise import cast
 from ..reduce import sum as sum_over
 

@@ -10,10 +10,10 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.program import overwriting_form
 
-from .._convert import as_tensor_variable, constant
+from .._core._convert import as_tensor_variable, constant
+from .._core._type import StaticShape, tensor_type
+from .._core._variable import Tensor
 from .._errors import IndexingError
-from .._type import StaticShape, tensor_type
-from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum, switch
 from ..shape import as_length
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to

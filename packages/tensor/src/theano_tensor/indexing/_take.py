@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import operation
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
 from ._advanced import as_index

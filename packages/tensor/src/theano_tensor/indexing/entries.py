@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Constant, Type, Variable, record
 from theano_linker_c.scalar import ScalarType
 
-from .._type import StaticShape
+from .._core._type import StaticShape
 
 
 class Symbol(Enum):

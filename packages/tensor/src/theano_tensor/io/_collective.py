@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
 from ._lazy import mpi
 from ._messages import number
 from ._transport import started

@@ -10,8 +10,8 @@ import numpy as np
 
 from theano_graph import Apply, Generic, Variable, compose, describe, generic, shape_rule
 
+from .._core._type import TensorType
 from .._discrete import DiscreteOp
-from .._type import TensorType
 
 Mode = Literal["c"] | None
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, describe, generic, shape_rule
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType
 from .._discrete import DiscreteOp
-from .._type import TensorType
 from ._lazy import mpi
 from ._transport import on_wire, started
 

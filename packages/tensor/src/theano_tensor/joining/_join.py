@@ -11,11 +11,11 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Cast, upcast
 
-from .._convert import as_tensor_variable, constant
+from .._core._convert import as_tensor_variable, constant
+from .._core._type import tensor_type
+from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor, TensorConstant
+from .._protocols._operators import operation
 from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
+from ..elemwise import isnan, switch
 from ..linear import matmul
+from ..reduce import any as any_of
 from ._matrices import (
     MatrixOp,
     adjoint,
@@ -110,7 +112,12 @@ def _pullback_cholesky(node: Apply, cotangents: list[Variable]) -> list[Variable
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
-    return [CholeskyGrad(node.op.lower)(node.inputs[0], node.outputs[0], cotangents[0])]
+    factor = as_tensor_variable(node.outputs[0])
+    slope: Tensor = CholeskyGrad(node.op.lower)(node.inputs[0], factor, cotangents[0])
+    if node.op.on_error == "nan":
+        # Where there is no factor there is no gradient, not even by the half that is not read.
+        slope = switch(any_of(isnan(factor), axis=(-2, -1), keepdims=True), np.asarray(np.nan, slope.type.dtype), slope)
+    return [slope]
 
 
 @pushforward.register(Cholesky)

@@ -14,10 +14,10 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
-from .._type import tensor_type
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from ..elemwise import cast, conj, real
 from ..extra_ops import diagonal
 from ..gradient import grad_undefined

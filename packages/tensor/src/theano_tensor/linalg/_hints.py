@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, pushforward, shape_rule
 from theano_optimize import GraphRewriter
 
-from .._convert import as_tensor_variable
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 
 
 class Hint(Op):

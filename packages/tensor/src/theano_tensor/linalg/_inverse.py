@@ -9,9 +9,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._type import tensor_type
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ..extra_ops import diagonal
 from ..linear import matmul

@@ -12,10 +12,10 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pushforward
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._variable import Tensor
 from ..creation import arange, eye
 from ..elemwise import cast, conj, dimshuffle, eq, gt, lt, switch
 from ..gradient import DisconnectedType, Lop, derived_pushforward, grad_undefined

@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, MatrixRoutine, native_kernel
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._cholesky import Cholesky, CholeskyGrad
 from ._eigen import Eigh
 from ._inverse import Det, MatrixInverse, SLogDet

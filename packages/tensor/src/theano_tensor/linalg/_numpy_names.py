@@ -7,9 +7,9 @@ from typing import Any
 
 from theano_graph import compose
 
-from .._numpy_protocols import SYMBOLIC
-from .._operators import call
-from .._variable import Tensor
+from .._core._variable import Tensor
+from .._protocols._numpy_protocols import SYMBOLIC
+from .._protocols._operators import call
 from ._cholesky import cholesky
 from ._eigen import eig, eigh, eigvalsh
 from ._inverse import det, matrix_inverse, pinv, slogdet

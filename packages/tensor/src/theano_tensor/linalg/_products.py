@@ -7,9 +7,9 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..elemwise import abs_, dimshuffle
 from ..linear import matmul
 from ..reduce import max as max_over, min as min_over, norm as vector_norm, sum as sum_over

@@ -10,10 +10,10 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..creation import alloc, tril, triu
 from ..elemwise import broadcast_static, cast, conj, dimshuffle
 from ..linear import matmul, outer

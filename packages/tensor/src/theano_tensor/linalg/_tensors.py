@@ -10,10 +10,10 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, describe, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
 from ..linear import matmul

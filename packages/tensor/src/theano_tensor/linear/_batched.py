@@ -11,11 +11,11 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import call
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import call
 from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 

@@ -11,10 +11,10 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import RankError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ..shape import patternbroadcast
 

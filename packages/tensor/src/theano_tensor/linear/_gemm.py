@@ -25,10 +25,10 @@ from theano_graph import (
 from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
 from theano_linker_c.program import overwriting_form
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import conj, dimshuffle
 from ..gradient import derived_pushforward
 from ..reduce import sum as sum_over

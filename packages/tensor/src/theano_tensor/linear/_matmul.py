@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import operation
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..creation import alloc
 from ..elemwise import broadcast_static, conj, dimshuffle
 from ..shape import flatten, reshape, shape_i, specify_shape

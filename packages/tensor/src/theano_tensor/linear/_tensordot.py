@@ -9,10 +9,10 @@ import numpy as np
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import operation
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import dimshuffle, mul
 from ..shape import lengths_of, reshape, specify_shape
 from ._batched import stack_product

@@ -6,9 +6,9 @@ from typing import Any
 
 from theano_linker_c import scalar
 
-from .._convert import as_tensor_variable
-from .._dtypes import DISCRETE_DTYPES
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import DISCRETE_DTYPES
+from .._core._variable import Tensor
 from ..elemwise import Elemwise, clip, expm1, minimum, sigmoid as sigmoid, softplus as softplus, switch
 
 _rectified = Elemwise(scalar.relu)

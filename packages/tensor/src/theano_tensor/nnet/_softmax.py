@@ -13,10 +13,10 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._variable import Tensor
 from ..elemwise import add, cast, exp, log
 from ..reduce import Supremum, sum as sum_over
 from ..shape import shape_padaxis, shape_padleft

@@ -12,11 +12,11 @@ from theano_linker_c.modes import optdb
 from theano_linker_c.scalar import upcast
 from theano_optimize import InplaceRewriter, Phase
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import cast, dimshuffle, zeros_like
 from ..gradient import derived_pushforward
 from ..indexing import take

@@ -11,11 +11,11 @@ from theano_graph import Apply, FunctionGraph, Op, Variable, compose, describe, 
 from theano_linker_c.modes import optdb
 from theano_optimize import Phase, node_rewriter
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..gradient import grad_not_implemented
 from ..reduce import sum as sum_over

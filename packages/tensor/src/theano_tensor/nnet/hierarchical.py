@@ -6,10 +6,10 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import dimshuffle
 from ..linear import batched_dot, dot, tensordot

@@ -7,9 +7,9 @@ from typing import Any
 from theano_graph import TheanoError, compose, describe
 
 from .._assert import CheckAndRaise
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..creation import arange
 from ..elemwise import cast, dimshuffle, eq
 from ..extra_ops import pad

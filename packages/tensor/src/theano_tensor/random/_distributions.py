@@ -9,11 +9,11 @@ import numpy as np
 from theano_graph import Constant, Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import DISCRETE_DTYPES, canonical_dtype
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ._draws import choice_helper, multinomial_helper, permutation_helper, random_integers_helper
 from ._function import RandomFunction
 from ._size import size_vector

@@ -9,10 +9,10 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._dtypes import INTEGER_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import TensorType
 from .._errors import DTypeError, ShapeError
-from .._type import TensorType
 from ..elemwise import cast
 from ..gradient import grad_undefined
 from ..indexing._getitem import getitem

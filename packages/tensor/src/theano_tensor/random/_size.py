@@ -9,10 +9,10 @@ import numpy as np
 
 from theano_graph import Constant, Variable, compose, describe
 
-from .._convert import as_tensor_variable, constant
-from .._dtypes import INTEGER_DTYPES
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._variable import Tensor
 from ..elemwise import cast
 from ..shape import as_length, make_vector, static_int, static_lengths
 

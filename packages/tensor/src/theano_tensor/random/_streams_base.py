@@ -7,9 +7,9 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..shape import lengths_of
 from ..sorting._sort import along_axis
 from . import _distributions as draws

@@ -6,7 +6,7 @@ from typing import Any
 
 from theano_graph import Variable, compose, describe
 
-from .._variable import Tensor, TensorVariable
+from .._core._variable import Tensor, TensorVariable
 
 
 class RandomVariable(TensorVariable):

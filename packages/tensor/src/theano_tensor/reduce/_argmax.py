@@ -10,12 +10,12 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ExtremumPosition, Kernel, native_kernel
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ._axes import as_axes, normal_axes
 from ._functions import max as largest
 from ._reduce import keep_dims

@@ -10,8 +10,8 @@ import numpy as np
 from theano_graph import Constant, compose, describe
 from theano_linker_c.scalar import upcast
 
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 
 Axes = tuple[int, ...]
 

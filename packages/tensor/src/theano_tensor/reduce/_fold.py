@@ -10,10 +10,10 @@ from theano_graph import Apply, Variable, compose, config, pullback, pushforward
 from theano_linker_c import scalar as scalars
 from theano_linker_c.scalar import ScalarOp, ScalarTypeError
 
-from .._convert import as_tensor_variable
-from .._dtypes import canonical_dtype
-from .._operators import call
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import canonical_dtype
+from .._core._variable import Tensor
+from .._protocols._operators import call
 from ..elemwise import conj, eq, switch
 from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype

@@ -7,10 +7,10 @@ from typing import Any
 from theano_graph import compose, config, describe
 from theano_linker_c.scalar import part_dtype
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
-from .._operators import operation
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import (
     abs_,
     cast,
@@ -324,6 +324,9 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     0
     """
     variable = as_tensor_variable(x)
+    if variable.type.dtype == "float16":
+        # The sum may be larger than float16 can hold where its logarithm is not.
+        return cast(logsumexp(cast(variable, "float32"), axis=axis, keepdims=keepdims), "float16")
     largest = max(variable, axis=axis, keepdims=True)
     infinite = eq(abs_(largest), float("inf"))
     shift = switch(infinite, largest.zeros_like(), largest)

@@ -12,11 +12,11 @@ from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 

@@ -11,8 +11,8 @@ from theano_graph import Apply, Op, compose, pullback, shape_rule
 from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
-from .._convert import as_tensor_variable
-from .._type import tensor_type
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 

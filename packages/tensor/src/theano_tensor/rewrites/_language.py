@@ -11,9 +11,9 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._convert import constant
-from .._type import TensorType
-from .._variable import Tensor
+from .._core._convert import constant
+from .._core._type import TensorType
+from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 
 FLOATS = frozenset({"float16", "float32", "float64"})

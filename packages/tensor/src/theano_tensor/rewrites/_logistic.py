@@ -13,7 +13,7 @@ from dataclasses import field
 from theano_graph import Variable, record
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, is_float, kind_of, number, operands
 from ._products import Product
 

@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import FLOATS, call, cast_to, kind_of, number, scalar_constant, sole_client
 

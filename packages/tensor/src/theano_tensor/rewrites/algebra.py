@@ -14,8 +14,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._dtypes import COMPLEX_DTYPES
-from .._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
 from ._products import flatten_product, is_inside_product, is_product, whole_power

@@ -12,8 +12,8 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 # Declares the flag that is read here.
-from .. import _flags as _flags
-from .._variable import Tensor
+from .._core import _flags as _flags
+from .._core._variable import Tensor
 from ..creation import Alloc, AllocEmpty, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor1
@@ -195,7 +195,12 @@ def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(AllocEmpty, tags=("alloc_empty_to_zeros",), key="alloc_empty_to_zeros")
+@rule(
+    AllocEmpty,
+    tags=("alloc_empty_to_zeros",),
+    key="alloc_empty_to_zeros",
+    names=("local_alloc_empty_to_zeros",),
+)
 def zeros_for_empty(fgraph: FunctionGraph, node: Apply) -> Found:
     """Memory that holds anything is filled with zeros: for those who look for the origin of NaN. On request only."""
     zero = scalar_constant(0, node.outputs[0].type.dtype, 0)

@@ -20,8 +20,8 @@ from theano_optimize import (
     node_rewriter,
 )
 
-from .._dtypes import COMPLEX_DTYPES
-from .._variable import Tensor
+from .._core._dtypes import COMPLEX_DTYPES
+from .._core._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import (
     Dot,

@@ -11,9 +11,9 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
 from theano_optimize import Exactness, NodeRewriter
 
-from .._convert import as_tensor_variable, constant
-from .._type import TensorType
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable, constant
+from .._core._type import TensorType
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, kind_of, lift, number, scalar_constant, sole_client
 from ._registry import rule

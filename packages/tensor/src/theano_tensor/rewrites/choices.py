@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._assert import Assert
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..control import IfElse, ifelse
 from ..creation import Alloc
 from ..elemwise import DimShuffle, Elemwise
@@ -17,6 +17,7 @@ from ..indexing import IncSubtensor, Subtensor
 from ..linear import BatchedDot, Dot
 from ..reduce import Reduce
 from ..shape import Reshape
+from ..sorting import TopK
 from ._language import can_replace, lift, number, operands
 from ._registry import rule
 
@@ -70,6 +71,18 @@ def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Va
     chosen = ifelse(condition, [branches[k] for k in used], [branches[n + k] for k in used], node.op.name)
     found = dict(zip(used, chosen, strict=True))
     return [found.get(k) for k in range(n)]
+
+
+@rule(TopK, key="local_useless_topk")
+def selection_without_unused_output(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """The largest elements are not taken where only their numbers are used, and the other way round."""
+    op = node.op
+    used = [fgraph.has_clients(output) for output in node.outputs]
+    if used not in ([True, False], [False, True]):
+        return None
+    values, indices = used
+    (found,) = TopK(op.axis, op.sorted, op.idx_dtype, values, indices).make_node(*node.inputs).outputs
+    return [found if wanted else None for wanted in used]
 
 
 #: Operations that go into branches.

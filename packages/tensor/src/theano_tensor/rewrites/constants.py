@@ -10,7 +10,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import cast_to, fitted, number
 from ._registry import rule

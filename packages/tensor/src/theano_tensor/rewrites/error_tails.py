@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
 from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing

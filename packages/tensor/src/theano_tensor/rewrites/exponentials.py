@@ -11,7 +11,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..elemwise import DimShuffle
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant

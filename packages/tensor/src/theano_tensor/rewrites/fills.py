@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, can_replace, lift, number, operands, scalar_constant
 from ._registry import rule

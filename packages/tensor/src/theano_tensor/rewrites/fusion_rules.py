@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 
@@ -17,22 +17,48 @@ from .fusion import FuseElementwise, FuseNests, FuseReductions
 TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
 
 
-@node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
-def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
-
-    Only the first term is looked into, so that terms are added in the order in which they were before.
-    """
+def joined_with_first(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside."""
     inner = node.inputs[0].owner
-    if inner is None or inner.op != node.op or sole_client(fgraph, node.inputs[0]) is None:
-        return None
-    if len(inner.inputs) + len(node.inputs) > MAX_OPERANDS:
-        return None
-    output = node.outputs[0]
-    if inner.outputs[0].type.dtype != output.type.dtype or not isinstance(node.op, Elemwise):
+    if inner is None or not _joins(fgraph, inner, node, len(inner.inputs)):
         return None
     new: Variable = node.op.make_node(*inner.inputs, *node.inputs[1:]).outputs[0]
-    return [new] if new.type.exact == output.type.exact else None
+    return [new] if new.type.exact == node.outputs[0].type.exact else None
+
+
+def _joins(fgraph: FunctionGraph, inner: Apply, node: Apply, terms: int) -> bool:
+    """Tell whether a sum of so many terms can become part of the one that a node adds to it."""
+    return (
+        inner.op == node.op
+        and terms + len(node.inputs) <= MAX_OPERANDS
+        and sole_client(fgraph, inner.outputs[0]) is node
+        and inner.outputs[0].type.dtype == node.outputs[0].type.dtype
+        and isinstance(node.op, Elemwise)
+    )
+
+
+@node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
+def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> Any:
+    """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
+
+    Only first terms are looked into, so that terms are added in the order in which they were before. From the innermost
+    node on as many are joined at once as one kernel takes: one by one, a long chain would be copied at each step.
+    """
+    together = joined_with_first(fgraph, node)
+    if together is not None:
+        return together
+    top, terms = node, list(node.inputs)
+    while True:
+        user = sole_client(fgraph, top.outputs[0])
+        if user is None or user.inputs[0] is not top.outputs[0] or not _joins(fgraph, top, user, len(terms)):
+            break
+        terms += user.inputs[1:]
+        top = user
+    if top is node:
+        return None
+    with origin_from(top):
+        new: Variable = node.op.make_node(*terms).outputs[0]
+    return {top.outputs[0]: new} if new.type.exact == top.outputs[0].type.exact else None
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)

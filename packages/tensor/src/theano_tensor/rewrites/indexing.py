@@ -15,8 +15,8 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..creation import Alloc
 from ..elemwise import Elemwise
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Slice, Subtensor, slice_length

@@ -9,7 +9,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._assert import Assert
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..elemwise import dimshuffle
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum

@@ -9,7 +9,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import is_inside_product, shared_product

@@ -8,7 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._assert import assert_op
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..creation import alloc
 from ..elemwise import DimShuffle, dimshuffle
 from ..linear import Dot

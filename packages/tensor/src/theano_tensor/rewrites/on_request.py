@@ -12,7 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._assert import Assert
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ..creation import Alloc
 from ..elemwise import and_, dimshuffle, eq, ge, lt
 from ..indexing import (

@@ -11,8 +11,8 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Phase
 
-from .._dtypes import DISCRETE_DTYPES
-from .._variable import Tensor
+from .._core._dtypes import DISCRETE_DTYPES
+from .._core._variable import Tensor
 from ..creation import alloc
 from ..elemwise import DimShuffle, dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum

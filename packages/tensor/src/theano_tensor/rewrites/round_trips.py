@@ -12,9 +12,9 @@ from theano_linker_c.scalar import Composite, ScalarProgram
 from theano_optimize import Phase
 
 from .._assert import assert_op
-from .._convert import constant
+from .._core._convert import constant
+from .._core._variable import Tensor
 from .._scalar_bridge import ScalarFromTensor, TensorFromScalar
-from .._variable import Tensor
 from ..creation import Alloc, alloc
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor

@@ -10,9 +10,9 @@ import numpy as np
 from theano_graph import Apply, FunctionGraph, Variable, compose, config, describe, shape_rule
 from theano_optimize import Phase, RewriteWarning
 
-from .._convert import constant
-from .._type import TensorType
-from .._variable import Tensor
+from .._core._convert import constant
+from .._core._type import TensorType
+from .._core._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
 from ..shape import MakeVector, ShapeI, ShapeOf, shape_i

@@ -19,9 +19,9 @@ from theano_graph import (
 )
 from theano_optimize import GraphRewriter, RewriteProfile
 
-from .._convert import constant
+from .._core._convert import constant
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..shape import shape_i
 
 Shape = tuple[Any, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._convert import as_tensor_variable
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
 
 

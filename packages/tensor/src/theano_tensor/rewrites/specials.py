@@ -10,7 +10,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 from theano_optimize import Exactness, Phase
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, scalar_constant, sole_client
 from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule

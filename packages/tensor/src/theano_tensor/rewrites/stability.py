@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, one_minus, one_plus
 from ._products import Product, flatten_product, is_inside_product
@@ -199,7 +199,12 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     if summands is None or logistic_atom(root) is not None:
         return None
     products = [flatten_product(v, squares=True) for v, _ in summands]
-    if not any(logistic_atom(factor) for product in products for factor in product.factors):
+    rests = [{f: power for f, power in p.factors.items() if logistic_atom(f) is None} for p in products]
+    if all(len(rest) == len(p.factors) for rest, p in zip(rests, products, strict=True)):
+        return None
+    # Two terms can become one only where they are equal but for logistic factors; that is seen soonest.
+    sizes = [abs(p.coefficient) for p in products]
+    if not any(rests[i] == rests[j] and sizes[i] == sizes[j] for j in range(1, len(rests)) for i in range(j)):
         return None
     terms = [logistic_product(product) for product in products]
     for term, (_, sign) in zip(terms, summands, strict=True):

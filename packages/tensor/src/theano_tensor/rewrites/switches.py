@@ -9,7 +9,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness
 
-from .._variable import Tensor
+from .._core._variable import Tensor
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
 from ._registry import rule
 

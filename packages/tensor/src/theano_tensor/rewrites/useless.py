@@ -11,8 +11,8 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness
 
-from .._convert import constant
-from .._variable import Tensor
+from .._core._convert import constant
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ..shape import MakeVector, ShapeI
 from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant

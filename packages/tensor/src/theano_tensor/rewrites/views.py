@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 
-from .._convert import constant
-from .._variable import Tensor
+from .._core._convert import constant
+from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI

@@ -5,7 +5,7 @@ from __future__ import annotations
 from theano_graph import Apply
 from theano_linker_c.kernels import Checked, Gather, Kernel, Length, OtherShape, native_kernel
 
-from .._type import TensorType
+from .._core._type import TensorType
 from ._rebroadcast import Rebroadcast
 from ._reshape import Reshape
 from ._shape import MakeVector, ShapeI, SpecifyShape

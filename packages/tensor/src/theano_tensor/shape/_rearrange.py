@@ -9,11 +9,11 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable, constant
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable, constant
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._operators import operation
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import dimshuffle, neg
 from ._lengths import as_length, static_int
 from ._reshape import flatten, reshape, shape_padaxis, shape_padleft

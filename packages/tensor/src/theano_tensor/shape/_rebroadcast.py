@@ -7,11 +7,11 @@ from typing import Any
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType, tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._type import TensorType, tensor_type
-from .._variable import Tensor
 from ._registered import REBROADCAST_CODE, RebroadcastCode, shaped_operand
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from theano_graph import Apply, Type, Variable
 from theano_linker_c.cop import RegisteredCodeOp, TypeCodeTable
 
-from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType
 
 SHAPE_CODE = TypeCodeTable("Shape")
 SHAPE_I_CODE = TypeCodeTable("Shape_i")

@@ -10,13 +10,13 @@ import numpy as np
 
 from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable, constant
-from .._dtypes import INTEGER_DTYPES
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import INTEGER_DTYPES
+from .._core._type import StaticShape, tensor_type
+from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
-from .._operators import operation
-from .._type import StaticShape, tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector

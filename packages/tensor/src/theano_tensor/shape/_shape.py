@@ -11,12 +11,12 @@ from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullb
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._assert import Assert
-from .._convert import as_tensor_variable, constant
-from .._dtypes import canonical_dtype
+from .._core._convert import as_tensor_variable, constant
+from .._core._dtypes import canonical_dtype
+from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
+from .._core._variable import Tensor
 from .._errors import ShapeError, SpecifiedShapeError
-from .._operators import call, operation
-from .._type import CONVERSIONS, StaticShape, TensorType, tensor_type
-from .._variable import Tensor
+from .._protocols._operators import call, operation
 from ..elemwise import Elemwise, eq
 from ._lengths import as_length, static_int
 from ._registered import (

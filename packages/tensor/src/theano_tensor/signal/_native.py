@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, Pooling, PoolingMode, PoolingTask, native_kernel
 
-from .._variable import TensorVariable
+from .._core._variable import TensorVariable
 from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolPick, Pool, PoolingOp
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})

@@ -10,11 +10,11 @@ import numpy as np
 
 from theano_graph import Apply, Op, TheanoError, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, spread, take_from_largest, total

@@ -7,9 +7,9 @@ from typing import Any
 
 from theano_graph import compose, describe
 
-from .._convert import as_tensor_variable
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from .._errors import ShapeError
-from .._variable import Tensor
 from ..elemwise import dimshuffle
 from ..nnet.convolution import former_conv2d
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from theano_graph import compose
 
-from .._convert import as_tensor_variable
-from .._variable import Tensor
+from .._core._convert import as_tensor_variable
+from .._core._variable import Tensor
 from ..shape import as_lengths
 from ._ops import (
     AveragePoolGrad as AveragePoolGrad,

@@ -9,13 +9,13 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import ShapeError
-from .._operators import operation
-from .._type import tensor_type
-from .._variable import Tensor
+from .._protocols._operators import operation
 from ..creation import arange, zeros
 from ..elemwise import dimshuffle
 from ..indexing import inc_subtensor

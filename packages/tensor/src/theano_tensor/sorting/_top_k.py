@@ -9,12 +9,12 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
-from .._axis import one_axis
-from .._convert import as_tensor_variable
-from .._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._axis import one_axis
+from .._core._convert import as_tensor_variable
+from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
+from .._core._type import tensor_type
+from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
-from .._type import tensor_type
-from .._variable import Tensor
 from ..elemwise import abs_, cast
 from ..shape import as_length, flatten, static_int
 from ._sort import along_axis, put_back

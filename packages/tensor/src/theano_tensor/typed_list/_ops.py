@@ -16,8 +16,8 @@ from theano_graph import (
     shape_rule,
 )
 
-from .._convert import as_tensor_variable
-from .._type import TensorType
+from .._core._convert import as_tensor_variable
+from .._core._type import TensorType
 from ._type import TypedListType, _Operators
 
 _INT = TensorType("int64", ())
@@ -335,6 +335,7 @@ _Operators.ops.update(
     getitem=getitem,
     index=index_,
     count=count,
+    length=length,
 )
 for _op in (ListChange, GetItem, MakeList, ListQuestion):
     for _table in (pullback, pushforward, shape_rule):

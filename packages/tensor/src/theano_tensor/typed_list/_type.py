@@ -120,14 +120,9 @@ class _Operators:
     def __getitem__(self, index: Any) -> Any:
         return self.ops["getitem"](self, index)
 
-    def __len__(self) -> NoReturn:
-        raise TypeError(
-            compose(
-                "the length of a symbolic list is not known yet",
-                where=[describe(self)] if isinstance(self, Variable) else [],
-                mend="use typed_list.length(x), a symbolic number",
-            )
-        )
+    def __len__(self) -> Any:
+        # Python's len() has no use for a symbolic number, and says so; `x.__len__()` is the same as `length(x)`.
+        return self.ops["length"](self)
 
     def __iter__(self) -> NoReturn:
         raise TypeError(

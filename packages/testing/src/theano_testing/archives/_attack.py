@@ -79,7 +79,8 @@ def _prepare() -> None:
     for word in vocabulary():
         if isinstance(word, ClassWord):
             with contextlib.suppress(ImportError, AttributeError):
-                _ = word.target
+                # Records have their methods written by `dataclasses` when one is first used.
+                getattr(word.target, "__dataclass_params__", None)
         elif isinstance(word, Value):
             word.resolve()
 

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first graph; those that follow count on")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--time", type=float, default=None, metavar="SECONDS", help="begin no graphs after this time")
-    parser.add_argument("--nodes", type=int, default=12, help="the most operations of a graph (default 12)")
+    parser.add_argument("--nodes", type=int, default=8, help="the most operations of most graphs (default 8)")
     parser.add_argument("--batch", type=int, default=80, help="how many graphs are compiled at once (default 80)")
     parser.add_argument("--replay", type=int, default=None, metavar="SEED", help="only this graph, in every mode")
     parser.add_argument("--refusals", action="store_true", help="also print what could not be built, and how often")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.findings else 0
 
 
-def replay(seed: int, *, nodes: int = 12) -> int:
+def replay(seed: int, *, nodes: int = 8) -> int:
     """Compare the graph of one seed in every mode; print what differs."""
     failures = compare_batch([generate(seed, Grammar().operations, nodes=nodes)], [NATIVE, *VARIANTS], Tally())
     for failure in failures:
@@ -80,8 +80,9 @@ def _print(found: Found) -> None:
 
 def _print_summary(report: Report, *, refusals: bool) -> None:
     graphs = report.counts["graphs"]
-    rate = 60 * graphs / max(report.seconds, 1e-9)
-    print(f"{graphs} graphs in {report.seconds:.0f} s ({rate:.0f} a minute), {len(report.findings)} findings")
+    rate, of_core = (graphs / max(seconds, 1e-9) for seconds in (report.seconds, report.processor))
+    print(f"{graphs} graphs in {report.seconds:.0f} s, {rate:.1f} a second, ", end="")
+    print(f"{of_core:.1f} a second of a processor; {len(report.findings)} findings")
     for name, count in sorted(report.counts.items()):
         print(f"  {count:8d} {name}")
     print(f"  {_share(report, 'unjudged')} of the elements compared were not judged", end="")

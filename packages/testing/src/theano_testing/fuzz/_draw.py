@@ -52,6 +52,8 @@ class Draw:
         self.items: list[Leaf | Node] = []
         self.variables: list[Any] = []
         self.values: list[Any] = []
+        self._names: list[str] = []
+        self._shapes: list[tuple[int, ...]] = []
         # Most programs know few dtypes, so that their items fit together.
         names = list(ALL)
         weights = np.array([_SHARES.get(name, 0.7) for name in names])
@@ -80,15 +82,15 @@ class Draw:
     # Items
     def ndim(self, number: int) -> int:
         """Return the number of dimensions of an item."""
-        return int(self.values[number].ndim)
+        return len(self._shapes[number])
 
     def shape(self, number: int) -> tuple[int, ...]:
         """Return the lengths of an item."""
-        return tuple(int(n) for n in self.values[number].shape)
+        return self._shapes[number]
 
     def dtype(self, number: int) -> str:
         """Return the dtype of an item."""
-        return str(self.values[number].dtype.name)
+        return self._names[number]
 
     def stretches(self, number: int) -> tuple[bool, ...]:
         """Return which dimensions of an item may be stretched."""
@@ -96,9 +98,15 @@ class Draw:
 
     def add_leaf(self, leaf: Leaf) -> int:
         """Add a leaf; return its number."""
-        self.items.append(leaf)
-        self.variables.append(leaf.variable(f"x{len(self.items) - 1}"))
-        self.values.append(leaf.value)
+        return self._added(leaf, leaf.variable(f"x{len(self.items)}"), leaf.value)
+
+    def _added(self, item: Leaf | Node, variable: Any, value: Any) -> int:
+        self.items.append(item)
+        self.variables.append(variable)
+        self.values.append(value)
+        # Asked for again and again by whatever looks for operands.
+        self._names.append(str(value.dtype.name))
+        self._shapes.append(tuple(map(int, value.shape)))
         return len(self.items) - 1
 
     def add_node(
@@ -118,10 +126,7 @@ class Draw:
         value = apply_reference(node, variable.type.dtype, [self.values[i] for i in operands])
         if not keep(value):
             raise NoOperands(operation.name)
-        self.items.append(node)
-        self.variables.append(variable)
-        self.values.append(value)
-        return len(self.items) - 1
+        return self._added(node, variable, value)
 
     def pick(
         self,
@@ -138,7 +143,9 @@ class Draw:
         found = [
             i
             for i in range(len(self.items))
-            if self.dtype(i) in dtypes and (dims is None or self.ndim(i) in dims) and (where is None or where(i))
+            if self._names[i] in dtypes
+            and (dims is None or len(self._shapes[i]) in dims)
+            and (where is None or where(i))
         ]
         if forced is not None:
             if forced not in found:
@@ -224,7 +231,8 @@ class Draw:
             static = tuple(n if known or (n == 1 and self.chance(0.8)) else None for n in shape)
         if kind is None:
             kind = str(self.rng.choice(["input", "constant", "shared"], p=[0.72, 0.2, 0.08]))
-        layout = "c" if kind != "input" or self.chance(0.6) else str(self.one_of(LAYOUTS))
+        plain = {"input": 0.6, "shared": 0.7}.get(kind, 1.0)
+        layout = "c" if self.chance(plain) else str(self.one_of(LAYOUTS))
         if layout == "stretched" and values is None and value.ndim and len(value):
             value = np.repeat(value[:1], len(value), axis=0)
         return self.add_leaf(Leaf(np.ascontiguousarray(value).reshape(value.shape), static, kind, layout))

@@ -26,7 +26,7 @@ class Refusals:
 
 
 def generate(
-    seed: int, operations: Sequence[Operation], *, nodes: int = 12, refusals: Refusals | None = None
+    seed: int, operations: Sequence[Operation], *, nodes: int = 8, refusals: Refusals | None = None
 ) -> Program:
     """Return the random program of a seed.
 

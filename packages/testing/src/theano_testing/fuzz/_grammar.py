@@ -12,10 +12,15 @@ from theano_tensor import as_tensor_variable
 from .._records import OpRecord
 from ._draw import Draw
 from ._elementwise import elementwise_operations
+from ._images import image_operations
 from ._indices import indexing_operations
+from ._inner import inner_operations
 from ._linear import linear_operations
+from ._loops import loop_operations
 from ._memory import memory_operations
+from ._places import place_operations
 from ._program import Operation, Options
+from ._sparse import sparse_operations
 from ._whole import whole_array_operations
 
 
@@ -86,6 +91,11 @@ def _all_operations() -> list[Operation]:
         *indexing_operations(),
         *linear_operations(),
         *memory_operations(),
+        *place_operations(),
+        *loop_operations(),
+        *inner_operations(),
+        *image_operations(),
+        *sparse_operations(),
     ]
 
 

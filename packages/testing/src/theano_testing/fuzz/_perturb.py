@@ -101,7 +101,8 @@ class Perturbed:
 
     def _run(self, node: Any, known: dict[Any, Any], kind: str, plain: Mapping[Any, Any]) -> None:
         given = [known[x] for x in node.inputs]
-        moves = any(y.type.dtype[:1] in "fc" for y in node.outputs) and not _is_exact(node)
+        # Sparse matrices and the like are left as they are.
+        moves = any(getattr(y.type, "dtype", "-")[:1] in "fc" for y in node.outputs) and not _is_exact(node)
         if moves and not _is_cast(node.op):
             given = [self._moved(x) for x in given]
         results = self._performed(node, given, [plain[x] for x in node.inputs])

@@ -46,8 +46,14 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
 
 
 def _has_ties(program: Program, values: Sequence[Any]) -> bool:
-    """Tell whether several elements are the largest of something: each of them gets the whole gradient."""
+    """Tell whether several elements are the largest of something: each of them gets the whole gradient.
+
+    Nor do zeros of sparse matrices tell anything: they are no elements, and have no gradients.
+    """
     for item in program.items:
+        if isinstance(item, Node) and item.operation.name.startswith("sparse_"):
+            if any(not np.all(values[k]) for k in item.operands):
+                return True
         if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
             given = values[item.operands[0]]
             if given.size > 1 and len(np.unique(given)) < given.size:

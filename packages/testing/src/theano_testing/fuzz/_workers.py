@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+import resource
 import shutil
 import tempfile
 import time
@@ -11,10 +13,14 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from theano_graph import config
 
 from ._batch import Failure, compare_batch
 from ._generate import Refusals, generate
@@ -22,21 +28,39 @@ from ._grammar import Grammar
 from ._judge import Tally
 from ._modes import NATIVE, VARIANTS, Configuration
 from ._printing import as_source
+from ._program import Operation
 from ._shrink import shrink
 
 #: After so many batches a process ends and another takes its place: compiled code is never unloaded.
 BATCHES_OF_A_PROCESS = 120
+#: So many graphs of a batch are compiled by themselves.
+ALONE = 2
 
 GrammarSource = Callable[[], Grammar]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Seeds from `start` on; `variant` is the number of a further configuration, or -1."""
+    """Seeds from `start` on.
+
+    Attributes
+    ----------
+    start, count : int
+    variant : int
+        The number of a further configuration, or -1.
+    optimized : bool
+        Whether the C compiler optimises: that takes as long as all else, and its faults are not what is looked for.
+    """
 
     start: int
     count: int
     variant: int = -1
+    optimized: bool = False
+
+    def halves(self) -> tuple[Task, Task]:
+        """Return two tasks that do the same together."""
+        half = self.count // 2
+        return replace(self, count=half), replace(self, start=self.start + half, count=self.count - half)
 
 
 @dataclass(slots=True)
@@ -58,12 +82,23 @@ class Found:
 
 @dataclass(slots=True)
 class Report:
-    """What a run of the fuzzer saw."""
+    """What a run of the fuzzer saw.
+
+    Attributes
+    ----------
+    counts, refusals : Counter
+    findings : list of Found
+    seconds : float
+        How long it took.
+    processor : float
+        How long processes and compilers computed, in all: where others use the machine, this is what tells.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     findings: list[Found] = field(default_factory=list)
     seconds: float = 0.0
+    processor: float = 0.0
 
 
 def describe_failure(failure: Failure, *, shrunk: bool = True) -> Found:
@@ -80,32 +115,57 @@ def configurations_of(task: Task) -> list[Configuration]:
 
 
 def tasks(seed: int, graphs: int, batch: int) -> Iterator[Task]:
-    """Yield tasks; every third one tries a variant besides."""
+    """Yield tasks; every fourth one tries a variant besides, every seventh one has optimised code."""
     for number, start in enumerate(range(seed, seed + graphs, batch)):
-        variant = (start // batch // 3) % len(VARIANTS) if number % 3 == 0 else -1
-        yield Task(start, min(batch, seed + graphs - start), variant)
+        variant = (start // batch // 4) % len(VARIANTS) if number % 4 == 0 else -1
+        yield Task(start, min(batch, seed + graphs - start), variant, number % 7 == 3)
 
 
 def _work(connection: Connection, source: GrammarSource, nodes: int) -> None:
     """Do the tasks that come through a connection: the body of a process."""
     operations = source().operations
+    # Nearly all that a batch makes lives until its end.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
     while (task := connection.recv()) is not None:
         tally, refusals = Tally(), Refusals()
-        programs = [
-            generate(s, operations, nodes=nodes, refusals=refusals) for s in range(task.start, task.start + task.count)
-        ]
-        failures = compare_batch(programs, configurations_of(task), tally)
-        found = [describe_failure(f, shrunk=k < 3) for k, f in enumerate(failures)]
-        connection.send((tally.counts, refusals.counts, found))
+        # Where nodes were made is of no use here.
+        with (
+            np.errstate(all="ignore"),
+            config.change_flags(traceback__limit=0, cmodule__remove_gxx_opt=not task.optimized),
+        ):
+            failures = _compared(task, operations, nodes, tally, refusals)
+            found = [describe_failure(f, shrunk=k < 3) for k, f in enumerate(failures)]
+        connection.send((tally.counts, refusals.counts, found, _processor_time()))
+
+
+def _processor_time() -> float:
+    """Return the seconds that this process and its compilers have computed."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def _compared(
+    task: Task, operations: Sequence[Operation], nodes: int, tally: Tally, refusals: Refusals
+) -> list[Failure]:
+    """Compare the graphs of a task: nearly all as one function, some alone, as they are used."""
+    seeds = range(task.start, task.start + task.count)
+    programs = [generate(seed, operations, nodes=nodes, refusals=refusals) for seed in seeds]
+    alone = min(ALONE, len(programs) // 4)
+    failures = compare_batch(programs[alone:], configurations_of(task), tally)
+    for program in programs[:alone]:
+        failures += compare_batch([program], configurations_of(task), tally)
+    tally.counts["graphs, alone"] += alone
+    return failures
 
 
 @dataclass(slots=True)
 class _Worker:
     process: Any
     connection: Connection
-    folder: Path
     task: Task | None = None
     done: int = 0
+    processor: float = 0.0
 
 
 class Pool:
@@ -116,18 +176,16 @@ class Pool:
         self._nodes = nodes
         self._context = multiprocessing.get_context("spawn")
         self._folder = Path(tempfile.mkdtemp(prefix="theano-fuzz-"))
-        self._started = 0
         self.workers = [self._start() for _ in range(processes)]
 
     def _start(self) -> _Worker:
-        self._started += 1
-        folder = self._folder / str(self._started)
+        folder = self._folder / "kernels"
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, self._source, self._nodes), daemon=True)
         with _compile_folder(folder):
             process.start()
         theirs.close()
-        return _Worker(process, ours, folder)
+        return _Worker(process, ours)
 
     def renew(self, worker: _Worker) -> None:
         """End a process and put another in its place."""
@@ -143,7 +201,6 @@ class Pool:
         worker.connection.close()
         worker.process.terminate()
         worker.process.join()
-        shutil.rmtree(worker.folder, ignore_errors=True)
 
     def close(self) -> None:
         """End all processes."""
@@ -173,7 +230,7 @@ def fuzz(
     processes: int = 1,
     seconds: float | None = None,
     batch: int = 80,
-    nodes: int = 12,
+    nodes: int = 8,
     grammar: GrammarSource = Grammar,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
@@ -227,7 +284,7 @@ def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
     task = worker.task
     assert task is not None, "only workers with a task are waited for"
     try:
-        counts, refusals, found = worker.connection.recv()
+        counts, refusals, found, processor = worker.connection.recv()
     except (EOFError, ConnectionResetError):
         worker.process.join()
         status = worker.process.exitcode
@@ -236,6 +293,8 @@ def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
     report.counts.update(counts)
     report.refusals.update(refusals)
     report.findings += found
+    report.processor += processor - worker.processor
+    worker.processor = processor
     worker.task = None
     worker.done += 1
     if worker.done >= BATCHES_OF_A_PROCESS:
@@ -245,8 +304,7 @@ def _received(pool: Pool, worker: _Worker, report: Report) -> Sequence[Task]:
 
 def _after_death(pool: Pool, task: Task, status: int | None, report: Report) -> Sequence[Task]:
     if task.count > 1:
-        half = task.count // 2
-        return [Task(task.start, half, task.variant), Task(task.start + half, task.count - half, task.variant)]
+        return task.halves()
     report.counts["graphs"] += 1
     try:
         program = generate(task.start, pool._source().operations, nodes=pool._nodes)

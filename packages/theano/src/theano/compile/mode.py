@@ -22,6 +22,7 @@ from theano_graph import Feature, FunctionGraph, debugprint
 
 from .._lazy import lazy_names
 from ..gof.opt import Optimizer
+from ..gof.optdb import EquilibriumDB, LocalGroupDB, TopoDB
 
 OPT_NONE = predefined_optimizers[None]
 OPT_MERGE = predefined_optimizers["merge"]
@@ -38,6 +39,11 @@ OPT_UNSAFE = predefined_optimizers["unsafe"]
 exclude = ["inplace"]
 #: Kept for programs that set it: modes are looked up by the flags each time.
 instantiated_default_mode = None
+
+#: Local optimizers of programs that drop what is useless: those of the library are in `optdb["canonicalize"]`.
+local_useless = LocalGroupDB(apply_all_opts=True, profile=True, name="useless")
+optdb.register("useless", TopoDB(local_useless), "fast_run", "fast_compile", position=0.6)
+optdb.register("specialize_device", EquilibriumDB(name="specialize_device"), "fast_run", "fast_compile", position=48.6)
 
 
 class AddFeatureOptimizer(Optimizer):

@@ -129,8 +129,8 @@ class LocalGroupDB(GroupDatabase, metaclass=_SameAsBelow):
 
     def register(self, name: str, rewriter: Any, *tags: Any, **options: Any) -> None:
         """Register a local optimizer at a `position`: a number, or "last" (the default)."""
-        position = options.pop("position", "last")
-        if position == "last":
+        position = options.pop("position", None)
+        if position in (None, "last"):
             position = max((entry.position for entry in self.entries()), default=0.0)
         elif not isinstance(position, (int, float)):
             raise TypeError(f"the position of {name} is {position!r}; pass a number or 'last'")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import compose
-from theano_linker_c.scalar import ScalarOp, ScalarType
+from theano_linker_c.scalar import ScalarOp, ScalarType, Second
 
 _NUMBERS = itertools.count()
 _DTYPES = {"double": "float64", "float": "float32", "int": "int64"}
@@ -110,4 +110,7 @@ class SymPyCCode(ScalarOp):
 
 
 def _is_one(variable: Any) -> bool:
-    return getattr(variable, "data", None) == 1
+    """Tell whether a gradient is the number 1, with which differentiating begins: perhaps filled into another value."""
+    node = variable.owner
+    filled = node.inputs[1] if node is not None and isinstance(node.op, Second) else variable
+    return bool(getattr(filled, "data", None) == 1)

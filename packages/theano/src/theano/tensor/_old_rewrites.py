@@ -6,7 +6,7 @@ from typing import Any
 
 from theano.gof.opt import LocalOptGroup, LocalOptimizer, local_optimizer
 from theano_graph import Apply
-from theano_linker_c import ViewOp
+from theano_linker_c import ViewOp, optdb
 from theano_optimize import NodeRewriter
 from theano_tensor.creation import Alloc, AllocEmpty, alloc
 from theano_tensor.elemwise import DimShuffle
@@ -169,3 +169,12 @@ OWN = {
     name: value for name, value in globals().items() if name.startswith("local_") and isinstance(value, LocalOptimizer)
 }
 _NAMED.update(OWN)
+
+#: Those that the library does not have itself, by phase: a mode applies them where it includes them by name.
+_INCLUDED_BY_NAME = {
+    "canonicalize": ("local_view_op", "local_incsubtensor_of_zeros_to_setsubtensor"),
+    "uncanonicalize": ("local_reshape_dimshuffle", "local_dimshuffle_subtensor"),
+}
+for _phase, _names in _INCLUDED_BY_NAME.items():
+    for _name in _names:
+        optdb[_phase].register(_name, OWN[_name])

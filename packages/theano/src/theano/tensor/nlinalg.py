@@ -34,9 +34,9 @@ from theano_tensor.linalg import (
 )
 
 from .._lazy import lazy_names
+from ._alloc_diag import alloc_diag as alloc_diag
 from ._lstsq import lstsq as lstsq
 
-alloc_diag = AllocDiag()
 extract_diag = ExtractDiag()
 
 __all__ = [

@@ -33,7 +33,7 @@ from theano_tensor.rewrites import (
     merge_two_slices as merge_two_slices,
 )
 from theano_tensor.rewrites.canonizer import quotients_by_own_size as check_for_x_over_absX
-from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
+from theano_tensor.rewrites.fusion_rules import joined_with_first
 from theano_tensor.rewrites.useless import is_inverse_pair as _is_inverse_pair
 from theano_tensor.rewrites.views import rebroadcast_simplified
 from theano_tensor.shape import MakeVector as MakeVector, ShapeI as ShapeI, ShapeOf, make_vector as make_vector
@@ -136,7 +136,7 @@ assert_ = assert_op
 
 def local_add_mul_fusion(node: Apply) -> Any:
     """Join consecutive additions, or multiplications, into one node with more inputs; False where there are none."""
-    return sums_and_products_joined.transform(node.fgraph, node) or False
+    return joined_with_first(node.fgraph, node) or False
 
 
 _MODULES = {
@@ -162,20 +162,21 @@ def __getattr__(name: str) -> Any:
         return borrowed(__name__, name)
 
 
-def _register(phase: str, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Register a local optimizer in a phase; given tags alone, return a decorator that does it."""
+def _register(database: Any, lopt: Any, tags: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Register a local optimizer in a database; given tags alone, return a decorator that does it."""
     if isinstance(lopt, str):
-        return lambda inner: _register(phase, inner, (lopt, *tags), options)
+        return lambda inner: _register(database, inner, (lopt, *tags), options)
     name = options.get("name") or getattr(lopt, "__name__", None) or lopt.name
     rest = {key: value for key, value in options.items() if key != "name"}
-    database: Any = optdb[phase]
     database.register(name, lopt, "fast_run", *tags, **rest)
     return lopt
 
 
 def _registration(phase: str, doc: str) -> Callable[..., Any]:
+    database: Any = optdb[phase]
+
     def register(lopt: Any, *tags: Any, **kwargs: Any) -> Any:
-        return _register(phase, lopt, tags, kwargs)
+        return _register(database, lopt, tags, kwargs)
 
     register.__name__ = register.__qualname__ = f"register_{phase}"
     register.__doc__ = f"""{doc}
@@ -200,10 +201,8 @@ def _registration(phase: str, doc: str) -> Callable[..., Any]:
 register_canonicalize = _registration("canonicalize", "Put a local optimizer in the phase that simplifies the graph.")
 register_stabilize = _registration("stabilize", "Put a local optimizer in the phase that makes the graph stable.")
 register_specialize = _registration("specialize", "Put a local optimizer in the phase that uses special operations.")
-register_useless = _registration("canonicalize", "Put a local optimizer in the phase that drops what is useless.")
-register_specialize_device = _registration("specialize", "Put a local optimizer in the phase for the processor.")
-register_useless.__name__ = register_useless.__qualname__ = "register_useless"
-register_specialize_device.__name__ = register_specialize_device.__qualname__ = "register_specialize_device"
+register_useless = _registration("useless", "Put a local optimizer in the phase that drops what is useless.")
+register_specialize_device = _registration("specialize_device", "Put a local optimizer in the phase for the processor.")
 register_uncanonicalize = _registration(
     "uncanonicalize", "Put a local optimizer in the phase that undoes simplifications that cost time."
 )

@@ -1,6 +1,6 @@
 """Special functions: of error, gamma, beta and Bessel."""
 
-from .._record import ScalarRecord
+from .._contract._record import ScalarRecord
 from . import _bessel, _error_functions, _gamma, _incomplete
 from ._bessel import (
     I0 as I0,

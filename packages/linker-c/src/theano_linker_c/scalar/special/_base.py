@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._cvalue import CValue, c_special
-from .._op import FloatFunction, arraywise, dtype_name, quiet
+from .._contract._cvalue import CValue, c_special
+from .._contract._op import FloatFunction, arraywise, dtype_name, quiet
 
 
 class SpecialFunction(FloatFunction):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._derivative import differentiable, undefined
-from .._op import BinaryScalarOp, UnaryScalarOp
-from .._record import REALS, ScalarRecord
+from .._contract._derivative import differentiable, undefined
+from .._contract._op import BinaryScalarOp, UnaryScalarOp
+from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
 _ORDER = "Bessel functions have no elementary derivative with respect to their order"

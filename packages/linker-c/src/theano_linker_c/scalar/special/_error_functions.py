@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._cvalue import CValue, c_call, c_cast
-from .._derivative import differentiable, real_operands
+from .._contract._cvalue import CValue, c_call, c_cast
+from .._contract._derivative import differentiable, real_operands
+from .._contract._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
+from .._contract._record import REALS, ScalarRecord
 from .._exponential import exp
-from .._op import FloatFunction, UnaryScalarOp, arraywise, dtype_name, quiet
-from .._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
 

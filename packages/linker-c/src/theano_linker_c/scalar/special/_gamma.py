@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._lazy import scipy_special
-from .._cvalue import CValue, c_cast, c_type
-from .._derivative import differentiable, real_operands
-from .._op import ScalarOp, ScalarTypeError, UnaryScalarOp
-from .._record import REALS, ScalarRecord
+from .._contract._cvalue import CValue, c_cast, c_type
+from .._contract._derivative import differentiable, real_operands
+from .._contract._op import ScalarOp, ScalarTypeError, UnaryScalarOp
+from .._contract._record import REALS, ScalarRecord
 from ._base import SpecialFunction
 
 #: Bernoulli numbers B2, B4, ... of the asymptotic series.

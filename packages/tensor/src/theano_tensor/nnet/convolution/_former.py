@@ -8,9 +8,9 @@ from typing import Any
 from theano_graph import Variable, compose, describe
 
 from ..._assert import CheckAndRaise
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
-from ..._variable import Tensor
 from ...elemwise import dimshuffle, eq
 from ...shape import as_lengths, shape_i
 from ._dimensions import AbstractConv2d

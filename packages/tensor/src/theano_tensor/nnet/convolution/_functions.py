@@ -8,9 +8,9 @@ from typing import Any
 
 from theano_graph import compose, config, describe
 
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._variable import Tensor
 from ..._errors import ShapeError
-from ..._variable import Tensor
 from ...elemwise import dimshuffle
 from ._dimensions import (
     AbstractConv2d,

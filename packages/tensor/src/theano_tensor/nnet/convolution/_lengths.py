@@ -8,9 +8,9 @@ from typing import Any
 from theano_graph import Constant, Variable, compose, describe
 
 from ..._assert import Assert
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._variable import Tensor
 from ..._errors import ShapeError
-from ..._variable import Tensor
 from ...elemwise import eq
 from ...shape import as_length, shape_i, static_int
 

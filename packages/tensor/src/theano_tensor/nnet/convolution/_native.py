@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply
 from theano_linker_c.kernels import Convolution, ConvolutionTask, Kernel, native_kernel
 
-from ..._variable import TensorVariable
+from ..._core._variable import TensorVariable
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})

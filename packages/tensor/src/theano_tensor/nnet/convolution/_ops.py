@@ -10,11 +10,11 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
-from ..._convert import as_tensor_variable
-from ..._dtypes import COMPLEX_DTYPES
+from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import COMPLEX_DTYPES
+from ..._core._type import tensor_type
+from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
-from ..._type import tensor_type
-from ..._variable import Tensor
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, backward_images, backward_kernel, forward

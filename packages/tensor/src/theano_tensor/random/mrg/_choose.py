@@ -10,11 +10,11 @@ import numpy as np
 
 from theano_graph import Apply, compose, describe, shape_rule
 
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
+from ..._core._type import tensor_type
 from ..._discrete import DiscreteOp
-from ..._dtypes import INTEGER_DTYPES, canonical_dtype
 from ..._errors import DTypeError, ShapeError
-from ..._type import tensor_type
 from ...elemwise import cast
 
 #: Probabilities that add up to 1 but for rounding leave no gap above the last category.

@@ -9,11 +9,11 @@ import numpy as np
 
 from theano_graph import Apply, compose, describe, shape_rule
 
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import INTEGER_DTYPES
+from ..._core._type import tensor_type
 from ..._discrete import DiscreteOp
-from ..._dtypes import INTEGER_DTYPES
 from ..._errors import ShapeError
-from ..._type import tensor_type
 from ._recurrence import mat_vec_mod
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from theano_graph import Variable, compose, config, describe
 from theano_linker_c.scalar import upcast
 
-from ..._convert import as_tensor_variable, constant
-from ..._dtypes import canonical_dtype
+from ..._core._convert import as_tensor_variable, constant
+from ..._core._dtypes import canonical_dtype
+from ..._core._shared import TensorSharedVariable
+from ..._core._type import tensor_type
+from ..._core._variable import Tensor, TensorConstant
 from ..._errors import DTypeError
-from ..._shared import TensorSharedVariable
-from ..._type import tensor_type
-from ..._variable import Tensor, TensorConstant
 from ...elemwise import cast
 from ...shape import shape as shape_of
 from .._size import size_vector

@@ -11,10 +11,10 @@ import numpy as np
 
 from theano_graph import compose, config, describe
 
-from ..._convert import as_tensor_variable, constant
-from ..._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from ..._core._convert import as_tensor_variable, constant
+from ..._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from ..._core._variable import Tensor, TensorConstant
 from ..._errors import DTypeError, ShapeError
-from ..._variable import Tensor, TensorConstant
 from ...creation import ones
 from ...elemwise import abs_, cast, cos, floor, invert, log, maximum, minimum, sin, sqrt
 from ...indexing import nonzero, take

@@ -10,11 +10,11 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, describe, shape_rule
 
-from ..._convert import as_tensor_variable
+from ..._core._convert import as_tensor_variable
+from ..._core._dtypes import INTEGER_DTYPES
+from ..._core._type import TensorType, tensor_type
 from ..._discrete import DiscreteOp
-from ..._dtypes import INTEGER_DTYPES
 from ..._errors import DTypeError, ShapeError
-from ..._type import TensorType, tensor_type
 from ...elemwise import cast
 from ...indexing._getitem import getitem
 from .._size import size_vector

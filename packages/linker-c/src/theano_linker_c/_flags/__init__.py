@@ -1,0 +1,1 @@
+"""Configuration flags of this layer."""

@@ -1,0 +1,1 @@
+"""What runs programs: the machine in C and the one in Python, thunks, results that are checked, and errors."""

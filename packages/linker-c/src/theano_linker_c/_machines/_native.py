@@ -1,0 +1,487 @@
+"""The machine in C: programs as the extension `_runtime` takes them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import IntEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from theano_graph import Apply, Variable
+
+from .._perform import Runner, call_form, params_of, perform_runner
+from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._storage._turns import turns_of
+from ..kernels import (
+    CONVOLUTION_TASKS,
+    POOLING_MODES,
+    POOLING_TASKS,
+    ROUTINES,
+    TASKS,
+    ArrayRoutine,
+    Checked,
+    Convolution,
+    ElementwiseKernel,
+    ExtremumPosition,
+    Filled,
+    FoldingKernel,
+    Gather,
+    IndexRead,
+    IndexView,
+    IndexWrite,
+    Joined,
+    Length,
+    LoadedKernel,
+    MatrixProduct,
+    MatrixRoutine,
+    OtherShape,
+    Parts,
+    Pooling,
+    ReductionKernel,
+    Reorder,
+    Shaping,
+    lapack_addresses,
+)
+from ..ops import DeepCopyOp
+from ._counters import Observer, Reading
+from ._index_payload import index_payload
+from ._python import PythonMachine
+from ._results import Check, accept_result, checks_of
+from ._run_errors import annotate, misfit
+from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
+
+try:
+    import theano_linker_c._runtime as _runtime
+except ModuleNotFoundError:
+    _reason = "it was not built when the package was installed"
+    HAS_RUNTIME = False
+except ImportError as error:
+    _reason = str(error)
+    HAS_RUNTIME = False
+else:
+    _reason = ""
+    HAS_RUNTIME = True
+
+#: Bytes that a machine keeps for its next call at most.
+BUFFER_LIMIT = 1 << 28
+
+
+class Code(IntEnum):
+    """Kinds of instructions; the same numbers as in c/runtime.h."""
+
+    ELEMENTWISE = 0
+    REDUCTION = 1
+    PRODUCT = 2
+    REORDER = 3
+    COPY = 4
+    PERFORM = 5
+    CALL = 6
+    LAZY = 7
+    BRANCH = 8
+    THUNK = 9
+    POSITION = 10
+    INDEX_VIEW = 11
+    INDEX_READ = 12
+    INDEX_WRITE = 13
+    LENGTH = 14
+    GATHER = 15
+    RESHAPE = 16
+    FILL = 17
+    JOIN = 18
+    STACKS = 19
+    LAPACK = 20
+    CHECKED = 21
+    SPLIT = 22
+    FOLDS = 23
+    ROUTINE = 24
+    CONVOLUTION = 25
+    POOLING = 26
+
+
+#: Instructions that may run code which is not the runtime's own.
+_FOREIGN = frozenset(
+    (Code.PERFORM, Code.CALL, Code.LAZY, Code.THUNK, Code.LAPACK, Code.ROUTINE, Code.CONVOLUTION, Code.POOLING)
+)
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
+_JOIN: Mapping[str, np.ufunc] = MappingProxyType(
+    {
+        "add": np.add,
+        "mul": np.multiply,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+        "and_": np.bitwise_and,
+        "or_": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
+)
+_INDEX_CODES = MappingProxyType({IndexView: Code.INDEX_VIEW, IndexRead: Code.INDEX_READ, IndexWrite: Code.INDEX_WRITE})
+_PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
+
+
+class Machine(Protocol):
+    """What runs a program: called as the function is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def run(self, values: Any, /) -> list[Any]: ...
+    def clear(self) -> None: ...
+    def start_profile(self, skip: int, observer: Observer | None, /) -> None: ...
+    def read_profile(self) -> Reading | None: ...
+    @property
+    def position_of_error(self) -> int: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def thunks(self) -> list[Thunk]: ...
+    @property
+    def nodes(self) -> list[Apply]: ...
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]: ...
+
+
+def make_machine(
+    program: Program,
+    hooks: Hooks,
+    *,
+    native: bool = True,
+    buffer_limit: int = BUFFER_LIMIT,
+    thread_scale: float = 1.0,
+    keep: bool = False,
+) -> Machine:
+    """Return the machine in C, or the one in Python where `native` is False or the extension was not built.
+
+    Parameters
+    ----------
+    program : Program
+    hooks : Hooks
+    native : bool
+    buffer_limit : int
+        Bytes of output memory that the machine may keep for its next call; 0 keeps none.
+    thread_scale : float
+        How much more work than usual an instruction must have before several threads share it; infinity: never.
+    keep : bool
+        Whether intermediate results stay after a call, to be looked at, as far as no other result is in their memory.
+
+    Returns
+    -------
+    Machine
+    """
+    if native and not HAS_RUNTIME:
+        _warn_once()
+    if native and HAS_RUNTIME:
+        return native_machine(program, hooks, buffer_limit, thread_scale, keep)
+    return PythonMachine(program, hooks, keep)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
+        f"({_reason}). To mend: install a C compiler and Python's headers, then install theano-linker-c again.",
+        stacklevel=4,
+    )
+
+
+def native_machine(
+    program: Program,
+    hooks: Hooks,
+    buffer_limit: int = BUFFER_LIMIT,
+    thread_scale: float = 1.0,
+    keep: bool = False,
+) -> Machine:
+    """Return the machine in C."""
+
+    def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
+        return accept_result(program.instructions[index], k, value, bool(replaced))
+
+    def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
+        raised = misfit(program.instructions[index].node, values) if error is None else error
+        view.note(index, values)
+        return annotate(raised, program, index, values)
+
+    view = MachineView(
+        program, runner_of, fetch=(lambda: machine.kept()) if keep else None, failed=lambda: machine.failed_instruction
+    )
+    machine = _runtime.Machine(
+        n_registers=program.n_registers,
+        inputs=tuple(_input_check(given) for given in program.inputs),
+        cells=program.cells,
+        constants=program.constants,
+        instructions=tuple(_encode(instruction) for instruction in program.instructions),
+        outputs=program.outputs,
+        updates=program.updates,
+        single=hooks.single,
+        on_irregular=hooks.on_irregular,
+        on_input=hooks.on_input,
+        on_result=on_result,
+        on_error=on_error,
+        finish=hooks.finish,
+        buffer_limit=buffer_limit,
+        thread_scale=thread_scale,
+        turns=tuple(turns_of(cell) for _, cell in program.updates),
+    )
+    if program.schedule is not None:
+        machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
+    if keep:
+        machine.keep_registers(intermediate_registers(program))
+    machine.view = view
+    return machine
+
+
+def runner_of(instruction: Instruction, native: bool = True) -> Runner:
+    """Return a function from input values to output values: the kernel where there is one and it is wanted."""
+    kernel = native_runner(instruction) if native else None
+    return python_runner(instruction) if kernel is None else kernel
+
+
+def native_runner(instruction: Instruction) -> Runner | None:
+    """Return a function from input values to output values that runs native code on its own, in fresh memory.
+
+    None where the instruction has no kernel, nor C code of its op.
+    """
+    if instruction.c_thunk is not None:
+        return instruction.c_thunk
+    if instruction.kernel is None or not HAS_RUNTIME:
+        return None
+    node = instruction.node
+    given = dict.fromkeys(instruction.inputs)
+    numbers = {register: i for i, register in enumerate((*given, *instruction.outputs))}
+    alone = replace(instruction, release=(), donors=(), waits=None)
+
+    def on_result(index: int, k: int, value: Any, replaced: int) -> Any:
+        return accept_result(instruction, k, value, bool(replaced))
+
+    def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
+        return misfit(node, values) if error is None else error
+
+    code, _, _, _, *rest = _encode(alone)
+    machine = _runtime.Machine(
+        n_registers=len(numbers),
+        inputs=tuple((i, -1, False, False, False, ()) for i in range(len(given))),
+        cells=(),
+        constants=(),
+        instructions=(
+            (
+                code,
+                tuple(numbers[r] for r in instruction.inputs),
+                tuple(numbers[r] for r in instruction.outputs),
+                (),
+                *rest,
+            ),
+        ),
+        outputs=tuple(numbers[r] for r in instruction.outputs),
+        updates=(),
+        single=False,
+        on_irregular=_unused,
+        on_input=_as_it_is,
+        on_result=on_result,
+        on_error=on_error,
+        finish=None,
+        buffer_limit=0,
+        thread_scale=1.0,
+        turns=(),
+    )
+    first = [instruction.inputs.index(register) for register in given]
+    return lambda values: machine.run([values[i] for i in first])
+
+
+def _as_it_is(index: int, value: Any) -> Any:
+    return value
+
+
+def _unused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise TypeError("the machine of one instruction is run, not called")
+
+
+def _number(dtype: str) -> int:
+    return np.dtype(dtype).num
+
+
+def _input_check(given: ProgramInput) -> tuple[int, int, bool, bool, bool, tuple[int, ...]]:
+    spec, accepts = array_spec_of(given.variable), given.accepts
+    if spec is None:
+        return given.register, -1, False, False, accepts.overwrite, ()
+    takes_float = accepts.floats and spec.dtype in ("float32", "float64") and not spec.shape
+    shape = tuple(-1 if n is None else n for n in spec.shape)
+    return given.register, _number(spec.dtype), takes_float, accepts.ints and not shape, accepts.overwrite, shape
+
+
+#: Kind, registers that are read, written and let go of, payload, checks of the results, and the machine code whose
+#: addresses are in the payload: it has to stay as long as the machine.
+Encoded = tuple[
+    int,
+    tuple[int, ...],
+    tuple[int, ...],
+    tuple[int, ...],
+    Any,
+    tuple[Check, ...] | None,
+    LoadedKernel | None,
+]
+
+
+def _encode(instruction: Instruction) -> Encoded:
+    code, payload = _payload(instruction)
+    checks = checks_of(instruction.node) if code in _FOREIGN else None
+    registers = instruction.inputs, instruction.outputs, instruction.release
+    return int(code), *registers, payload, checks, instruction.loaded
+
+
+def _payload(instruction: Instruction) -> tuple[Code, Any]:
+    loaded = instruction.loaded
+    match instruction.kernel:
+        case Reorder(order, drop):
+            axes = tuple(-1 if axis is None else axis for axis in order)
+            return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
+        case IndexView() | IndexRead() | IndexWrite() as kernel:
+            return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction)
+        case Length() | Gather() | OtherShape() | Filled() | Joined() | Checked() | Parts() as kernel:
+            return _shaping(kernel)
+        case ElementwiseKernel() | ReductionKernel() | FoldingKernel() as kernel if loaded is not None:
+            return _loop(kernel, loaded, instruction)
+        case ExtremumPosition(dtype, ndim, axes) as kernel if loaded is not None:
+            folded = (tuple(d in axes for d in range(ndim)),)
+            addresses = loaded.address, loaded.outer_address
+            return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
+        case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
+            number, routines = list(ROUTINES).index(task), lapack_addresses(task, dtype)
+            return Code.LAPACK, (number, _number(dtype), flag, routines, perform_runner(instruction.node))
+        case ArrayRoutine() | Convolution() | Pooling() as kernel:
+            return _routine(kernel, instruction)
+        case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
+            return Code.STACKS, (_number(dtype), loaded.address)
+        case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
+            takes = bool(instruction.donors) and 0 in instruction.donors[0]
+            overwrites = 0 in instruction.node.op.destroy_map.get(0, ())
+            return Code.PRODUCT, (
+                _PRODUCTS.index(kind),
+                _number(dtype),
+                loaded.address,
+                takes,
+                overwrites,
+                0 if instruction.waits is None else instruction.waits + 1,
+            )
+    return _python_payload(instruction)
+
+
+def _routine(kernel: ArrayRoutine | Convolution | Pooling, instruction: Instruction) -> tuple[Code, tuple[Any, ...]]:
+    otherwise = perform_runner(instruction.node)
+    match kernel:
+        case ArrayRoutine(task, dtype, number):
+            one = np.ones((), dtype).tobytes()
+            return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, otherwise)
+        case Convolution(task, dtype, strides, dilations, _, flip, groups):
+            numbers = CONVOLUTION_TASKS.index(task), _number(dtype), flip, groups
+            return Code.CONVOLUTION, (*numbers, strides, dilations, *kernel.sides, otherwise)
+        case Pooling(task, dtype, ndim, mode, ignore_border):
+            return Code.POOLING, (
+                POOLING_TASKS.index(task),
+                _number(dtype),
+                ndim,
+                POOLING_MODES.index(mode),
+                ignore_border,
+                otherwise,
+            )
+
+
+def _loop(
+    kernel: ElementwiseKernel | ReductionKernel | FoldingKernel, loaded: LoadedKernel, instruction: Instruction
+) -> tuple[Code, tuple[Any, ...]]:
+    match kernel:
+        case ElementwiseKernel():
+            return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
+        case ReductionKernel():
+            return Code.REDUCTION, _reduction(kernel, loaded)
+        case FoldingKernel():
+            return Code.FOLDS, _folds(kernel, loaded, instruction)
+
+
+def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
+    match kernel:
+        case Length(axis):
+            return Code.LENGTH, (axis,)
+        case Gather(dtype):
+            return Code.GATHER, (_number(dtype),)
+        case OtherShape(dtype, ndim, ndim_out):
+            return Code.RESHAPE, (_number(dtype), ndim, ndim_out)
+        case Filled(dtype, stretches):
+            return Code.FILL, (_number(dtype), len(stretches), (stretches,))
+        case Joined(dtype, ndim, axis):
+            return Code.JOIN, (_number(dtype), ndim, axis)
+        case Checked(checked):
+            return Code.CHECKED, ((checked,),)
+        case Parts(dtype, ndim, axis):
+            return Code.SPLIT, (_number(dtype), ndim, axis)
+
+
+def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
+    node, branch, thunk = instruction.node, instruction.branch, instruction.thunk
+    if instruction.c_thunk is not None:
+        specs = [array_spec_of(v) for v in node.outputs]
+        types = tuple(-1 if spec is None else _number(spec.dtype) for spec in specs)
+        return Code.THUNK, (instruction.c_thunk.capsule, types, tuple(0 if s is None else len(s.shape) for s in specs))
+    if branch is not None:
+        return Code.BRANCH, (branch.condition, branch.chosen, branch.otherwise)
+    if thunk is not None:
+        return (Code.LAZY, thunk.attempt) if thunk.lazy else (Code.CALL, thunk)
+    form = call_form.get(node.op)
+    if form is not None:
+        return Code.CALL, form(node)
+    if type(node.op) is DeepCopyOp:
+        run = perform_runner(node)
+        return Code.COPY, lambda value: run([value])[0]
+    return Code.PERFORM, (node.op.perform, node, *params_of(node))
+
+
+def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+    takers = _takers(instruction, len(kernel.output_dtypes))
+    types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
+    # What the op says that it overwrites is named twice.
+    told = instruction.node.op.destroy_map
+    takers = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(takers))
+    return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), takers
+
+
+def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]:
+    return (
+        loaded.address,
+        loaded.outer_address,
+        kernel.ndim,
+        tuple(_number(dtype) for dtype in kernel.input_dtypes),
+        kernel.broadcast,
+        (tuple(d in kernel.axes for d in range(kernel.ndim)),),
+        _number(kernel.acc_dtype),
+        _number(kernel.output_dtype),
+        np.array(kernel.seed).astype(kernel.acc_dtype).tobytes(),
+        kernel.identity is not None,
+        kernel.keepdims,
+        float(kernel.cost),
+        _JOIN.get(kernel.combine.name),
+    )
+
+
+def _takers(instruction: Instruction, count: int) -> tuple[tuple[int, ...], ...]:
+    """Return, for each of the first results, the inputs whose memory it may be put into."""
+    return instruction.donors + ((),) * (count - len(instruction.donors))
+
+
+def _folds(kernel: FoldingKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+    folds = kernel.folds
+    dtypes = (*kernel.input_dtypes, *kernel.kept_dtypes, *(fold.output_dtype for fold in folds))
+    return (
+        loaded.address,
+        loaded.outer_address,
+        kernel.ndim,
+        tuple(_number(dtype) for dtype in dtypes),
+        tuple(_number(fold.acc_dtype) for fold in folds),
+        tuple(np.array(fold.seed).astype(fold.acc_dtype).tobytes() for fold in folds),
+        tuple(_JOIN[fold.combine.name] for fold in folds),
+        kernel.broadcast,
+        (tuple(d in kernel.axes for d in range(kernel.ndim)),),
+        _takers(instruction, len(kernel.kept_dtypes)),
+        any(fold.identity is None for fold in folds),
+        float(kernel.cost),
+    )

@@ -1,0 +1,143 @@
+"""What an error of a running program says: the node, its operands and where it was built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from theano_graph import Apply, Origin, Variable, config, describe
+
+from .._programs._instructions import Instruction, Program
+from ._error_details import details
+
+#: Exceptions whose text is more than their one argument would be shown by changing it.
+_PLAIN_STR = BaseException.__str__
+_MOST_OPERANDS = 12
+#: Arrays of so many elements at most are shown, not only described.
+_MOST_SHOWN = 5
+#: The innermost frames say which line it was; those above them, for whom.
+_MOST_FRAMES = 4
+_ADVICE = "\n  To mend:"
+
+
+def annotate(error: BaseException, program: Program, index: int, values: Sequence[Any]) -> BaseException:
+    """Add to an exception which instruction raised it, on what operands, and where its node was made.
+
+    Exceptions with one text as their argument get a longer text, others a note. Interrupts are left alone. The flag
+    ``exception_verbosity`` says how much is told.
+
+    Parameters
+    ----------
+    error : BaseException
+    program : Program
+    index : int
+        The instruction that failed.
+    values : sequence
+        The values of its inputs.
+
+    Returns
+    -------
+    BaseException
+        `error` itself.
+    """
+    instructions = program.instructions
+    position = [
+        f"  Apply node that caused the error: {instructions[index].node}",
+        f"  Toposort index: {program.position_of(index)}, of {len(instructions)} node{'s' * (len(instructions) != 1)}",
+    ]
+    return _annotate(error, program, index, values, position)
+
+
+def _annotate(
+    error: BaseException, program: Program, index: int, values: Sequence[Any], position: list[str]
+) -> BaseException:
+    if not isinstance(error, Exception):
+        return error
+    text = "\n".join([*_lines(program, index, values), *position, *_hints()])
+    args = error.args
+    if len(args) == 1 and isinstance(args[0], str) and type(error).__str__ is _PLAIN_STR:
+        # What, where, how to mend: the place goes before the advice.
+        what, advice, mend = args[0].partition(_ADVICE)
+        error.args = (f"{what}\n{text}{advice}{mend}",)
+    else:
+        error.add_note(text)
+    return error
+
+
+def annotate_node(error: BaseException, node: Apply, values: Sequence[Any] = ()) -> BaseException:
+    """Add to an exception which node raised it, as :func:`annotate` does for an instruction.
+
+    Parameters
+    ----------
+    error : BaseException
+    node : Apply
+    values : sequence
+        The values of its inputs, if they are known.
+
+    Returns
+    -------
+    BaseException
+        `error` itself.
+    """
+    count = len(node.inputs)
+    alone = Instruction(node, tuple(range(count)), tuple(range(count, count + len(node.outputs))), ())
+    operands = list(values) if len(values) == count else [None] * count
+    return _annotate(error, Program((alone,), count + len(node.outputs), (), (), (), (), ()), 0, operands, [])
+
+
+def misfit(node: Apply, values: Sequence[Any]) -> BaseException:
+    """Return the error for operands that a native kernel refused: the one that the op's own Python code raises."""
+    try:
+        node.op.perform(node, list(values), [[None] for _ in node.outputs])
+    except Exception as error:  # noqa: BLE001  (whatever the op says is handed on)
+        return error
+    shapes = ", ".join(str(getattr(value, "shape", "?")) for value in values)
+    return ValueError(f"{node.op}: operands of shapes {shapes} do not fit the types that the node was built with")
+
+
+def _lines(program: Program, index: int, values: Sequence[Any]) -> list[str]:
+    node = program.instructions[index].node
+    origin = getattr(node, "origin", None)
+    lines = [f"  in `{node.op}`" + (f", called at {origin}" if origin is not None else "")]
+    pairs = list(zip(node.inputs, values, strict=True))
+    lines.extend(
+        f"    input {i}: {_operand(variable, value)}" for i, (variable, value) in enumerate(pairs[:_MOST_OPERANDS])
+    )
+    if len(pairs) > _MOST_OPERANDS:
+        lines.append(f"    and {len(pairs) - _MOST_OPERANDS} more inputs")
+    if origin is not None:
+        lines.extend(_backtrace(origin))
+    if config.exception_verbosity == "high":
+        lines.extend(details(program, index, values))
+    return lines
+
+
+def _backtrace(origin: Origin) -> list[str]:
+    """Return the lines of the user's program that made a node, outermost first, with their text if it can be read."""
+    lines = ["  Backtrace when the node is created:"]
+    for filename, lineno, function, text in origin.entries()[-_MOST_FRAMES:]:
+        lines.append(f'    File "{filename}", line {lineno}, in {function}')
+        if text:
+            lines.append(f"      {text}")
+    return lines
+
+
+def _hints() -> list[str]:
+    """Return which flags tell more."""
+    hints = []
+    if config.optimizer not in ("fast_compile", "None"):
+        hints.append(
+            "  HINT: with the flag optimizer=fast_compile, or optimizer=None, most nodes are lines of the program."
+        )
+    if config.exception_verbosity != "high":
+        hints.append("  HINT: the flag exception_verbosity=high shows the graph above the node, and what is stored.")
+    return hints
+
+
+def _operand(variable: Variable, value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        text = f"{describe(variable)}; got {value.dtype} of shape {value.shape}, strides {value.strides}"
+        return f"{text}, values {value.tolist()}" if 0 < value.size <= _MOST_SHOWN else text
+    return f"{describe(variable)}; got {type(value).__name__}"

@@ -1,0 +1,190 @@
+"""Instructions as thunks: each with its storage, to be looked at or run one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from theano_graph import Apply, Variable
+
+from .._perform import Runner, perform_runner
+from .._programs._instructions import Instruction, Program
+from ..cop import needs_c_code
+from ._results import accept_results
+
+
+class Thunk:
+    """One node with the cells that hold its operands and results.
+
+    Calling it computes the outputs from what the input cells hold.
+
+    Attributes
+    ----------
+    node : Apply
+    inputs, outputs : list of list
+        One-element lists; a cell is shared by all thunks that use the variable.
+    lazy : bool
+        Whether the node can ask for its inputs instead of getting them all.
+    native : bool
+        Whether it runs a native kernel.
+    """
+
+    __slots__ = ("_instruction", "_run", "inputs", "lazy", "native", "node", "outputs")
+
+    def __init__(self, instruction: Instruction, cells: Sequence[list[Any]], run: Runner, native: bool) -> None:
+        self.node: Apply = instruction.node
+        self._instruction = instruction
+        self.inputs = [cells[r] for r in instruction.inputs]
+        self.outputs = [cells[r] for r in instruction.outputs]
+        self.lazy = instruction.lazy
+        self.native = native
+        self._run = run
+
+    @property
+    def perform(self) -> Any:
+        """The op's Python code."""
+        return self.node.op.perform
+
+    @property
+    def cthunk(self) -> Runner:
+        """The native code; only thunks that run some have the attribute."""
+        if not self.native:
+            raise AttributeError(f"the thunk of {self.node} runs no native code")
+        return self._run
+
+    def __call__(self) -> None:
+        """Compute the outputs."""
+        results = self._run([cell[0] for cell in self.inputs])
+        for cell, value in zip(self.outputs, accept_results(self._instruction, results), strict=True):
+            cell[0] = value
+
+    def __repr__(self) -> str:
+        return f"<thunk of {self.node}>"
+
+
+def python_runner(instruction: Instruction) -> Runner:
+    """Return a function from input values to output values: the op's thunk, its `perform`, or C code if that is all."""
+    if instruction.thunk is not None:
+        return instruction.thunk
+    if instruction.c_thunk is not None and needs_c_code(instruction.node):
+        return instruction.c_thunk
+    return perform_runner(instruction.node)
+
+
+class MachineView:
+    """What a machine shows of its program: thunks, nodes, and the operands on which it failed last.
+
+    Attributes
+    ----------
+    program : Program
+
+    Parameters
+    ----------
+    runner_of : callable
+        How an instruction is run by its thunk.
+    cells : list, optional
+        A one-element list for each register.
+    fetch : callable, optional
+        Returns values that stayed after the last call, by register.
+    failed : callable, optional
+        Returns the index of the instruction that failed last, or -1.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        runner_of: Callable[[Instruction], Runner],
+        cells: list[list[Any]] | None = None,
+        fetch: Callable[[], Mapping[int, Any]] | None = None,
+        failed: Callable[[], int] | None = None,
+    ) -> None:
+        self.program = program
+        self._failed_last = failed
+        self._fetch = fetch
+        if cells is not None:
+            self.cells = cells
+        self._runner_of = runner_of
+        self._failed: tuple[int, Sequence[Any]] | None = None
+
+    @cached_property
+    def cells(self) -> list[list[Any]]:
+        """For each register, a one-element list; those of shared variables are their containers' own."""
+        cells: list[list[Any]] = [[None] for _ in range(self.program.n_registers)]
+        for register, cell in self.program.cells:
+            cells[register] = cell
+        for register, value in self.program.constants:
+            cells[register][0] = value
+        return cells
+
+    @cached_property
+    def _kept(self) -> frozenset[int]:
+        return frozenset(register for register, _ in (*self.program.cells, *self.program.constants))
+
+    @cached_property
+    def thunks_as_run(self) -> list[Thunk]:
+        """The thunks of the instructions, in the order in which these run."""
+        cells = self.cells
+        return [Thunk(x, cells, self._runner_of(x), x.native) for x in self.program.instructions]
+
+    @cached_property
+    def _thunks(self) -> list[Thunk]:
+        return self.program.in_shown_order(self.thunks_as_run)
+
+    @property
+    def position_of_error(self) -> int:
+        """Which of the thunks failed last, or -1."""
+        return -1 if self._failed_last is None else self.program.position_of(self._failed_last())
+
+    @property
+    def thunks(self) -> list[Thunk]:
+        """The nodes in the order in which they are shown, each with its storage.
+
+        After a failed call, ``thunks[position_of_error]`` holds the operands that the failing node got. Where memory of
+        intermediate results is not freed, the storage holds the values of the last call.
+        """
+        self._refresh()
+        if self._failed is not None:
+            (index, values), self._failed = self._failed, None
+            for register, value in zip(self.program.instructions[index].inputs, values, strict=True):
+                if register not in self._kept:
+                    self.cells[register][0] = value
+        return self._thunks
+
+    @property
+    def nodes(self) -> list[Apply]:
+        """The nodes, in the order of the thunks."""
+        return self.program.in_shown_order([x.node for x in self.program.instructions])
+
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]:
+        """Variable -> its cell."""
+        self._refresh()
+        found: dict[Variable, list[Any]] = {given.variable: self.cells[given.register] for given in self.program.inputs}
+        for x in self.program.instructions:
+            pairs = zip((*x.node.inputs, *x.node.outputs), (*x.inputs, *x.outputs), strict=True)
+            found.update((variable, self.cells[register]) for variable, register in pairs)
+        return found
+
+    def _refresh(self) -> None:
+        if self._fetch is not None:
+            for register, value in self._fetch().items():
+                self.cells[register][0] = value
+
+    def note(self, index: int, values: Sequence[Any]) -> None:
+        """Keep the operands of an instruction that failed."""
+        self._failed = index, values
+
+    def clear(self) -> None:
+        """Let go of all values that are not constants or shared."""
+        self._failed = None
+        if "cells" in vars(self):
+            for register, cell in enumerate(self.cells):
+                if register not in self._kept:
+                    cell[0] = None
+
+
+def intermediate_registers(program: Program) -> tuple[int, ...]:
+    """Return the registers of results that a call neither returns nor stores."""
+    given_away = {*program.outputs, *(register for register, _ in program.updates)}
+    return tuple(r for x in program.instructions for r in x.outputs if r not in given_away)

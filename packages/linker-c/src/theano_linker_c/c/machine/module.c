@@ -1,0 +1,171 @@
+/* The extension module: the type Machine, and the settings of the thread pool. */
+#define RUNTIME_IMPORTS_ARRAY
+#include "runtime.h"
+#include "convolution/convolution.h"
+#include <structmember.h>
+
+static PyObject *machine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    Machine *m = (Machine *)type->tp_alloc(type, 0);
+    if (m == NULL)
+        return NULL;
+    m->vectorcall = machine_vectorcall;
+    if (machine_setup(m, args, kwargs) < 0)
+        Py_CLEAR(m);
+    return (PyObject *)m;
+}
+
+static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
+    Machine *m = (Machine *)self;
+    Py_VISIT(m->on_irregular);
+    Py_VISIT(m->on_input);
+    Py_VISIT(m->on_result);
+    Py_VISIT(m->on_error);
+    Py_VISIT(m->finish);
+    Py_VISIT(m->view);
+    if (profile_traverse(m, visit, arg) != 0 || keep_traverse(m, visit, arg) != 0 || turns_traverse(m, visit, arg) != 0)
+        return -1;
+    for (int i = 0; i < m->n_instructions; i++)
+        Py_VISIT(m->instructions[i].held);
+    for (int i = 0; i < m->n_cells; i++)
+        Py_VISIT(m->cells[i].cell);
+    for (int i = 0; i < m->n_updates; i++)
+        Py_VISIT(m->updates[i].cell);
+    return 0;
+}
+
+/* Every cycle goes through a hook: the rest is freed with the machine. */
+static int machine_clear(PyObject *self) {
+    Machine *m = (Machine *)self;
+    Py_CLEAR(m->on_irregular);
+    Py_CLEAR(m->on_input);
+    Py_CLEAR(m->on_result);
+    Py_CLEAR(m->on_error);
+    Py_CLEAR(m->finish);
+    Py_CLEAR(m->view);
+    profile_free(m);
+    keep_drop(m);
+    return 0;
+}
+
+static void machine_dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
+    machine_clear(self);
+    machine_free_parts((Machine *)self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
+    Machine *m = (Machine *)self;
+    (void)unused;
+    keep_drop(m);
+    buffers_clear(m);
+    if (m->view != NULL && m->view != Py_None)
+        return PyObject_CallMethod(m->view, "clear", NULL);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef machine_methods[] = {
+    {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
+    {"repeat", machine_repeat, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
+    {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
+    {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
+    {"keep_registers", machine_keep_registers, METH_O, "Say which registers stay after a call, to be looked at."},
+    {"kept", machine_kept, METH_NOARGS, "The values that stayed, by register."},
+    {"start_profile", machine_start_profile, METH_VARARGS, "Count calls and times from now on."},
+    {"read_profile", machine_read_profile, METH_NOARGS, "What has been counted, or None."},
+    {NULL, NULL, 0, NULL}};
+
+static PyMemberDef machine_members[] = {
+    {"failed_instruction", T_PYSSIZET, offsetof(Machine, failed_instruction), READONLY,
+     "Index of the instruction that failed last, or -1."},
+    {"buffer_limit", T_PYSSIZET, offsetof(Machine, buffer_limit), 0, "Most bytes kept for the next call."},
+    {"view", T_OBJECT, offsetof(Machine, view), 0, "Object that has the machine's further attributes, or None."},
+    {"buffered_bytes", T_PYSSIZET, offsetof(Machine, buffered_bytes), READONLY, "Bytes kept now."},
+    {NULL, 0, 0, 0, NULL}};
+
+/* Attributes that the machine itself does not have are those of its view. */
+static PyObject *machine_getattro(PyObject *self, PyObject *name) {
+    Machine *m = (Machine *)self;
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (value != NULL || m->view == NULL || m->view == Py_None || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return value;
+    PyErr_Clear();
+    return PyObject_GetAttr(m->view, name);
+}
+
+PyTypeObject MachineType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.Machine",
+    .tp_doc = "Executes a program; calling it is calling the compiled function.",
+    .tp_basicsize = sizeof(Machine),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = machine_new,
+    .tp_dealloc = machine_dealloc,
+    .tp_traverse = machine_traverse,
+    .tp_clear = machine_clear,
+    .tp_getattro = machine_getattro,
+    .tp_vectorcall_offset = offsetof(Machine, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_methods = machine_methods,
+    .tp_members = machine_members,
+};
+
+static PyObject *set_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    long value = PyLong_AsLong(count);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    threads_set((int)(value > 4096 ? 4096 : value));
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(threads_get());
+}
+
+static PyObject *set_threshold(PyObject *module, PyObject *cycles) {
+    (void)module;
+    double value = PyFloat_AsDouble(cycles);
+    if (value == -1.0 && PyErr_Occurred())
+        return NULL;
+    double before = work_for_threads;
+    work_for_threads = value;
+    return PyFloat_FromDouble(before);
+}
+
+static PyObject *set_vector_bytes(PyObject *module, PyObject *bytes) {
+    (void)module;
+    long value = PyLong_AsLong(bytes);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    int before = most_vector_bytes;
+    most_vector_bytes = value < 16 ? 16 : value > 64 ? 64 : (int)value;
+    return PyLong_FromLong(before);
+}
+
+static PyMethodDef functions[] = {
+    {"set_num_threads", set_threads, METH_O, "Set how many threads a kernel may use; 1 turns threads off."},
+    {"get_num_threads", get_threads, METH_NOARGS, "How many threads a kernel may use."},
+    {"set_thread_threshold", set_threshold, METH_O, "Set from how many cycles of work threads are used; gives the old."},
+    {"set_vector_bytes", set_vector_bytes, METH_O,
+     "Set how long vectors of convolutions and pooling may be, 16 to 64 bytes; gives the old length."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.", .m_size = -1, .m_methods = functions};
+
+PyMODINIT_FUNC PyInit__runtime(void) {
+    import_array();
+    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&TurnsType) < 0 || PyType_Ready(&LoanType) < 0 ||
+        threads_init() != 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||
+                           PyModule_AddObjectRef(module, "Turns", (PyObject *)&TurnsType) < 0))
+        Py_CLEAR(module);
+    PyObject *code = module == NULL ? NULL : shared_code();
+    if (module != NULL && (code == NULL || PyModule_AddObjectRef(module, "SHARED_CODE", code) < 0))
+        Py_CLEAR(module);
+    Py_XDECREF(code);
+    return module;
+}

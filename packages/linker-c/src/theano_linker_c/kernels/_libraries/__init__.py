@@ -1,0 +1,1 @@
+"""Addresses of routines in libraries: BLAS, LAPACK and special functions."""

@@ -1,0 +1,56 @@
+"""Programs and the machines that run them."""
+
+from .._machines._native import (
+    HAS_RUNTIME as HAS_RUNTIME,
+    Machine as Machine,
+    make_machine as make_machine,
+    native_machine as native_machine,
+)
+from .._machines._python import PythonMachine as PythonMachine
+from .._machines._run_errors import annotate as annotate, annotate_node as annotate_node
+from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
+from .._overwriting._shown import overwriting_form as overwriting_form
+from .._perform import call_form as call_form
+from .._programs._instructions import (
+    Accepts as Accepts,
+    ArraySpec as ArraySpec,
+    HasArraySpec as HasArraySpec,
+    Hooks as Hooks,
+    Instruction as Instruction,
+    Program as Program,
+    ProgramInput as ProgramInput,
+    array_spec_of as array_spec_of,
+)
+from .._programs._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from ._lower import lower as lower, on_lowered as on_lowered
+from ._repetition import Becomes as Becomes, Repetition as Repetition, repeater as repeater
+
+__all__ = [
+    "HAS_RUNTIME",
+    "Accepts",
+    "ArraySpec",
+    "Becomes",
+    "Branch",
+    "HasArraySpec",
+    "Hooks",
+    "Instruction",
+    "Machine",
+    "MachineView",
+    "Program",
+    "ProgramInput",
+    "PythonMachine",
+    "Repetition",
+    "Schedule",
+    "Thunk",
+    "annotate",
+    "annotate_node",
+    "array_spec_of",
+    "call_form",
+    "lazy_form",
+    "lower",
+    "make_machine",
+    "native_machine",
+    "on_lowered",
+    "overwriting_form",
+    "repeater",
+]

@@ -1,0 +1,286 @@
+"""From a function graph to a :class:`Program`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from theano_graph import Apply, Constant, FunctionGraph, Variable, has_own_thunk, toposort
+
+from .._overwriting._decide import decide
+from .._overwriting._kinds import ALL_KINDS, Overwriting
+from .._overwriting._release import deaths_by_counting, deaths_in_order
+from .._perform import OwnThunk
+from .._programs._instructions import Accepts, Instruction, Program, ProgramInput, array_spec_of
+from .._programs._schedule import Branch, lazy_form, make_schedule
+from ..cop import CThunk, c_thunks, needs_c_code, offers_c_code
+from ..kernels import BUILT_IN, CompilerOptions, IndexWrite, Kernel, LoadedKernel, build, native_kernel
+
+Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
+"""Kernel, machine code, own thunk, branch and own C code of a node, None where it has none."""
+
+#: Called with each program that :func:`lower` has made: for tests.
+on_lowered: list[Callable[[Program], None]] = []
+
+
+def lower(
+    fgraph: FunctionGraph,
+    *,
+    arguments: Sequence[int] | None = None,
+    cells: Mapping[int, list[Any]] | None = None,
+    updates: Sequence[tuple[int, list[Any]]] = (),
+    n_outputs: int | None = None,
+    accepts: Sequence[Accepts] | None = None,
+    native: bool = True,
+    lazy: bool = True,
+    keep: bool = False,
+    options: CompilerOptions | None = None,
+    overwriting: Collection[Overwriting] = ALL_KINDS,
+    preferred: Callable[[FunctionGraph], Iterable[Apply]] | None = None,
+) -> Program:
+    """Number the variables of a graph, order its nodes, and find and build their native forms.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+    arguments : sequence of int, optional
+        Graph inputs that a call gives, in the order of the arguments; all of them by default.
+    cells : mapping of int to list, optional
+        The other graph inputs, with the one-element lists that hold their values.
+    updates : sequence of (int, list)
+        Graph outputs that are stored in one-element lists after a call has succeeded.
+    n_outputs : int, optional
+        How many graph outputs, from the first, a call returns; all by default.
+    accepts : sequence of Accepts, optional
+        For each argument, what the machine may do with it without asking its type. By default Python floats are taken
+        for float64 without dimensions.
+    native : bool
+        False leaves all nodes to their Python code.
+    lazy : bool
+        Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
+    keep : bool
+        True: results keep their memory until the end of a call, but for arrays that a native node writes a part of.
+    options : CompilerOptions, optional
+    overwriting : collection of Overwriting
+        Which operations may use the memory of operands that die.
+    preferred : callable, optional
+        Gives the nodes in the order in which they should run as far as they can.
+
+    Returns
+    -------
+    Program
+    """
+    positions = range(len(fgraph.inputs)) if arguments is None else arguments
+    order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
+    registers = _number(fgraph, order)
+    constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
+    thunks = [_thunk_of(node, native) for node in order]
+    branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
+    asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
+    if lazy and asking:
+        readers, release = deaths_by_counting(fgraph, order, registers)
+        schedule = make_schedule(fgraph, order, readers, asking)
+    else:
+        schedule, release = None, deaths_in_order(fgraph, order, registers)
+    found = _forms(order, thunks, branches, native, options)
+    instructions = tuple(
+        Instruction(
+            node,
+            tuple(registers[v] for v in node.inputs),
+            tuple(registers[v] for v in node.outputs),
+            _parts_written(node, found[i], release[i], registers) if keep else release[i],
+            *found[i],
+            unread=_unread(fgraph, node, registers),
+        )
+        for i, node in enumerate(order)
+    )
+    accepts = [Accepts(_is_float64(fgraph.inputs[i])) for i in positions] if accepts is None else accepts
+    results = [registers[v] for v in fgraph.outputs]
+    program = Program(
+        instructions=instructions,
+        n_registers=len(registers),
+        inputs=tuple(
+            ProgramInput(registers[fgraph.inputs[i]], fgraph.inputs[i], accepted)
+            for i, accepted in zip(positions, accepts, strict=True)
+        ),
+        cells=tuple((registers[fgraph.inputs[i]], cell) for i, cell in (cells or {}).items()),
+        constants=constants,
+        outputs=tuple(results[:n_outputs]),
+        updates=tuple((results[i], cell) for i, cell in updates),
+        schedule=schedule,
+        shown=_shown_positions(fgraph, order) if preferred is None else (),
+    )
+    # The machine in Python writes nowhere but where ops say so.
+    program = decide(program, overwriting) if native else program
+    for look in on_lowered:
+        look(program)
+    return program
+
+
+def _run_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in the order in which they run: what the first input of a node needs comes first.
+
+    A sum to which term after term is added takes up each term before the next one is made. In the order in which nodes
+    are shown (:meth:`FunctionGraph.toposort`) all terms would be there at the same time.
+    """
+    return toposort(fgraph.inputs, fgraph.outputs, fgraph.orderings() or None)
+
+
+def _preferred_order(fgraph: FunctionGraph, preferred: Callable[[FunctionGraph], Iterable[Apply]]) -> list[Apply]:
+    """Return the nodes so that of those that can run the one comes first that is first in the preferred order."""
+    rank = {node: i for i, node in enumerate(preferred(fgraph))}
+    nodes = fgraph.toposort()
+    before = fgraph.orderings()
+    needs = {
+        node: {v.owner for v in node.inputs if v.owner in fgraph.apply_nodes} | {*before.get(node, ())}
+        for node in nodes
+    }
+    readers: dict[Apply, list[Apply]] = {node: [] for node in nodes}
+    for node in nodes:
+        for source in needs[node]:
+            readers[source].append(node)
+    keys = {node: (rank.get(node, len(rank)), i) for i, node in enumerate(nodes)}
+    ready = [(*keys[node], node) for node in nodes if not needs[node]]
+    heapify(ready)
+    order = []
+    while ready:
+        *_, node = heappop(ready)
+        order.append(node)
+        for reader in readers[node]:
+            needs[reader].discard(node)
+            if not needs[reader]:
+                heappush(ready, (*keys[reader], reader))
+    return order
+
+
+def _shown_positions(fgraph: FunctionGraph, order: Sequence[Apply]) -> tuple[int, ...]:
+    """Return where each node is in the order in which nodes are shown; nothing where the orders are the same."""
+    shown = fgraph.toposort()
+    if shown == list(order):
+        return ()
+    positions = {node: i for i, node in enumerate(shown)}
+    return tuple(positions[node] for node in order)
+
+
+def _unread(fgraph: FunctionGraph, node: Apply, registers: Mapping[Variable, int]) -> tuple[int, ...]:
+    """Return the registers of results that nothing reads; a node is there for one result at least."""
+    if len(node.outputs) == 1:
+        return ()
+    return tuple(registers[v] for v in node.outputs if not fgraph.has_clients(v))
+
+
+def _parts_written(
+    node: Apply, form: Form, release: tuple[int, ...], registers: Mapping[Variable, int]
+) -> tuple[int, ...]:
+    """Return which of the dying registers a node may write into: to copy an array for a few elements is no option."""
+    target = registers[node.inputs[0]] if isinstance(form[0], IndexWrite) else None
+    return tuple(register for register in release if register == target)
+
+
+def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruction]:
+    """Return an instruction for each of some nodes, which need not be of one graph.
+
+    The registers of each instruction are numbered by themselves: inputs, then outputs. Nothing is let go of.
+
+    Parameters
+    ----------
+    nodes : sequence of Apply
+    native : bool
+        False leaves all nodes to their Python code.
+    """
+    thunks = [_thunk_of(node, native) for node in nodes]
+    forms = _forms(nodes, thunks, [None] * len(nodes), native, None)
+    instructions = []
+    for node, form in zip(nodes, forms, strict=True):
+        numbers: dict[Variable, int] = {}
+        for variable in (*node.inputs, *node.outputs):
+            numbers.setdefault(variable, len(numbers))
+        inputs, outputs = (tuple(numbers[v] for v in side) for side in (node.inputs, node.outputs))
+        instructions.append(Instruction(node, inputs, outputs, (), *form))
+    return instructions
+
+
+def _thunk_of(node: Apply, native: bool) -> OwnThunk | None:
+    return OwnThunk(node, None if native else "py") if has_own_thunk(node.op) else None
+
+
+def _forms(
+    order: Sequence[Apply],
+    thunks: Sequence[OwnThunk | None],
+    branches: Sequence[Branch | None],
+    native: bool,
+    options: CompilerOptions | None,
+) -> list[Form]:
+    """Return in which form each node runs; all machine code that is missing is compiled at once."""
+    kernels = [
+        _kernel_of(node) if native and thunks[i] is None and branches[i] is None else None
+        for i, node in enumerate(order)
+    ]
+    loaded = _build(kernels, options)
+    free = [
+        i
+        for i, kernel in enumerate(kernels)
+        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, BUILT_IN)
+    ]
+    own_code = _own_code(order, free, native, options)
+    return [
+        (
+            kernel if loaded[i] is not None or isinstance(kernel, BUILT_IN) else None,
+            loaded[i],
+            thunks[i],
+            branches[i],
+            own_code.get(i),
+        )
+        for i, kernel in enumerate(kernels)
+    ]
+
+
+def _own_code(
+    order: Sequence[Apply], free: Sequence[int], native: bool, options: CompilerOptions | None
+) -> dict[int, CThunk]:
+    """Return the C code that ops bring along; without native code, that of ops which cannot be run otherwise."""
+    wanted = [i for i in free if (offers_c_code(order[i]) if native else needs_c_code(order[i]))]
+    found = c_thunks([order[i] for i in wanted], options)
+    return {i: thunk for i, thunk in zip(wanted, found, strict=True) if thunk is not None}
+
+
+def _branch_of(node: Apply) -> Branch | None:
+    rule = lazy_form.get(node.op)
+    return None if rule is None else rule(node)
+
+
+def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int]:
+    registers: dict[Variable, int] = {}
+    for variable in fgraph.inputs:
+        registers.setdefault(variable, len(registers))
+    for node in order:
+        for variable in (*node.inputs, *node.outputs):
+            registers.setdefault(variable, len(registers))
+    for variable in fgraph.outputs:
+        registers.setdefault(variable, len(registers))
+    return registers
+
+
+def _kernel_of(node: Apply) -> Kernel | None:
+    rule = native_kernel.get(node.op)
+    return None if rule is None else rule(node)
+
+
+def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) -> list[LoadedKernel | None]:
+    wanted = [
+        (i, kernel) for i, kernel in enumerate(kernels) if kernel is not None and not isinstance(kernel, BUILT_IN)
+    ]
+    loaded: list[LoadedKernel | None] = [None] * len(kernels)
+    if wanted:
+        # Repeated parts of a graph have equal kernels: the text of each is written once.
+        different = list(dict.fromkeys(kernel for _, kernel in wanted))
+        made = dict(zip(different, build(different, options), strict=True))
+        for i, kernel in wanted:
+            loaded[i] = made[kernel]
+    return loaded
+
+
+def _is_float64(variable: Variable) -> bool:
+    spec = array_spec_of(variable)
+    return spec is not None and spec.dtype == "float64" and not spec.shape

@@ -1,0 +1,1 @@
+"""Scalar graphs as ops: what fusion puts into one loop."""

@@ -1,0 +1,235 @@
+"""A scalar op made of a scalar graph: what fusion puts into one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theano_graph import Apply, FunctionGraph, Variable, applys_between, compose, pullback, pushforward
+
+from .._cast import cast
+from .._contract._cvalue import CValue, c_cast, c_type
+from .._contract._derivative import scalar_pullback
+from .._contract._op import ScalarTypeError, arraywise, for_readers
+from .._contract._type import ScalarType, as_scalar
+from ._formulas import formulas
+from ._normal_form import HasProgram, ProgramBuilder, ScalarProgram, program_from_graph, reverse_accumulate
+
+
+class Composite(HasProgram):
+    """The function of `inputs` that gives `outputs`, as one op.
+
+    Parameters
+    ----------
+    inputs : sequence of ScalarVariable
+        Variables without owner, or cut points inside a larger graph.
+    outputs : sequence of ScalarVariable
+        Results. Composites inside are dissolved, equal subexpressions are computed once.
+
+    Raises
+    ------
+    TypeError
+        If the graph holds something that is no scalar, or depends on a variable that is not among `inputs`.
+
+    Notes
+    -----
+    Two composites are equal when their normal forms are: names of variables do not matter.
+
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import ScalarType, tanh
+    >>> x = ScalarType("float64")("x")
+    >>> float(Composite([x], [tanh(x) * 2]).impl(0.0))
+    0.0
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = ("program",)
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self._set_program(program_from_graph(inputs, outputs))
+
+    @classmethod
+    def from_program(cls, program: ScalarProgram) -> Composite:
+        """Make the op of a program."""
+        op = cls.__new__(cls)
+        op._set_program(program)
+        return op
+
+    def _set_program(self, program: ScalarProgram) -> None:
+        self.program = program
+        self.nin = len(program.input_dtypes)
+        self.nout = len(program.outputs)
+        self.cost = program.cost
+        self._hash = hash((type(self), program))
+        self._graph: tuple[list[Any], list[Any]] | None = None
+        self._name: str | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Composite) and self._hash == other._hash and self.program == other.program
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Composite.from_program, (self.program,))
+
+    @property
+    def graph(self) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs of a scalar graph that says what the op computes; made on first use."""
+        if self._graph is None:
+            inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
+            self._graph = (inputs, self.program.rebuild(inputs))
+        return self._graph
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Input variables of `graph`."""
+        return self.graph[0]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Output variables of `graph`."""
+        return self.graph[1]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``Composite{...}`` with the formula."""
+        if self._name is None:
+            self._name = "Composite{" + ", ".join(formulas(self.program)) + "}"
+        return self._name
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The scalar graph, as a graph of its own; made anew each time."""
+        inputs = [ScalarType(dtype)(f"i{i}") for i, dtype in enumerate(self.program.input_dtypes)]
+        return FunctionGraph(inputs, self.program.rebuild(inputs), clone=False)
+
+    @property
+    def inputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the inputs that the op was made for."""
+        return tuple(map(ScalarType, self.program.input_dtypes))
+
+    @property
+    def outputs_type(self) -> tuple[ScalarType, ...]:
+        """Types of the outputs for these inputs."""
+        return tuple(map(ScalarType, self.program.output_dtypes))
+
+    def clone_float32(self) -> Composite:
+        """Return the op that computes in float32 what this one computes in float16."""
+        return Composite.from_program(_without_float16(self.program))
+
+    def make_new_inplace(self, output_types_preference: Any = None, name: str | None = None) -> Composite:
+        """Return a copy with another name."""
+        copy = Composite.from_program(self.program)
+        copy._name = name or self.name
+        return copy
+
+    def output_types(self, types: Sequence[ScalarType]) -> list[ScalarType]:
+        """Return the types of the outputs for inputs of `types`."""
+        return [ScalarType(dtype) for dtype in self.result_dtypes(*(t.dtype for t in types))]
+
+    def result_dtypes(self, *dtypes: str) -> tuple[str, ...]:
+        """Follow the ops' rules from the inputs to the outputs."""
+        self.check_count(len(dtypes))
+        return self.program.retyped(dtypes).output_dtypes
+
+    @arraywise
+    def impl(self, *values: Any) -> Any:
+        """Run the ops one by one."""
+        results = self.program.run(values)
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def c_expression(self, args: Sequence[CValue], result: str) -> str:
+        """Give a statement expression; loops use `c_statements`."""
+        if self.nout != 1:
+            raise ScalarTypeError(compose(f"{self} has {self.nout} results", mend="use c_statements"))
+        named = [CValue(f"a{i}", arg.dtype) for i, arg in enumerate(args)]
+        statements, (value,) = self.program.retyped([arg.dtype for arg in args]).emit(named, "c")
+        copies = [f"const {c_type(a.dtype)} {n.text} = {a.text};" for a, n in zip(args, named, strict=True)]
+        return "({ " + " ".join([*copies, *statements]) + f" {c_cast(value, result)}; }})"
+
+    @for_readers
+    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: Any) -> str:
+        """Give a block of C statements that set the variables `outputs` from `inputs`."""
+        args = [CValue(text, x.type.dtype) for text, x in zip(inputs, node.inputs, strict=True)]
+        names = [f"{name}_{i}" for i in range(self.nout)]
+        given = [f"{output} = {text};" for output, text in zip(outputs, names, strict=True)]
+        return "\n".join(["{", *self.c_statements(args, names), *given, "}"])
+
+    def c_statements(self, args: Sequence[CValue], names: Sequence[str]) -> list[str]:
+        """Give C statements that define temporaries, and then a variable for each result."""
+        program = self.program.retyped([arg.dtype for arg in args])
+        statements, results = program.emit(args, f"{names[0]}_")
+        for name, value in zip(names, results, strict=True):
+            statements.append(f"const {c_type(value.dtype)} {name} = {value.text};")
+        return statements
+
+
+def _without_float16(program: ScalarProgram) -> ScalarProgram:
+    """Write a program with float32 in place of float16."""
+    builder = ProgramBuilder([_WIDER.get(dtype, dtype) for dtype in program.input_dtypes])
+    numbers = list(range(len(program.input_dtypes)))
+    constants = []
+    for k, (dtype, data) in enumerate(program.constants):
+        wider = _WIDER.get(dtype)
+        value = data if wider is None else np.asarray(program.constant(-1 - k)).astype(wider).tobytes()
+        constants.append(builder.constant(wider or dtype, value))
+    for step in program.steps:
+        op = cast("float32") if step.op == cast("float16") else step.op
+        given = [numbers[n] if n >= 0 else constants[-1 - n] for n in step.args]
+        numbers.extend(builder.step(op, given, [builder.dtype_of(n) for n in given]))
+    return builder.finish([numbers[n] if n >= 0 else constants[-1 - n] for n in program.outputs])
+
+
+_WIDER = {"float16": "float32"}
+
+
+@pullback.register(Composite)
+def _pullback(node: Apply, cotangents: list[Any]) -> list[Any]:
+    inputs = [as_scalar(x) for x in node.inputs]
+    fresh = [x.type() for x in inputs]
+    outputs = node.op.program.retyped([x.dtype for x in inputs]).rebuild(fresh)
+    nodes = applys_between(fresh, outputs)
+    seeds: dict[Variable, Any] = {}
+    for output, cotangent in zip(outputs, cotangents, strict=True):
+        if cotangent is not None:
+            seeds[output] = cotangent if output not in seeds else seeds[output] + cotangent
+    found = reverse_accumulate(nodes, seeds, scalar_pullback)
+    wanted = [found.get(x) for x in fresh]
+    present = [w for w in wanted if w is not None]
+    on_inputs = iter(_substitute(present, fresh, inputs))
+    return [None if w is None else next(on_inputs) for w in wanted]
+
+
+@pushforward.register(Composite)
+def _pushforward(node: Apply, tangents: list[Any]) -> list[Any]:
+    inputs = [as_scalar(x) for x in node.inputs]
+    fresh = [x.type() for x in inputs]
+    outputs = node.op.program.retyped([x.dtype for x in inputs]).rebuild(fresh)
+    known: dict[Variable, Any] = {x: t for x, t in zip(fresh, tangents, strict=True) if t is not None}
+    for inner in applys_between(fresh, outputs):
+        given = [known.get(x) for x in inner.inputs]
+        if any(t is not None for t in given):
+            (result,) = pushforward.lookup(inner.op)(inner, given)
+            if result is not None:
+                known[inner.outputs[0]] = result
+    wanted = [known.get(x) for x in outputs]
+    on_inputs = iter(_substitute([w for w in wanted if w is not None], fresh, inputs))
+    return [None if w is None else next(on_inputs) for w in wanted]
+
+
+def _substitute(outputs: Sequence[Any], old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    """Rebuild `outputs` with `old` variables replaced; seeds that do not depend on `old` stay as they are."""
+    replaced: dict[Any, Any] = dict(zip(old, new, strict=True))
+    for node in applys_between([], outputs):
+        if any(x in replaced for x in node.inputs):
+            copy = node.clone_with_new_inputs([replaced.get(x, x) for x in node.inputs])
+            replaced.update(zip(node.outputs, copy.outputs, strict=True))
+    return [replaced.get(x, x) for x in outputs]

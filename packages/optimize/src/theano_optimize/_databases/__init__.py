@@ -1,0 +1,1 @@
+"""Databases of rewriters, and the queries that choose from them."""

@@ -1,0 +1,1 @@
+"""What applies rules to graphs: one walk, until nothing changes, groups, and sequences of rewriters."""

@@ -1,0 +1,366 @@
+"""Patterns over expressions: their compiled form and matching.
+
+A pattern is compiled once into small objects. Matching yields every binding of the wildcards under which the pattern
+fits, so that commutative ops can be tried in all orders; recursion goes as deep as the pattern, never as deep as the
+graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+from theano_graph import Apply, Constant, Op, Type, Variable, compose
+
+from .._errors import PatternError
+
+#: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
+MAX_PERMUTED = 6
+
+#: So many identities on top of each other are seen through.
+MAX_IDENTITIES = 100
+
+
+@singledispatch
+def constant_scalar(type_: Type, data: Any) -> Any:
+    """Return the number that a constant of a type stands for, or None if it stands for no single number.
+
+    Patterns compare numbers with it. Numbers and arrays with one element count; layers with types of their own register
+    a method for them, for instance to let an array that is filled with one value count as this value.
+
+    Parameters
+    ----------
+    type_ : Type
+        Selects the method.
+    data : object
+        The value of the constant.
+
+    Examples
+    --------
+    >>> from theano_graph import Generic
+    >>> constant_scalar(Generic(), 2.5)
+    2.5
+    >>> constant_scalar(Generic(), "text") is None
+    True
+    """
+    if isinstance(data, numbers.Number):
+        return data
+    if getattr(data, "shape", None) == ():
+        return data[()]
+    if getattr(data, "size", None) == 1 and callable(getattr(data, "item", None)):
+        return data.item()
+    return None
+
+
+class Match:
+    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made."""
+
+    __slots__ = ("bindings", "nodes")
+
+    def __init__(self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = ()) -> None:
+        self.bindings = bindings
+        self.nodes = nodes
+
+
+class Pattern:
+    """A compiled pattern.
+
+    Attributes
+    ----------
+    depth : int
+        Number of levels of ops.
+    """
+
+    depth = 0
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        """Yield the ways to extend `match` so that the pattern fits `variable`."""
+        raise TypeError(compose(f"{type(self).__name__} has no `matches`"))
+
+    def may_match(self, variable: Variable) -> bool:
+        """Tell whether a glance does not rule out that the pattern fits `variable`; makes no objects."""
+        return True
+
+    def wildcards(self) -> Iterator[str]:
+        """Yield the names of the wildcards in it."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Wildcard(Pattern):
+    """Fits everything; the same name fits the same variable, or an equal constant, everywhere."""
+
+    name: str
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        bound = match.bindings.get(self.name)
+        if bound is None:
+            yield Match({**match.bindings, self.name: variable}, match.nodes)
+        elif same_value(bound, variable):
+            yield match
+
+    def wildcards(self) -> Iterator[str]:
+        yield self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Number(Pattern):
+    """Fits constants that stand for a number."""
+
+    value: Any
+
+    def may_match(self, variable: Variable) -> bool:
+        return isinstance(variable, Constant)
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        if isinstance(variable, Constant):
+            found = constant_scalar(variable.type, variable.data)
+            if found is not None and bool(found == self.value):
+                yield match
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Exactly(Pattern):
+    """Fits one variable, or constants equal to it."""
+
+    variable: Variable
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        if same_value(self.variable, variable):
+            yield match
+
+    def __str__(self) -> str:
+        return str(self.variable)
+
+
+@dataclass(frozen=True)
+class Guarded(Pattern):
+    """Fits where another pattern fits and a condition on the variable holds."""
+
+    pattern: Pattern
+    constraint: Callable[[Any], object]
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # that of the pattern inside
+        return self.pattern.depth
+
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable)
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        for found in self.pattern.matches(variable, match):
+            if self.constraint(variable):
+                yield found
+
+    def wildcards(self) -> Iterator[str]:
+        return self.pattern.wildcards()
+
+    def __str__(self) -> str:
+        return f"{self.pattern} subject to {getattr(self.constraint, '__name__', self.constraint)}"
+
+
+@dataclass(frozen=True)
+class SeenThrough(Pattern):
+    """Fits where another pattern fits, or fits what is behind an identity."""
+
+    pattern: Pattern
+    #: Gives what is behind a variable, or None if it is no identity.
+    behind: Callable[[Variable], Variable | None]
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # one more, for the identity
+        return self.pattern.depth + 1
+
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable) or self.behind(variable) is not None
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        for _ in range(MAX_IDENTITIES):
+            found = False
+            for extended in self.pattern.matches(variable, match):
+                found = True
+                yield extended
+            behind = None if found else self.behind(variable)
+            if behind is None:
+                return
+            # The identity is part of what fits: that it uses what is behind it is no other use.
+            if variable.owner is not None:
+                match = Match(match.bindings, (*match.nodes, variable.owner))
+            variable = behind
+
+    def wildcards(self) -> Iterator[str]:
+        return self.pattern.wildcards()
+
+    def __str__(self) -> str:
+        return str(self.pattern)
+
+
+@dataclass(frozen=True)
+class Application(Pattern):
+    """Fits the output of a node with a given op (or class of op) whose inputs fit."""
+
+    op: Op | type[Op]
+    inputs: tuple[Pattern, ...]
+    #: The parts that do not fit everything, with their places.
+    _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        selective = tuple((i, p) for i, p in enumerate(self.inputs) if not isinstance(p, Wildcard))
+        object.__setattr__(self, "_selective", selective)
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # one more than the deepest part
+        return 1 + max((p.depth for p in self.inputs), default=0)
+
+    def fits_op(self, op: Op) -> bool:
+        """Tell whether `op` is the op, or an instance of the class, of this pattern."""
+        return isinstance(op, self.op) if isinstance(self.op, type) else op == self.op
+
+    def may_match(self, variable: Variable) -> bool:
+        node = variable.owner
+        return node is not None and self.fits_op(node.op)
+
+    def may_match_inputs(self, node: Apply) -> bool:
+        """Tell whether a glance does not rule out that the inputs of `node` fit."""
+        inputs = node.inputs
+        if len(inputs) != len(self.inputs):
+            return False
+        permuted = None
+        for i, pattern in self._selective:
+            if pattern.may_match(inputs[i]):
+                continue
+            if permuted is None:
+                permuted = _is_permuted(node)
+            if not permuted or not any(map(pattern.may_match, inputs)):
+                return False
+        return True
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        node = variable.owner
+        if node is None or not self.fits_op(node.op) or not self.may_match_inputs(node):
+            return iter(())
+        if len(node.outputs) > 1 and variable.index != node.op.default_output:
+            return iter(())
+        return self.matches_inputs(node, Match(match.bindings, (*match.nodes, node)))
+
+    def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
+        """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
+        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if _is_permuted(node) else (node.inputs,)
+        for order in orders:
+            yield from _match_all(self.inputs, order, match)
+
+    def wildcards(self) -> Iterator[str]:
+        for part in self.inputs:
+            yield from part.wildcards()
+
+    def __str__(self) -> str:
+        name = self.op.__name__ if isinstance(self.op, type) else str(self.op)
+        return f"{name}({', '.join(map(str, self.inputs))})"
+
+
+def _is_permuted(node: Apply) -> bool:
+    """Tell whether the inputs of `node` are to be tried in all orders."""
+    return 1 < len(node.inputs) <= MAX_PERMUTED and bool(getattr(node.op, "commutative", False))
+
+
+def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
+    """Yield the orders of `inputs`, the given one first; equal inputs are not exchanged."""
+    seen = set()
+    for order in itertools.permutations(inputs):
+        if order not in seen:
+            seen.add(order)
+            yield order
+
+
+def _match_all(patterns: Sequence[Pattern], variables: Sequence[Variable], match: Match) -> Iterator[Match]:
+    if not patterns:
+        yield match
+        return
+    for found in patterns[0].matches(variables[0], match):
+        yield from _match_all(patterns[1:], variables[1:], found)
+
+
+def same_value(a: Variable, b: Variable) -> bool:
+    """Tell whether two variables are one, or are constants with equal signatures."""
+    return a is b or (isinstance(a, Constant) and isinstance(b, Constant) and bool(a.signature() == b.signature()))
+
+
+SeeThrough = Callable[[Variable], Variable | None]
+
+
+def compile_pattern(pattern: object, see_through: SeeThrough | None = None) -> Pattern:
+    """Turn the written form of a pattern into its compiled form.
+
+    Parameters
+    ----------
+    pattern : object
+        See :class:`PatternRewriter`.
+    see_through : callable, optional
+        Gives what is behind an identity; parts below the root also fit there.
+
+    Raises
+    ------
+    PatternError
+        If it is malformed.
+    """
+    if isinstance(pattern, Pattern):
+        return pattern
+    if isinstance(pattern, str):
+        return Wildcard(pattern)
+    if isinstance(pattern, tuple):
+        return _compile_application(pattern, see_through)
+    if isinstance(pattern, dict):
+        return _compile_guarded(pattern, see_through)
+    if isinstance(pattern, Variable):
+        return Exactly(pattern)
+    if isinstance(pattern, numbers.Number):
+        return Number(pattern)
+    raise PatternError(
+        compose(
+            f"{pattern!r} cannot stand in a pattern",
+            mend="use a tuple (op, part, ...), a string (wildcard), a number, a variable, or "
+            '{"pattern": part, "constraint": function}',
+        )
+    )
+
+
+def _compile_part(pattern: object, see_through: SeeThrough | None) -> Pattern:
+    part = compile_pattern(pattern, see_through)
+    if see_through is None or isinstance(part, Wildcard | Exactly):
+        return part
+    return SeenThrough(part, see_through)
+
+
+def _compile_application(pattern: tuple[object, ...], see_through: SeeThrough | None) -> Application:
+    if not pattern:
+        raise PatternError(compose("a pattern has an empty tuple in it", mend="write (op, part, ...)"))
+    op = pattern[0]
+    if isinstance(op, Op) or (isinstance(op, type) and issubclass(op, Op)):
+        return Application(op, tuple(_compile_part(part, see_through) for part in pattern[1:]))
+    raise PatternError(
+        compose(
+            f"a tuple in a pattern starts with {op!r}, which is no op",
+            mend="write (op, part, ...) with an op or a class of ops",
+        )
+    )
+
+
+def _compile_guarded(pattern: dict[Any, Any], see_through: SeeThrough | None) -> Guarded:
+    if set(pattern) != {"pattern", "constraint"} or not callable(pattern["constraint"]):
+        raise PatternError(
+            compose(
+                f"a dict in a pattern has the keys {sorted(map(str, pattern))}",
+                mend='write {"pattern": part, "constraint": function of the variable}',
+            )
+        )
+    return Guarded(compile_pattern(pattern["pattern"], see_through), pattern["constraint"])

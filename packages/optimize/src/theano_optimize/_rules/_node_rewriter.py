@@ -1,0 +1,242 @@
+"""Rewriters of one node: the contract, and the decorator that makes one of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from theano_graph import Apply, FunctionGraph, Op, Variable, compose
+
+from .._info import Exactness, Phase, RewriteInfo, make_info
+
+#: What a rule may track: ops (compared with ``==``) and classes of ops (subclasses included); None is every op.
+Tracks: TypeAlias = Sequence[Op | type[Op]] | None
+
+#: What :meth:`NodeRewriter.transform` returns: None or False for "no change"; a replacement for each output (None
+#: where an output is not used); or a mapping from any variables of the graph to their replacements.
+TransformResult: TypeAlias = Sequence[Variable | None] | Mapping[Variable, Variable] | Literal[False] | None
+
+#: How many levels of nodes below the inputs' owners a plain function is assumed to look at.
+DEFAULT_REACH = 2
+
+
+class NodeRewriter:
+    """A rule that looks at one node and may offer replacements for its outputs.
+
+    Subclasses define :meth:`transform` and, so that they are asked only where it can matter, :meth:`tracks`.
+
+    Parameters
+    ----------
+    name : str, optional
+        Shown in traces and errors; the class name by default.
+    info : RewriteInfo, optional
+        Name, phase, tags, exactness and reference; takes precedence over `name`.
+    reach : int
+        How far below the node the rule looks: 0 if only at the op and the inputs themselves, 1 if at the nodes that
+        make the inputs, and so on. A change that far below a node makes it worth asking the rule again.
+
+    Examples
+    --------
+    >>> class DropIdentity(NodeRewriter):
+    ...     def transform(self, fgraph, node):
+    ...         return [node.inputs[0]] if str(node.op) == "identity" else None
+    >>> DropIdentity().name
+    'DropIdentity'
+    """
+
+    # Defaults, so that a subclass whose constructor does not call this one works too.
+    _info: RewriteInfo | None = None
+    reach: int = DEFAULT_REACH
+    #: The name that others know it by, shown in summaries before its own.
+    label: str | None = None
+    #: A function that does what :meth:`attempt` does, for a rule that answers for itself: it spares a call.
+    direct: TransformFunction | None = None
+
+    def __init__(self, name: str | None = None, *, info: RewriteInfo | None = None, reach: int = DEFAULT_REACH) -> None:
+        self._info = RewriteInfo(name) if info is None and name else info
+        self.reach = reach
+
+    @property
+    def info(self) -> RewriteInfo:
+        """Name, phase, tags, exactness and reference of the rule."""
+        if self._info is None:
+            self._info = RewriteInfo(type(self).__name__)
+        return self._info
+
+    @property
+    def name(self) -> str:
+        """Name of the rule."""
+        return self.info.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._info = replace(self.info, name=name)
+
+    def tracks(self) -> Tracks:
+        """Return the ops and op classes whose nodes the rule wants to see; None means all."""
+        return None
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        """Offer replacements for the outputs of `node`.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+            To ask about clients and features; a rule does not change it.
+        node : Apply
+            A node of `fgraph`.
+
+        Returns
+        -------
+        None or False
+            No change.
+        sequence of Variable or None
+            A replacement for each output, None for one that has no clients.
+        mapping
+            From variables of `fgraph` to their replacements.
+        """
+        raise TypeError(
+            compose(
+                f"rewriter {self.name} has no `transform`",
+                mend=f"define {type(self).__qualname__}.transform(fgraph, node)",
+            )
+        )
+
+    def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
+        """Return the result of :meth:`transform` and the rule that it is due to: in a group, not the group itself."""
+        return self, self.transform(fgraph, node)
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach to `fgraph` the features that the rule needs."""
+
+    def summary_lines(self) -> list[str]:
+        """Return the lines that describe the rule in the summary of a database or rewriter."""
+        exactness = "" if self.info.exactness is Exactness.EXACT else f" ({self.info.exactness.value})"
+        label = "" if self.label in (None, self.name) else f"{self.label}: "
+        return [f"{label}{self.name}{exactness}"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+TransformFunction: TypeAlias = Callable[[FunctionGraph, Apply], TransformResult]
+
+
+class FunctionNodeRewriter(NodeRewriter):
+    """A rule made of a function ``fn(fgraph, node)``; see :func:`node_rewriter`. Calling it calls the function."""
+
+    def __init__(
+        self, function: TransformFunction, tracks: Tracks, *, info: RewriteInfo, reach: int = DEFAULT_REACH
+    ) -> None:
+        super().__init__(info=info, reach=reach)
+        self._tracks = tracks
+        self._function = function if info.guard is None else _guarded(function, info.guard)
+        if type(self).attempt is FunctionNodeRewriter.attempt:
+            self.direct = self._function
+        self.__doc__ = function.__doc__
+
+    def tracks(self) -> Tracks:
+        return self._tracks
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        """Return what the function returns."""
+        return self._function(fgraph, node)
+
+    def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
+        """Return what the function returns, and this rule."""
+        return self, self._function(fgraph, node)
+
+    def __call__(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        """Return what the function returns."""
+        return self._function(fgraph, node)
+
+
+def _guarded(function: TransformFunction, guard: Callable[..., object]) -> TransformFunction:
+    """Return a function that asks `guard` first."""
+
+    def ask(fgraph: FunctionGraph, node: Apply) -> TransformResult:
+        return function(fgraph, node) if guard(fgraph, node) else None
+
+    return ask
+
+
+def check_tracks(tracks: Iterable[object] | None, rule: str) -> Tracks:
+    """Return `tracks` as a tuple of ops and op classes, or None.
+
+    Raises
+    ------
+    TypeError
+        If something else is among them.
+    """
+    if tracks is None:
+        return None
+    if isinstance(tracks, (Op, type)):
+        tracks = (tracks,)
+    checked: list[Op | type[Op]] = []
+    for tracked in tracks:
+        if isinstance(tracked, Op) or (isinstance(tracked, type) and issubclass(tracked, Op)):
+            checked.append(tracked)
+        else:
+            raise TypeError(
+                compose(
+                    f"rewriter {rule} is to track {tracked!r}, which is neither an op nor a class of ops",
+                    mend="list ops and op classes, or pass None to see every node",
+                )
+            )
+    return tuple(checked)
+
+
+def node_rewriter(
+    tracks: Iterable[Op | type[Op]] | None,
+    *,
+    name: str | None = None,
+    phase: Phase | str | None = None,
+    tags: Iterable[str] = (),
+    exactness: Exactness | str = Exactness.EXACT,
+    reference: str | None = None,
+    guard: Callable[[FunctionGraph, Apply], object] | None = None,
+    reach: int = DEFAULT_REACH,
+) -> Callable[[TransformFunction], FunctionNodeRewriter]:
+    """Make a :class:`NodeRewriter` of a function ``fn(fgraph, node)``.
+
+    Parameters
+    ----------
+    tracks : iterable of Op and op classes, or None
+        Where the rule is asked: nodes whose op equals one of the ops or is an instance of one of the classes; None
+        for all.
+    name : str, optional
+        The function's name by default.
+    phase, tags, exactness, reference
+        See :class:`RewriteInfo`.
+    guard : callable, optional
+        ``guard(fgraph, node)``; where it is false, the function is not called.
+    reach : int
+        See :class:`NodeRewriter`.
+
+    Raises
+    ------
+    TypeError
+        If `tracks` has something else than ops and op classes in it.
+
+    Examples
+    --------
+    >>> from theano_graph import Op
+    >>> class Identity(Op):
+    ...     __props__ = ()
+    >>> @node_rewriter([Identity], tags=["fast_compile"])
+    ... def drop_identity(fgraph, node):
+    ...     return [node.inputs[0]]
+    >>> drop_identity.name
+    'drop_identity'
+    """
+
+    def decorate(function: TransformFunction) -> FunctionNodeRewriter:
+        rule: str = name or getattr(function, "__name__", "") or type(function).__name__
+        info = make_info(rule, phase=phase, tags=tags, exactness=exactness, reference=reference, guard=guard)
+        return FunctionNodeRewriter(function, check_tracks(tracks, rule), info=info, reach=reach)
+
+    return decorate

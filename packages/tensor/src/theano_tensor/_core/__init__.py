@@ -1,0 +1,1 @@
+"""Tensors as such: their types and values, variables and constants, dtypes, conversion, constructors."""

@@ -1,0 +1,481 @@
+"""The type of tensors: dtype and static shape."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theano_graph import Type, Variable, compose, config, describe
+from theano_linker_c.cop import ArrayInterface
+from theano_linker_c.program import ArraySpec
+from theano_linker_c.scalar import upcast
+
+from .._errors import Float64Error, NotNumericError
+from ._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from ._flags import float64_watch
+from ._type_values import arrays_equal, arrays_near, refuse_mask
+
+if TYPE_CHECKING:
+    from ._variable import Tensor, TensorConstant
+
+StaticShape = tuple[int | None, ...]
+
+#: Attributes that follow from others; pickles leave them out.
+_WORKED_OUT = frozenset({"_hash", "_broadcastable", "_exact"})
+
+_PATTERN_NAMES: dict[tuple[bool, ...], str] = {
+    (): "scalar",
+    (False,): "vector",
+    (True, False): "row",
+    (False, True): "col",
+    (False, False): "matrix",
+}
+
+
+class TensorType(ArrayInterface, Type):
+    """Arrays of one dtype, one number of dimensions and, as far as known, one shape.
+
+    Parameters
+    ----------
+    dtype : str
+        ``"bool"``, ``"int8"`` ... ``"uint64"``, ``"float16"``, ``"float32"``, ``"float64"``, ``"complex64"``,
+        ``"complex128"``, or ``"floatX"``.
+    pattern : sequence of (int or None), or of bool
+        The length of each dimension; None where it is known at run time only. Booleans give the broadcastable pattern:
+        True stands for length 1, False for an unknown length. So do zeros and ones, where there is no other number.
+    name : str, optional
+        Name of the type itself, for printing.
+    sparse_grad : bool
+        Without effect, as it was.
+    shape : sequence of (int or None), or of bool
+        In place of `pattern`: the same, where 0 is a length.
+    broadcastable : sequence of bool
+        In place of `pattern`: the same.
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+    TypeError
+        If an entry of `shape` is no length.
+
+    Invariants
+    ----------
+    Two types are equal if dtype and broadcastable pattern are; what else is known of lengths refines a type
+    (:meth:`is_super`, `exact`) without making it unequal. A dimension broadcasts if and only if its static length is 1.
+
+    Examples
+    --------
+    >>> TensorType("float64", (None, 3))
+    TensorType(float64, (None, 3))
+    >>> str(TensorType("float64", (False, True)))
+    'TensorType(float64, col)'
+    """
+
+    dtype: str
+    shape: StaticShape
+    name: str | None
+    #: Whether the lengths were worked out by an op. Those that a program declares hold for each variable that it makes
+    #: of the type; those that were found out hold for the value that they were found out of.
+    found: bool = False
+    #: Whether :meth:`filter` refuses values that are not finite; set on the class, it holds for all types.
+    filter_checks_isfinite: bool = False
+
+    def __init__(
+        self,
+        dtype: Any,
+        pattern: Iterable[int | bool | None] | None = None,
+        name: Any = None,
+        sparse_grad: bool = False,
+        *,
+        shape: Iterable[int | bool | None] | None = None,
+        broadcastable: Iterable[bool] | None = None,
+    ) -> None:
+        self.dtype = canonical_dtype(dtype, config.floatX if dtype == "floatX" else "float64")
+        if (pattern is not None) + (shape is not None) + (broadcastable is not None) != 1:
+            raise TypeError(
+                compose(
+                    "TensorType needs either a shape or a broadcastable pattern",
+                    mend="write TensorType('float64', (None, 3))",
+                )
+            )
+        lengths = tuple(shape if shape is not None else ())
+        if shape is None:
+            lengths = tuple(pattern if pattern is not None else broadcastable or ())
+            if all(isinstance(length, int) and length in (0, 1) for length in lengths):
+                lengths = tuple(bool(length) for length in lengths)
+        self.shape = tuple(_static_length(length) for length in lengths)
+        # The manual passes False as third argument in one example; it never meant a name.
+        self.name = name if isinstance(name, str) else None
+        self.sparse_grad = sparse_grad
+        self._work_out()
+
+    def _work_out(self) -> None:
+        """Note what is asked for all the time; pickles leave it out, for the hash is that of this process."""
+        self._broadcastable = tuple([length == 1 for length in self.shape])
+        self._hash = hash((type(self), self.dtype, self._broadcastable))
+        self._exact = (type(self), self.dtype, self.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in _WORKED_OUT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._work_out()
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension, whether its length is statically 1."""
+        return self._broadcastable
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The dtype as NumPy has it."""
+        return np.dtype(self.dtype)
+
+    def clone(
+        self,
+        dtype: str | None = None,
+        shape: Iterable[int | bool | None] | None = None,
+        *,
+        broadcastable: Iterable[bool] | None = None,
+    ) -> TensorType:
+        """Return a type with another dtype or another shape (or broadcastable pattern)."""
+        lengths: Iterable[int | bool | None] | None = broadcastable if shape is None else shape
+        wanted = self.dtype if dtype is None else dtype
+        given = self.shape if lengths is None else lengths
+        # Classes of programs may take a pattern alone.
+        exact = type(self) is TensorType
+        kind = TensorType(wanted, shape=given, name=self.name) if exact else type(self)(wanted, given, self.name)
+        kind.found = self.found and lengths is None
+        return kind
+
+    # ---- comparison
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(self) is type(other)
+            and isinstance(other, TensorType)
+            and self._broadcastable == other._broadcastable
+            and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def exact(self) -> Hashable:
+        """Class, dtype and static lengths."""
+        return self._exact
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether `other` has the same dtype and a shape that equals or refines this one."""
+        if self is other:
+            return True
+        if type(other) is not type(self) or not isinstance(other, TensorType):
+            return False
+        return (
+            self.dtype == other.dtype
+            and len(self.shape) == len(other.shape)
+            and all(mine is None or mine == length for mine, length in zip(self.shape, other.shape, strict=True))
+        )
+
+    # ---- values
+
+    def array_spec(self) -> ArraySpec:
+        """Return dtype and static shape, by which machines know a value of this type without asking it."""
+        return ArraySpec(self.dtype, self.shape)
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return `value` as an array of this type.
+
+        Parameters
+        ----------
+        value : array_like
+        strict : bool
+            If true, only an array of exactly this dtype and number of dimensions is accepted, and returned as it is.
+        allow_downcast : bool, optional
+            True permits conversions that lose precision; False permits only those that lose none; None is like False
+            but a Python float may become floatX.
+
+        Returns
+        -------
+        numpy.ndarray
+            `value` itself where it is of this type already.
+
+        Raises
+        ------
+        TypeError
+            If the dtype or the number of dimensions is wrong, or the value is symbolic, or the shape is not the
+            static one.
+        """
+        refuse_mask(value)
+        if isinstance(value, np.ndarray) and value.dtype == np.dtype(self.dtype):
+            array = value if type(value) is np.ndarray or isinstance(value, np.memmap) else np.asarray(value)
+        elif isinstance(value, Variable):
+            raise TypeError(
+                compose(
+                    f"expected an array of type {self.describe()}, got a symbolic variable",
+                    where=[describe(value)],
+                    mend="pass numbers; `v.eval()` computes the value of a variable, `givens` replaces "
+                    "one in a function",
+                )
+            )
+        elif strict:
+            raise TypeError(self._refusal(value, "strict is set, so only an array of this very dtype will do"))
+        else:
+            array = self._convert(value, allow_downcast)
+        self._check_shape(array)
+        if self.filter_checks_isfinite and not np.all(np.isfinite(array)):
+            raise ValueError(
+                compose(
+                    f"non-finite elements are not values of {self.describe()} now",
+                    mend="unset TensorType.filter_checks_isfinite",
+                )
+            )
+        if not strict and not (array.flags.aligned and array.dtype.isnative):
+            array = np.array(array, dtype=self.dtype)
+        return array
+
+    def _convert(self, value: Any, allow_downcast: bool | None) -> Any:
+        if value is None:
+            raise TypeError(self._refusal(value, "None is no value"))
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise NotNumericError(self._refusal(value, f"it cannot be made an array: {error}")) from error
+        if array.dtype.kind not in "biufc":
+            raise NotNumericError(self._refusal(value, f"an array of dtype {array.dtype} holds no numbers"))
+        if self.dtype not in COMPLEX_DTYPES and array.dtype.kind == "c":
+            raise TypeError(self._refusal(value, "complex numbers would lose their imaginary part"))
+        with np.errstate(all="ignore"):
+            if allow_downcast or (allow_downcast is None and type(value) is float and self.dtype == config.floatX):
+                return array.astype(self.dtype)
+            if upcast(self.dtype, dtype_name(array.dtype)) == self.dtype:
+                return array.astype(self.dtype)
+            if isinstance(value, np.ndarray):
+                raise TypeError(
+                    self._refusal(value, f"converting from {array.dtype} to {self.dtype} may lose precision")
+                )
+            converted = array.astype(self.dtype)
+        if not arrays_equal(array, converted):
+            raise TypeError(
+                self._refusal(value, f"converting from {array.dtype} to {self.dtype} would change the value")
+            )
+        return converted
+
+    def _check_shape(self, array: Any) -> None:
+        shape = array.shape
+        if shape == self.shape:
+            return
+        if len(shape) != len(self.shape):
+            raise TypeError(
+                self._refusal(
+                    array, f"wrong number of dimensions: expected {self.ndim}, got {len(shape)} with shape {shape}"
+                )
+            )
+        for axis, (wanted, got) in enumerate(zip(self.shape, shape, strict=True)):
+            if wanted is not None and wanted != got:
+                kind = "broadcastable dimension" if wanted == 1 else "dimension"
+                raise TypeError(
+                    self._refusal(array, f"{kind} {axis} must have length {wanted}, got {got} (shape {shape})")
+                )
+
+    def _refusal(self, value: Any, reason: str) -> str:
+        if isinstance(value, np.ndarray):
+            what = f"an array of dtype {value.dtype} and shape {value.shape}"
+        else:
+            text = repr(value)
+            what = f"{text if len(text) < 60 else text[:56] + '...'} ({type(value).__name__})"
+        if "dimension" in reason:
+            wanted = "1 dimension" if self.ndim == 1 else f"{self.ndim} dimensions"
+            mend = f"pass an array with {wanted} and shape {_shape_text(self.shape)}"
+        elif "imaginary" in reason:
+            mend = "pass numpy.real(value), numpy.imag(value) or abs(value), or declare a complex variable"
+        elif "is no value" in reason or "holds no numbers" in reason:
+            mend = f"pass a number or an array of numbers that {self.dtype} can hold"
+        else:
+            mend = (
+                f"convert it yourself, for instance with numpy.asarray(value, dtype='{self.dtype}'), "
+                "or pass allow_input_downcast=True"
+            )
+        return compose(f"{what} is not a value of type {self.describe()}: {reason}", mend=mend)
+
+    def is_valid_value(self, value: Any, strict: bool = True) -> bool:
+        """Tell whether `value` is an array of exactly this type (with ``strict=False``: or convertible to it)."""
+        try:
+            self.filter(value, strict=strict)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def value_zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return an array of zeros of this dtype."""
+        return np.zeros(shape, dtype=self.dtype)
+
+    @staticmethod
+    def values_eq(a: Any, b: Any) -> bool:
+        """Tell whether two arrays have the same dtype, shape and values; NaN equals NaN.
+
+        Beside NaN, values need only be near, as `values_eq_approx` has it.
+        """
+        if a.dtype != b.dtype:
+            return False
+        if arrays_equal(a, b):
+            return True
+        missing = bool(a.shape == b.shape and a.dtype.kind in "fc" and np.isnan(a).any())
+        return missing and arrays_near(a, b, None, None)
+
+    @staticmethod
+    def values_eq_approx(
+        a: Any,
+        b: Any,
+        allow_remove_inf: bool = False,
+        allow_remove_nan: bool = False,
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> bool:
+        """Tell whether two arrays have the same dtype and shape, and values equal up to rounding.
+
+        `allow_remove_inf` and `allow_remove_nan` accept any value of `b` where `a` is infinite or NaN.
+        """
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.dtype.name in DISCRETE_DTYPES:
+            return arrays_equal(a, b)
+        return arrays_near(a, b, rtol, atol, allow_remove_inf, allow_remove_nan)
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Tell whether two arrays may use the same memory."""
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
+
+    # ---- variables
+
+    def make_variable(self, name: str | None = None) -> Tensor:
+        """Return a new variable of this type.
+
+        Raises
+        ------
+        Float64Error
+            If the type is float64 and the flag ``warn_float64`` is ``"raise"``.
+        """
+        if float64_watch.action != "ignore" and self.dtype == "float64":
+            _report_float64(float64_watch.action)
+        variable: Tensor = super().make_variable(name)
+        return variable
+
+    def make_constant(self, value: Any, name: str | None = None) -> TensorConstant:
+        """Return a constant of this type."""
+        constant: TensorConstant = super().make_constant(value, name)
+        return constant
+
+    def __call__(self, name: str | None = None) -> Tensor:
+        """Return a new variable of this type; see :meth:`make_variable`.
+
+        Lengths that an op found out are no part of what the caller asks for, so that ``x.type()`` makes a vector for
+        any vector x; those that the program declared are.
+        """
+        return self.pattern_type().make_variable(name) if self.found else self.make_variable(name)
+
+    def with_lengths(self, shape: Iterable[int | None]) -> TensorType:
+        """Return the type of this dtype and of lengths that an op found out."""
+        return tensor_type(self.dtype, shape)
+
+    def pattern_type(self) -> TensorType:
+        """Return the type of this dtype and broadcastable pattern of which no other lengths are known."""
+        lengths = tuple(1 if length == 1 else None for length in self.shape)
+        return self if lengths == self.shape else self.clone(shape=lengths)
+
+    # ---- printing
+
+    def describe(self) -> str:
+        """Return the dtype and the static shape, as ``float64[None, 3]``: errors show all that is known."""
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        pattern = self.broadcastable
+        if self.found or all(length in (1, None) for length in self.shape):
+            return f"TensorType({self.dtype}, {_PATTERN_NAMES.get(pattern) or _pattern_text(pattern)})"
+        return f"TensorType({self.dtype}, {_shape_text(self.shape)})"
+
+    def convert_variable(self, var: Variable) -> Variable | None:
+        """Return `var` as a variable of this type, or None.
+
+        A variable whose static shape is less precise is wrapped so that its shape is checked at run time.
+        """
+        if self.is_super(var.type):
+            return var
+        if not isinstance(var.type, TensorType) or var.type.dtype != self.dtype or var.type.ndim != self.ndim:
+            return None
+        for mine, theirs in zip(self.shape, var.type.shape, strict=True):
+            if mine is not None and theirs is not None and mine != theirs:
+                return None
+        narrow = CONVERSIONS.get("specify_static_shape")
+        return None if narrow is None else narrow(var, self.shape)
+
+
+#: Conversions that need ops; filled by the modules of these ops.
+CONVERSIONS: dict[str, Any] = {}
+
+
+def tensor_type(dtype: str, shape: Iterable[int | None]) -> TensorType:
+    """Return the type of a dtype and the lengths that an op found out; the same object while it is in use."""
+    return _kept_type(dtype, tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _kept_type(dtype: str, shape: StaticShape) -> TensorType:
+    kind = TensorType(dtype, shape=shape)
+    kind.found = True
+    return kind
+
+
+def _static_length(length: Any) -> int | None:
+    if length is None or isinstance(length, (bool, np.bool_)):
+        return 1 if length else None
+    if isinstance(length, (int, np.integer)) and length >= 0:
+        return int(length)
+    raise TypeError(
+        compose(
+            f"{length!r} is no static length",
+            mend="use a number from 0 up, None (known at run time), or True/False (broadcastable)",
+        )
+    )
+
+
+def _pattern_text(pattern: tuple[bool, ...]) -> str:
+    return str(pattern) if any(pattern) else f"{len(pattern)}D"
+
+
+def _shape_text(shape: Iterable[Hashable]) -> str:
+    lengths = [str(length) for length in shape]
+    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+
+
+def _report_float64(action: str) -> None:
+    text = compose(
+        "a float64 variable was made (flag warn_float64)", mend="use dtype='float32', or set warn_float64='ignore'"
+    )
+    if action == "raise":
+        raise Float64Error(text)
+    if action == "pdb":
+        breakpoint()
+    else:
+        warnings.warn(text, stacklevel=4)

@@ -1,0 +1,1 @@
+"""What tensor variables do as NumPy's arrays do: operators, methods, and NumPy's own functions."""

@@ -1,0 +1,88 @@
+"""What Python asks of a number, and a symbolic tensor does not have yet: its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theano_graph import Variable, compose, describe, graph_inputs
+
+from .._errors import NotNumericError
+from ._operations import call
+
+
+def _way_to_value(variable: Any) -> str:
+    if hasattr(variable, "get_value"):
+        return "`x.get_value()` is the value that a shared variable has now"
+    if hasattr(variable, "data"):
+        return "`x.data` is the value of a constant"
+    return "`x.eval({input: value})` computes it now"
+
+
+def _named(variable: Any) -> list[Variable]:
+    """Return the variable and, where it has no name, named ones that it is computed of."""
+    if variable.name is not None or variable.owner is None:
+        return [variable]
+    return [variable, *[x for x in graph_inputs([variable]) if x.name is not None][:3]]
+
+
+def _refused(variable: Any, what: str, symbolic: str) -> NotNumericError:
+    """Return the error for a number that is asked of a variable.
+
+    Parameters
+    ----------
+    variable : Tensor
+    what : str
+        What is asked of it.
+    symbolic : str
+        How the same is said in an expression.
+    """
+    if variable.type.ndim:
+        what = f"{what}: it stands for an array of {variable.type.ndim} dimensions, not for one number"
+    return NotNumericError(
+        compose(
+            f"`{variable}` is symbolic, so that Python cannot take it as {what}",
+            where=[describe(x) for x in _named(variable)],
+            mend=f"{symbolic}; {_way_to_value(variable)}",
+        )
+    )
+
+
+class Numbers:
+    """Says what to do where Python, `math` or NumPy ask for the number that a variable stands for."""
+
+    __slots__ = ()
+
+    def __float__(self) -> float:
+        raise _refused(
+            self,
+            "a float",
+            "use T.exp, T.sqrt, ... in place of functions of math, and x.astype('float64') for float(x)",
+        )
+
+    def __complex__(self) -> complex:
+        raise _refused(
+            self, "a complex number", "use T.exp, ... in place of functions of cmath, and x.astype('complex128')"
+        )
+
+    def __int__(self) -> int:
+        raise _refused(self, "an int", "use x.astype('int64') in place of int(x)")
+
+    def __index__(self) -> int:
+        raise _refused(
+            self,
+            "an integer for an index, a range or a shape",
+            "use T.arange in place of range and theano.scan in place of a loop, T.zeros(x.shape) or T.zeros_like(x) in "
+            "place of numpy.zeros, and make a list a tensor (T.as_tensor_variable) before it is indexed",
+        )
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Return the nearest whole numbers, halves to the even one, as NumPy does."""
+        if ndigits is not None:
+            raise NotNumericError(
+                compose(
+                    f"round: `{self}` can be rounded to whole numbers only, not to {ndigits} digits",
+                    where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                    mend=f"scale it: round(x * 10**{ndigits}) / 10**{ndigits}",
+                )
+            )
+        return call("round", self, "half_to_even")

@@ -1,0 +1,202 @@
+"""Python's operators on tensor variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theano_graph import Constant, compose, describe
+from theano_linker_c import scalar
+
+from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
+from ._numbers import Numbers
+from ._numpy_protocols import NumpyProtocols
+from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
+
+if TYPE_CHECKING:
+    from .._core._variable import Tensor
+
+
+def _unary(name: str) -> Callable[[Any], Tensor]:
+    def method(self: Any) -> Tensor:
+        result: Tensor = OPERATIONS[name](self)
+        return result
+
+    return method
+
+
+#: Comparisons of size, which have no truth value; `T.eq` is a variable like others, for old programs look for one.
+_COMPARISONS = tuple(type(op) for op in (scalar.lt, scalar.le, scalar.gt, scalar.ge))
+#: What is made a tensor, or never is: an error about one of these is final.
+_OWN = (Constant, bool, int, float, complex, str, bytes, list, tuple, dict, np.ndarray, np.generic, type(None))
+
+
+def _binary(name: str, reflected: str) -> Callable[[Any, Any], Tensor]:
+    def method(self: Any, other: Any) -> Any:
+        if getattr(other, "__array_ufunc__", self) is None:
+            # NumPy's way to say that the other operand knows what to do: a sparse matrix, for instance.
+            return NotImplemented
+        try:
+            result: Tensor = OPERATIONS[name](self, other)
+        except TypeError:
+            if isinstance(other, (TensorOperators, *_OWN)) or not hasattr(type(other), reflected):
+                raise
+            # No tensor can be made of it, and its class says what the operator means.
+            return NotImplemented
+        return result
+
+    return method
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Tensor]:
+    def method(self: Any, other: Any) -> Tensor:
+        result: Tensor = OPERATIONS[name](other, self)
+        return result
+
+    return method
+
+
+class TensorOperators(TensorAttributes, OrderMethods, ElementMethods, ReductionMethods, Numbers, NumpyProtocols):
+    """What tensor variables, constants and shared variables can do in an expression.
+
+    ``==`` compares identity (variables are keys of dictionaries); use ``T.eq`` for elements.
+    """
+
+    __slots__ = ()
+
+    #: NumPy arrays leave operators with a variable to the variable.
+    __array_priority__ = 1000
+
+    __neg__ = _unary("neg")
+    __abs__ = _unary("abs_")
+    __invert__ = _unary("invert")
+    __ceil__ = _unary("ceil")
+    __floor__ = _unary("floor")
+    __trunc__ = _unary("trunc")
+    __add__ = _binary("add", "__radd__")
+    __radd__ = _reflected("add")
+    __sub__ = _binary("sub", "__rsub__")
+    __rsub__ = _reflected("sub")
+    __mul__ = _binary("mul", "__rmul__")
+    __rmul__ = _reflected("mul")
+    __truediv__ = _binary("true_div", "__rtruediv__")
+    __rtruediv__ = _reflected("true_div")
+    __div__ = _binary("int_or_true_div", "__rdiv__")
+    __rdiv__ = _reflected("int_or_true_div")
+    __floordiv__ = _binary("int_div", "__rfloordiv__")
+    __rfloordiv__ = _reflected("int_div")
+    __mod__ = _binary("mod_check", "__rmod__")
+    __rmod__ = _reflected("mod_check")
+    __pow__ = _binary("pow", "__rpow__")
+    __rpow__ = _reflected("pow")
+    __lt__ = _binary("lt", "__gt__")
+    __le__ = _binary("le", "__ge__")
+    __gt__ = _binary("gt", "__lt__")
+    __ge__ = _binary("ge", "__le__")
+    __and__ = _binary("and_", "__rand__")
+    __rand__ = _reflected("and_")
+    __or__ = _binary("or_", "__ror__")
+    __ror__ = _reflected("or_")
+    __xor__ = _binary("xor", "__rxor__")
+    __rxor__ = _reflected("xor")
+    __matmul__ = _binary("matmul", "__rmatmul__")
+    __rmatmul__ = _reflected("matmul")
+
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return call("int_div", self, other), call("mod", self, other)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        result: Tensor = call("getitem", self, index)
+        return result
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            compose(
+                f"{type(self).__name__!r} object does not support item assignment: an expression does not change",
+                where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                mend="make a new one: y = T.set_subtensor(x[index], value), or T.inc_subtensor for +=",
+            )
+        )
+
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+        """Return the elements with the numbers `indices`, along `axis` or of all of them as a vector.
+
+        See :func:`theano_tensor.take` for all arguments.
+        """
+        result: Tensor = call("take", self, indices, axis=axis, mode=mode)
+        return result
+
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Return the positions of the elements that are not zero, a vector for each dimension.
+
+        See :func:`theano_tensor.nonzero` for all arguments.
+        """
+        return call("nonzero", self, return_matrix=return_matrix)
+
+    def nonzero_values(self) -> Tensor:
+        """Return the elements that are not zero, as a vector.
+
+        See :func:`theano_tensor.nonzero_values` for all arguments.
+        """
+        result: Tensor = call("nonzero_values", self)
+        return result
+
+    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+        """Return for each number in this tensor the element of the choice with that number.
+
+        See :func:`theano_tensor.choose` for all arguments.
+        """
+        result: Tensor = call("choose", self, choices, out=out, mode=mode)
+        return result
+
+    def compress(self, a: Any, axis: Any = None) -> Tensor:
+        """Return the parts of `a` along `axis` for which this vector is true.
+
+        See :func:`theano_tensor.compress` for all arguments.
+        """
+        result: Tensor = call("compress", self, a, axis=axis)
+        return result
+
+    def __iter__(self) -> Iterator[Tensor]:
+        # A generator: what asks only whether there is an iterator (`np.iterable`) is told that there is one.
+        length = self.type.shape[0] if self.type.ndim else None
+        if length is None:
+            raise TypeError(
+                compose(
+                    f"cannot iterate over `{self}`: its length is not known while the expression is built",
+                    where=[describe(self)],  # type: ignore[arg-type]  # the mix-in is only used with Variable
+                    mend="take items by index (x[0], x[1]), or work on the whole of it with array operations",
+                )
+            )
+        yield from (self[i] for i in range(length))
+
+    def __len__(self) -> int:
+        raise TypeError(
+            compose(
+                f"object of type {type(self).__name__!r} has no len(): its length is symbolic",
+                where=[describe(self)],  # type: ignore[arg-type]  # as above
+                mend="use `x.shape[0]`, which is the length as a symbolic integer",
+            )
+        )
+
+    def __bool__(self) -> bool:
+        """Say that there is a variable, as old programs ask (`if mask:`); refuse for comparisons of size."""
+        op = self.owner.op if self.owner is not None else None  # type: ignore[attr-defined]  # this is a variable
+        if not isinstance(getattr(op, "scalar_op", None), _COMPARISONS):
+            return True
+        raise TypeError(
+            compose(
+                f"`{self}` has no truth value: it has not been computed yet",
+                where=[describe(self)],  # type: ignore[arg-type]  # as above
+                mend="use T.switch(condition, a, b) in place of `if`, and `&`, `|`, `~` in place of `and`, `or`, `not`",
+            )
+        )
+
+    def __contains__(self, item: object) -> bool:
+        raise TypeError(
+            compose(
+                f"`in` cannot be asked of the symbolic `{self}`", mend="use T.any(T.eq(x, item)), which is symbolic too"
+            )
+        )

@@ -1,0 +1,62 @@
+"""Write the drawing of the layers into docs/architecture.md, from what the layers declare that they require.
+
+python tools/draw_layers.py            write it
+python tools/draw_layers.py --check    only say whether it is out of date
+
+The drawing is in Mermaid's language, which code hosts draw.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from _house import LAYERS, ROOT, layer, split_requirements
+
+PAGE = ROOT / "docs" / "architecture.md"
+BEGIN, END = "<!-- layers: written by tools/draw_layers.py -->", "<!-- /layers -->"
+
+
+def required(name: str) -> list[str]:
+    """Return the layers that a layer requires directly: those that no other layer which it requires brings along."""
+    ours, _ = split_requirements(layer(name).requires)
+    names = [item.name for item in ours]
+    brought = {other for item in names for other in everything_below(item)}
+    return [item for item in LAYERS if item in names and item not in brought]
+
+
+def everything_below(name: str) -> set[str]:
+    """Return all layers that a layer requires, directly or not."""
+    ours, _ = split_requirements(layer(name).requires)
+    found = {item.name for item in ours}
+    return found.union(*(everything_below(item) for item in found))
+
+
+def subject(name: str) -> str:
+    """Return what the package of a layer says of itself, up to the first colon."""
+    text = ast.get_docstring(ast.parse((layer(name).source / "__init__.py").read_text(encoding="utf-8"))) or ""
+    return text.split("\n")[0].split(":")[0].rstrip(".")
+
+
+def drawing() -> str:
+    """Return the drawing in Mermaid's language."""
+    lines = ["```mermaid", "flowchart BT"]
+    lines += [f'    {name}["<b>{name}</b><br/>{subject(name)}"]' for name in LAYERS]
+    lines += [f"    {name} --> {below}" for name in LAYERS for below in required(name)]
+    return "\n".join([*lines, "```"])
+
+
+def main() -> None:
+    """Write the drawing, or compare it."""
+    text = PAGE.read_text(encoding="utf-8")
+    start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
+    new = f"{text[:start]}\n{drawing()}\n{text[stop:]}"
+    if new == text:
+        return
+    if "--check" in sys.argv[1:]:
+        sys.exit("docs/architecture.md: the drawing of the layers is out of date; run `python tools/draw_layers.py`")
+    PAGE.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
