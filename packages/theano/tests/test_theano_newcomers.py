@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import operator
 import re
@@ -18,7 +19,8 @@ from theano._doctor import main as doctor
 from theano._nose import main as nose
 from theano._unread_flags import is_former
 from theano_linker_c.cache_tool import main as cache
-from theano_tensor._protocols._numpy_advice import ADVICE
+
+ADVICE: dict[str, str] = importlib.import_module("theano_tensor._protocols._numpy_advice").ADVICE
 
 
 class TestAdvice(unittest.TestCase):

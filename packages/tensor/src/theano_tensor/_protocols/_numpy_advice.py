@@ -149,7 +149,11 @@ def refusal(what: str, function: str | None = None) -> str:
 
 def _nearest(name: str) -> str:
     """Return advice about functions of tensors with the same name, or one like it."""
-    ours = {word.strip("_"): word for word in getattr(sys.modules[__package__], "__all__", ()) if word.islower()}
+    ours = {
+        word.strip("_"): word
+        for word in getattr(sys.modules[__name__.partition(".")[0]], "__all__", ())
+        if word.islower()
+    }
     close = [name] if name in ours else difflib.get_close_matches(name, ours, n=2, cutoff=0.75)
     if not close:
         return "use functions of theano.tensor"
