@@ -15,7 +15,7 @@ FORMATS = ("csc", "csr")
 def sparse_value(
     format: str, shape: tuple[int, int], dtype: str = "float64", seed: int = 0, kind: str = "plain"
 ) -> Any:
-    """Return a sparse matrix; `kind` may be "zeros" (some are stored) or "unsorted" (positions in lines)."""
+    """Return a sparse matrix; `kind` may be "zeros" (some are stored) or "unsorted" (indices)."""
     rng = np.random.default_rng(seed)
     values = rng.uniform(0.5, 2.0, size=shape) * (rng.random(shape) < 0.5) * rng.choice([-1, 1], size=shape)
     if dtype.startswith(("int", "uint")):

@@ -59,19 +59,19 @@ class TestForms(unittest.TestCase):
 
     def test_sums(self) -> None:
         for axis in (0, 1):
-            self.check(lambda x, axis=axis: S.sp_sum(x, axis), lambda a, axis=axis: a.sum(axis), S.LineSums)
+            self.check(lambda x, axis=axis: S.sp_sum(x, axis), lambda a, axis=axis: a.sum(axis), S.CompressedSum)
         self.check(lambda x: S.sp_sum(x), lambda a: a.sum())
 
     def test_dense_forms(self) -> None:
-        self.check(S.dense_from_sparse, lambda a: a, S.DenseLines)
+        self.check(S.dense_from_sparse, lambda a: a, S.CompressedToDense)
         for shape in ((0, 3), (3, 0), (1, 1)):
-            self.check(S.dense_from_sparse, lambda a: a, S.DenseLines, shape=shape)
+            self.check(S.dense_from_sparse, lambda a: a, S.CompressedToDense, shape=shape)
 
     def test_formats(self) -> None:
         for format in FORMATS:
             x = S.matrix("csr" if format == "csc" else "csc", "x")
             f = function([x], S.to_format(x, format), mode="FAST_RUN")
-            self.assertTrue(has(f, S.OtherLines))
+            self.assertTrue(has(f, S.ChangeCompression))
             for value in values(x.type.format, (6, 9), "float64"):
                 found = f(value)
                 found.check_format(full_check=True)
@@ -81,27 +81,27 @@ class TestForms(unittest.TestCase):
                 np.testing.assert_array_equal(f(value).toarray(), value.toarray())
 
     def test_scales(self) -> None:
-        for scale, factors, turned in (
+        for scale, factors, transposed in (
             (S.row_scale, np.arange(6.0), np.arange(6.0)[:, None]),
             (S.col_scale, np.arange(9.0), np.arange(9.0)),
         ):
             for format in FORMATS:
                 x, v = S.matrix(format, "x"), T.dvector("v")
                 f = function([x, v], scale(x, v), mode="FAST_RUN")
-                self.assertTrue(has(f, S.SpreadLines))
+                self.assertTrue(has(f, S.GatherByIndex))
                 for value in values(format, (6, 9), "float64"):
-                    np.testing.assert_allclose(f(value, factors).toarray(), value.toarray() * turned)
+                    np.testing.assert_allclose(f(value, factors).toarray(), value.toarray() * transposed)
 
     def test_vectors_that_are_too_short(self) -> None:
         value = sparse_value("csr", (6, 9))
         x, v = S.csr_matrix("x"), T.dvector("v")
         _, indices, indptr, _ = S.csm_properties(x)
         modes: tuple[Any, ...] = ("FAST_RUN", get_mode("FAST_RUN").clone(linker="py"))
-        for of_lines, mode in itertools.product((True, False), modes):
-            f = function([x, v], S.SpreadLines(of_lines)(v, indices, indptr), mode=mode)
+        for by_major, mode in itertools.product((True, False), modes):
+            f = function([x, v], S.GatherByIndex(by_major)(v, indices, indptr), mode=mode)
             whole = np.arange(9.0)[::-1]
             coordinates = value.tocoo()
-            np.testing.assert_array_equal(f(value, whole), whole[coordinates.row if of_lines else coordinates.col])
+            np.testing.assert_array_equal(f(value, whole), whole[coordinates.row if by_major else coordinates.col])
             with self.assertRaisesRegex(IndexError, "in a vector of 2"):
                 f(value, whole[:2])
 
@@ -154,7 +154,7 @@ class TestProducts(unittest.TestCase):
         for format, dtype, length in itertools.product(FORMATS, DTYPES, (0, 1, 3, 10, 70)):
             x, m, n = S.matrix(format, "x", dtype), T.matrix("m", dtype), T.matrix("n", dtype)
             f = function([x, m, n], [S.dot(x, m), S.dot(n, x)], mode="FAST_RUN")
-            self.assertTrue(has(f, S.StructuredDotLines))
+            self.assertTrue(has(f, S.CompressedDot))
             a, b = rng.normal(size=(9, length)).astype(dtype), rng.normal(size=(length, 6)).astype(dtype)
             for value in values(format, (6, 9), dtype):
                 for found, expected in zip(f(value, a, b), (value @ a, b @ value.toarray()), strict=True):
@@ -164,7 +164,7 @@ class TestProducts(unittest.TestCase):
         for dtype, other in (("int8", "float32"), ("float32", "float64"), ("float64", "int64"), ("uint8", "float64")):
             x, m = S.csr_matrix("x", dtype), T.matrix("m", other)
             f = function([x, m], S.structured_dot(x, m), mode="FAST_RUN")
-            self.assertTrue(has(f, S.StructuredDotLines))
+            self.assertTrue(has(f, S.CompressedDot))
             value, dense = sparse_value("csr", (3, 4), dtype), np.arange(8).reshape(4, 2).astype(other)
             np.testing.assert_allclose(f(value, dense), value.toarray() @ dense, rtol=1e-6)
         x = S.csr_matrix("x", "complex64")
@@ -238,12 +238,12 @@ class TestArraysThatChange(unittest.TestCase):
 
     def test_calls_end(self) -> None:
         for format, other in (("csr", "csc"), ("csc", "csr")):
-            self.calls(format, lambda x, y: S.structured_dot(x, y), S.StructuredDotLines)
-            self.calls(format, lambda x, y: S.structured_dot(x, y[:, :1]), S.StructuredDotLines)
-            self.calls(format, lambda x, y: S.sp_sum(x, 0), S.LineSums)
-            self.calls(format, lambda x, y: S.sp_sum(x, 1), S.LineSums)
-            self.calls(format, lambda x, y: S.dense_from_sparse(x), S.DenseLines)
-            self.calls(format, lambda x, y, other=other: S.to_format(x, other), S.OtherLines)
+            self.calls(format, lambda x, y: S.structured_dot(x, y), S.CompressedDot)
+            self.calls(format, lambda x, y: S.structured_dot(x, y[:, :1]), S.CompressedDot)
+            self.calls(format, lambda x, y: S.sp_sum(x, 0), S.CompressedSum)
+            self.calls(format, lambda x, y: S.sp_sum(x, 1), S.CompressedSum)
+            self.calls(format, lambda x, y: S.dense_from_sparse(x), S.CompressedToDense)
+            self.calls(format, lambda x, y, other=other: S.to_format(x, other), S.ChangeCompression)
 
 
 class TestByteOrder(unittest.TestCase):

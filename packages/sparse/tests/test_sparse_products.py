@@ -11,7 +11,7 @@ import theano_sparse as S
 import theano_tensor as T
 from theano_linker_c import function
 from theano_linker_c.modes import get_mode
-from theano_sparse import StructuredDotLines
+from theano_sparse import CompressedDot
 from theano_tensor import grad
 
 WHOLE = S.DenseFromSparse(sparse_grad=False)
@@ -110,7 +110,7 @@ class TestProducts(unittest.TestCase):
 
 class TestNativeProduct(unittest.TestCase):
     def native(self, f: Any) -> bool:
-        return any(isinstance(node.op, StructuredDotLines) for node in f.maker.fgraph.apply_nodes)
+        return any(isinstance(node.op, CompressedDot) for node in f.maker.fgraph.apply_nodes)
 
     def test_rewrite_fires_and_is_excluded_by_name(self) -> None:
         x, m = S.csr_matrix("x"), T.dmatrix("m")
@@ -165,8 +165,8 @@ class TestUsmm(unittest.TestCase):
             (2.0 * S.dot(x, m) + z, c + 2 * (a @ b)),
         ):
             f = function([x, m, z], result, mode="FAST_RUN")
-            self.assertTrue(any(isinstance(node.op, S.UsmmLines) for node in f.maker.fgraph.apply_nodes))
-            slow = function([x, m, z], result, mode=get_mode("FAST_RUN").excluding("local_usmm_lines"))
+            self.assertTrue(any(isinstance(node.op, S.CompressedUsmm) for node in f.maker.fgraph.apply_nodes))
+            slow = function([x, m, z], result, mode=get_mode("FAST_RUN").excluding("local_usmm_compressed"))
             self.assertTrue(any(isinstance(node.op, S.Usmm) for node in slow.maker.fgraph.apply_nodes))
             np.testing.assert_allclose(slow(a, b, c), expected)
             np.testing.assert_allclose(f(a, b, c), expected)

@@ -18,9 +18,9 @@ class TestTranspose(unittest.TestCase):
     def test_values_type_and_gradient(self) -> None:
         value = sparse_value("csc", (3, 4))
         x = S.csc_matrix("x")
-        for turned in (x.T, x.transpose(), S.transpose(x)):
-            self.assertEqual(turned.type.format, "csr")
-            np.testing.assert_array_equal(run([x], turned, value), value.toarray().T)
+        for transposed in (x.T, x.transpose(), S.transpose(x)):
+            self.assertEqual(transposed.type.format, "csr")
+            np.testing.assert_array_equal(run([x], transposed, value), value.toarray().T)
         gradient = grad(T.sqr(WHOLE(x.T)).sum(), x)
         self.assertEqual(gradient.type, x.type)
         np.testing.assert_allclose(run([x], gradient, value), 2 * value.toarray())

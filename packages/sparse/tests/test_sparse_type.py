@@ -178,7 +178,7 @@ class TestProperties(unittest.TestCase):
             (0, [1.0], "1 elements have 2 positions"),
             (1, np.asarray([0, 3], "int32"), "positions must be from 0 to 2"),
             (1, np.asarray([-1, 0], "int32"), "positions must be from 0 to 2"),
-            (2, np.asarray([0, 2], "int32"), "2 lines need 3 starts"),
+            (2, np.asarray([0, 2], "int32"), "2 major slices need 3 entries in indptr"),
             (2, np.asarray([0, 3, 2], "int32"), "must grow"),
             (3, [2, 3, 4], "a shape has 2 lengths"),
         ]

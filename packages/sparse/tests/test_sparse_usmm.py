@@ -44,7 +44,7 @@ class TestForms(unittest.TestCase):
                 for result, expected in cases:
                     for mode in MODES:
                         f = function([x, m, z, w, c], result, mode=mode, on_unused_input="ignore")
-                        self.assertEqual(len(ops(f, S.UsmmLines)), 1, result)
+                        self.assertEqual(len(ops(f, S.CompressedUsmm)), 1, result)
                         np.testing.assert_allclose(f(value, self.m, self.z, self.z * 2, 1.5), expected)
 
     def test_what_stays_as_it_is(self) -> None:
@@ -52,13 +52,13 @@ class TestForms(unittest.TestCase):
         product = S.dot(x, m)
         for outputs in ([product + row], [product + z, product], [z * product], [product - z]):
             f = function([x, m, z, row], outputs, mode="FAST_RUN", on_unused_input="ignore")
-            self.assertEqual(ops(f, S.UsmmLines), [])
+            self.assertEqual(ops(f, S.CompressedUsmm), [])
 
     def test_dense_times_sparse(self) -> None:
         x, m, z = S.csr_matrix("x"), T.dmatrix("m"), T.dmatrix("z")
         value = sparse_value("csr", (4, 3))
         f = function([x, m, z], z - 2.0 * S.dot(m, x), mode="FAST_RUN")
-        self.assertEqual(len(ops(f, S.UsmmLines)), 1)
+        self.assertEqual(len(ops(f, S.CompressedUsmm)), 1)
         np.testing.assert_allclose(f(value, self.m.T, self.m.T[:, :3]), self.m.T[:, :3] - 2 * (self.m.T @ value))
 
     def test_memory(self) -> None:
@@ -66,12 +66,12 @@ class TestForms(unittest.TestCase):
             x, m, z = S.matrix(format, "x"), T.dmatrix("m"), T.dmatrix("z")
             value = sparse_value(format, (3, 4))
             plain = function([x, m, z], z - S.dot(x, m), mode=mode)
-            self.assertFalse(ops(plain, S.UsmmLines)[0].inplace)
+            self.assertFalse(ops(plain, S.CompressedUsmm)[0].inplace)
             before = self.z.copy()
             np.testing.assert_allclose(plain(value, self.m, self.z), self.z - value @ self.m)
             np.testing.assert_array_equal(self.z, before)
             temporary = function([x, m, z], T.tanh(z) - S.dot(x, m), mode=mode)
-            self.assertTrue(ops(temporary, S.UsmmLines)[0].inplace)
+            self.assertTrue(ops(temporary, S.CompressedUsmm)[0].inplace)
             for given in (self.z, np.asfortranarray(self.z), np.repeat(self.z, 2, 1)[:, ::2]):
                 np.testing.assert_allclose(temporary(value, self.m, given), np.tanh(given) - value @ self.m)
             used = T.tanh(z)
@@ -79,14 +79,14 @@ class TestForms(unittest.TestCase):
             found = both(value, self.m, self.z)
             np.testing.assert_allclose(found[0], np.tanh(self.z) - value @ self.m)
             np.testing.assert_allclose(found[1], np.tanh(self.z))
-        self.assertIsInstance(S.UsmmCscDense(inplace=True), S.UsmmLines)
+        self.assertIsInstance(S.UsmmCscDense(inplace=True), S.CompressedUsmm)
         self.assertEqual(S.UsmmCscDense(inplace=True).destroy_map, {0: [6]})
 
     def test_z_that_is_turned_or_stretched(self) -> None:
         x, m, z, row = S.csc_matrix("x"), T.dmatrix("m"), T.dmatrix("z"), T.dvector("row")
         value = sparse_value("csc", (3, 4))
-        stretched = T.alloc(row, 3, 10)
-        for addend, expected in ((T.exp(z).T, np.exp(self.z)), (stretched, np.tile(self.z[0], (3, 1)))):
+        broadcasted = T.alloc(row, 3, 10)
+        for addend, expected in ((T.exp(z).T, np.exp(self.z)), (broadcasted, np.tile(self.z[0], (3, 1)))):
             f = function([x, m, z, row], addend - S.dot(x, m), mode="FAST_RUN", on_unused_input="ignore")
             np.testing.assert_allclose(f(value, self.m, self.z.T, self.z[0]), expected - value @ self.m)
 
@@ -95,11 +95,11 @@ class TestForms(unittest.TestCase):
             x, z = S.matrix(format, "x"), T.dmatrix("z")
             value, dense = sparse_value(format, (3, 10), kind="unsorted"), self.z.copy()
             plain = function([x, z], x + z, mode=mode)
-            self.assertFalse(ops(plain, S.DenseLines)[0].inplace)
+            self.assertFalse(ops(plain, S.CompressedToDense)[0].inplace)
             np.testing.assert_allclose(plain(value, self.z), self.z + value.toarray())
             np.testing.assert_array_equal(self.z, dense)
             temporary = function([x, z], x + T.exp(z), mode=mode)
-            self.assertTrue(ops(temporary, S.DenseLines)[0].inplace)
+            self.assertTrue(ops(temporary, S.CompressedToDense)[0].inplace)
             np.testing.assert_allclose(temporary(value, self.z), np.exp(self.z) + value.toarray())
             with self.assertRaisesRegex(ValueError, "differ"):
                 temporary(value, self.z[:2])

@@ -32,8 +32,8 @@ from theano_tensor.linalg import CholeskyGrad, EighGrad, Hint, cholesky, eigh, e
 from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace, ger
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
-from theano_tensor.rewrites._fused_nest import FusedNest
 from theano_tensor.rewrites._fused_reduce import FusedReduce
+from theano_tensor.rewrites._multi_output_fusion import MultiOutputFusion
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, load_records, record_absence
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
@@ -280,7 +280,7 @@ _RECORDS = [
     ),
     OpRecord(
         "fused_nest",
-        lambda x, y: FusedNest(_two_results(), [Sum((0,))])(x, y),
+        lambda x, y: MultiOutputFusion(_two_results(), [Sum((0,))])(x, y),
         lambda x, y: [np.exp(x * y), (x + y).sum(0)],
         [[MATRIX, MATRIX + 1], [MATRIX[:1], MATRIX[:1]]],
     ),

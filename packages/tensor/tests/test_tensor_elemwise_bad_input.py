@@ -100,7 +100,7 @@ class TestShapes(unittest.TestCase):
         st.lists(st.integers(0, 3), max_size=3), st.lists(st.integers(0, 3), max_size=3), st.booleans(), st.booleans()
     )
     def test_broadcasting(self, first: list[int], second: list[int], known: bool, other_known: bool) -> None:
-        """A length of 1 stretches where it is declared only."""
+        """A length of 1 broadcasts where it is declared only."""
         x = tt.tensor("float64", shape=tuple(n if known else None for n in first))
         y = tt.tensor("float64", shape=tuple(n if other_known else None for n in second))
         a, b = np.ones(first), np.full(second, 2.0)
@@ -112,8 +112,8 @@ class TestShapes(unittest.TestCase):
             found = run([x, y], x - y, a, b, mode="FAST_RUN")
         except ValueError as error:
             self.assertRegex(str(error), "mis-match|lengths of dimension")
-            stretched = any(1 in (n, m) and n != m for n, m in zip(first[::-1], second[::-1], strict=False))
-            self.assertTrue(wanted is None or (stretched and not (known and other_known)))
+            broadcasted = any(1 in (n, m) and n != m for n, m in zip(first[::-1], second[::-1], strict=False))
+            self.assertTrue(wanted is None or (broadcasted and not (known and other_known)))
             return
         assert wanted is not None, "what NumPy refuses is refused"
         np.testing.assert_array_equal(found, wanted)

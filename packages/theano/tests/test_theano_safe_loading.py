@@ -226,7 +226,7 @@ _LEFT_OUT = (
 )
 _BASES = (
     "AccumulatingReduce AlongAxis ArgExtremum Arithmetic BaseAbstractConv BinaryBitOp BinaryScalarOp Bitwise "
-    "Comparison ComparedGraphOp DiscreteOp FixedLogicalComparison FloatFunction GraphOp HasProgram LinesOp "
+    "Comparison ComparedGraphOp DiscreteOp FixedLogicalComparison FloatFunction GraphOp HasProgram CompressedOp "
     "ListChange ListOp ListQuestion LogicalReduce MatrixOp PoolingOp RebroadcastCode Rounding ScalarOp ShapeCode "
     "ShapeICode SparseOp "
     "SpecialFunction SpecifyShapeCode Tensor UfuncOp UnaryBitOp UnaryScalarOp WholePart"

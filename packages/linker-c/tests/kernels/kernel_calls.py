@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.compiler import CompilerOptions
-from theano_linker_c.kernels import ElementwiseKernel, ExtremumPosition, KernelLibrary, LoadedKernel, ReductionKernel
+from theano_linker_c.kernels import ArgmaxKernel, ElementwiseKernel, KernelLibrary, LoadedKernel, ReductionKernel
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +21,7 @@ OPTIONS = CompilerOptions(command="gcc", directory=_folder.name, extra=CompilerO
 LIBRARY = KernelLibrary()
 
 
-def load(kernel: ElementwiseKernel | ReductionKernel | ExtremumPosition) -> LoadedKernel:
+def load(kernel: ElementwiseKernel | ReductionKernel | ArgmaxKernel) -> LoadedKernel:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
     return loaded
@@ -39,7 +39,7 @@ def call(address: int, length: int, arrays: Sequence[Array], accumulator: Array 
 
 
 def call_rows(address: int, arrays: Sequence[Array], accumulator: Array) -> None:
-    """Fold the rows of matrices into `accumulator`, by the function of a reduction that takes all of them."""
+    """Reduce the rows of matrices into `accumulator`, by the function of a reduction that takes all of them."""
     operands = [*arrays, accumulator]
     count, (rows, length) = len(operands), arrays[0].shape
     data = (ctypes.c_void_p * count)(*(a.ctypes.data for a in operands))

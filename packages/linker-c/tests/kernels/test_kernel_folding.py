@@ -1,4 +1,4 @@
-"""Compiled kernels that keep results and fold others in one pass, at every length and for every way of joining."""
+"""Compiled kernels that keep results and reduce others in one pass, at every length and for every way of joining."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c import scalar as sc
-from theano_linker_c.kernels import Fold, FoldingKernel
+from theano_linker_c.kernels import MultiOutputKernel, Reduction
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts
@@ -17,23 +17,25 @@ from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts
 LENGTHS = (0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 511, 512, 513, 520, 1030)
 
 
-def describe(op: ScalarOp, dtypes: Sequence[str], kept: Sequence[str], folds: Sequence[Fold]) -> FoldingKernel:
+def describe(
+    op: ScalarOp, dtypes: Sequence[str], kept: Sequence[str], reductions: Sequence[Reduction]
+) -> MultiOutputKernel:
     """Describe a kernel on vectors; inputs after the first are numbers."""
     broadcast = ((False,), *((True,),) * (len(dtypes) - 1))
-    return FoldingKernel(op, tuple(dtypes), tuple(kept), tuple(folds), broadcast, 1, (0,))
+    return MultiOutputKernel(op, tuple(dtypes), tuple(kept), tuple(reductions), broadcast, 1, (0,))
 
 
-def run(kernel: FoldingKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
+def run(kernel: MultiOutputKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
-    totals = [np.array(start_of(fold), fold.acc_dtype) for fold in kernel.folds]
+    totals = [np.array(start_of(reduction), reduction.acc_dtype) for reduction in kernel.reductions]
     call(loaded.address, len(inputs[0]), [*inputs, *kept, *totals])
     return [total[()] for total in totals]
 
 
-def start_of(fold: Fold) -> float | int:
+def start_of(reduction: Reduction) -> float | int:
     """Give where the tests start from: a value that differs from the neutral one where that shows."""
-    return {"add": 3, "mul": 2, "and_": 7, "or_": 1, "xor": 5}.get(fold.combine.name, 0)
+    return {"add": 3, "mul": 2, "and_": 7, "or_": 1, "xor": 5}.get(reduction.combine.name, 0)
 
 
 def expensive(x: Any) -> Any:
@@ -51,13 +53,13 @@ class TestFolding(unittest.TestCase):
                 x, y = ScalarType(dtype)(), ScalarType(dtype)()
                 t = element(x) * y
                 op = Composite([x, y], [t, t, t, t])
-                folds = [Fold(combine, dtype, dtype, None) for combine in (sc.add, sc.maximum, sc.minimum)]
-                kernel = describe(op, (dtype, dtype), (dtype,), folds)
+                reductions = [Reduction(combine, dtype, dtype, None) for combine in (sc.add, sc.maximum, sc.minimum)]
+                kernel = describe(op, (dtype, dtype), (dtype,), reductions)
                 values = np.linspace(-1.5, 2, max(LENGTHS)).astype(dtype)
                 for n in LENGTHS:
                     self.check(kernel, op, values[:n], np.array(0.75, dtype))
 
-    def check(self, kernel: FoldingKernel, op: ScalarOp, values: Array, factor: Array) -> None:
+    def check(self, kernel: MultiOutputKernel, op: ScalarOp, values: Array, factor: Array) -> None:
         expected = op.impl(values, factor)[0]
         tolerance = 1e-5 if values.dtype == "float32" else 1e-12
         for name, x in layouts(values):
@@ -77,7 +79,7 @@ class TestFolding(unittest.TestCase):
                 Composite([x], [element(x), element(x)]),
                 ("float64",),
                 ("float64",),
-                [Fold(sc.add, "float64", "float64", 0)],
+                [Reduction(sc.add, "float64", "float64", 0)],
             )
             for n in LENGTHS:
                 values = np.linspace(-1, 2, n)
@@ -98,21 +100,21 @@ class TestFolding(unittest.TestCase):
         combines |= {sc.xor: np.bitwise_xor, sc.maximum: np.maximum, sc.minimum: np.minimum}
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             x = ScalarType(dtype)()
-            folds = [Fold(combine, dtype, dtype, None) for combine in combines]
-            kernel = describe(Composite([x], [x] * (1 + len(folds))), (dtype,), (dtype,), folds)
+            reductions = [Reduction(combine, dtype, dtype, None) for combine in combines]
+            kernel = describe(Composite([x], [x] * (1 + len(reductions))), (dtype,), (dtype,), reductions)
             for n in (1, 9, 1030):
                 values = rng.integers(1, 100, n).astype(dtype)
                 kept = np.empty_like(values)
-                for fold, result in zip(kernel.folds, run(kernel, [values], [kept]), strict=True):
-                    start = np.array(start_of(fold), dtype)
-                    with self.subTest(dtype=dtype, n=n, combine=str(fold.combine)):
-                        self.assertEqual(result, combines[fold.combine].reduce(values, initial=start, dtype=dtype))
+                for reduction, result in zip(kernel.reductions, run(kernel, [values], [kept]), strict=True):
+                    start = np.array(start_of(reduction), dtype)
+                    with self.subTest(dtype=dtype, n=n, combine=str(reduction.combine)):
+                        self.assertEqual(result, combines[reduction.combine].reduce(values, initial=start, dtype=dtype))
 
     def test_nan_and_infinities(self) -> None:
         x = ScalarType("float64")()
-        folds = [Fold(combine, "float64", "float64", None) for combine in (sc.add, sc.maximum, sc.minimum)]
+        reductions = [Reduction(combine, "float64", "float64", None) for combine in (sc.add, sc.maximum, sc.minimum)]
         for element in (sc.sqrt(sc.exp(x)), x + 1.0):
-            kernel = describe(Composite([x], [element] * 4), ("float64",), ("float64",), folds)
+            kernel = describe(Composite([x], [element] * 4), ("float64",), ("float64",), reductions)
             for n in (3, 8, 19, 1029):
                 for at in (0, n // 2, n - 1):
                     for special in (np.nan, np.inf):

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from theano_linker_c.kernels import BUILT_IN, ROUTINES, MatrixRoutine, lapack_addresses
+from theano_linker_c.kernels import BUILT_IN, ROUTINES, LapackKernel, lapack_addresses
 
 
 class TestLapack(unittest.TestCase):
@@ -24,9 +24,9 @@ class TestLapack(unittest.TestCase):
         self.assertEqual(lapack_addresses("solve", "complex128"), ())
 
     def test_descriptions_compare_by_value(self) -> None:
-        self.assertEqual(MatrixRoutine("det", "float64"), MatrixRoutine("det", "float64", 0))
-        self.assertNotEqual(MatrixRoutine("cholesky", "float64", 1), MatrixRoutine("cholesky", "float64", 0))
-        self.assertIsInstance(MatrixRoutine("det", "float64"), BUILT_IN)
+        self.assertEqual(LapackKernel("det", "float64"), LapackKernel("det", "float64", 0))
+        self.assertNotEqual(LapackKernel("cholesky", "float64", 1), LapackKernel("cholesky", "float64", 0))
+        self.assertIsInstance(LapackKernel("det", "float64"), BUILT_IN)
 
     def test_an_address_is_the_routine(self) -> None:
         (address,) = lapack_addresses("cholesky", "float64")

@@ -28,11 +28,11 @@ def flat(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identit
 
 
 def of_rows(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identity) -> ReductionKernel:
-    """Describe the fold of a matrix along its first axis."""
+    """Describe the reduction of a matrix along its first axis."""
     return ReductionKernel(combine, element, (dtype,), ((False, False),), 2, (0,), acc, acc, None)
 
 
-def fold(kernel: ReductionKernel, *arrays: Array) -> Any:
+def reduce(kernel: ReductionKernel, *arrays: Array) -> Any:
     total = np.array(kernel.seed, kernel.acc_dtype)
     call(load(kernel).address, len(arrays[0]), arrays, total)
     return total[()]
@@ -63,13 +63,13 @@ class TestInner(unittest.TestCase):
                 for name, array in layouts(values):
                     with self.subTest(op=str(op), dtype=dtype, length=length, strides=name):
                         np.testing.assert_allclose(
-                            fold(kernel, array), expected, rtol=2e-5 if dtype == "float32" else 1e-12
+                            reduce(kernel, array), expected, rtol=2e-5 if dtype == "float32" else 1e-12
                         )
 
     def test_wide_accumulator(self) -> None:
-        self.assertEqual(fold(flat(sc.add, "float32", "float64"), np.array([1e8, 1, -1e8], np.float32)), 1.0)
-        self.assertEqual(fold(flat(sc.add, "int8", "int64"), np.full(1000, 127, np.int8)), 127000)
-        self.assertEqual(fold(flat(sc.add, "bool", "int64"), np.ones(700, bool)), 700)
+        self.assertEqual(reduce(flat(sc.add, "float32", "float64"), np.array([1e8, 1, -1e8], np.float32)), 1.0)
+        self.assertEqual(reduce(flat(sc.add, "int8", "int64"), np.full(1000, 127, np.int8)), 127000)
+        self.assertEqual(reduce(flat(sc.add, "bool", "int64"), np.ones(700, bool)), 700)
 
     def test_sums_are_accurate(self) -> None:
         for dtype, bound in (("float64", 4), ("float32", 8)):
@@ -77,12 +77,12 @@ class TestInner(unittest.TestCase):
             exact = math.fsum(values.astype(float))
             unit = float(np.finfo(dtype).eps) * float(np.abs(values).astype(float).sum()) / 10
             with self.subTest(dtype=dtype):
-                self.assertLessEqual(abs(float(fold(flat(sc.add, dtype, dtype), values)) - exact), bound * unit)
+                self.assertLessEqual(abs(float(reduce(flat(sc.add, dtype, dtype), values)) - exact), bound * unit)
 
     def test_large_sum_of_equal_floats(self) -> None:
         values = np.full(10**6, 0.1, np.float32)
         # One running sum would be off by a hundredth. Compilers that do not vectorise lose a little within each block.
-        self.assertAlmostEqual(float(fold(flat(sc.add, "float32", "float32"), values)) / 1e5, 1.0, delta=1e-5)
+        self.assertAlmostEqual(float(reduce(flat(sc.add, "float32", "float32"), values)) / 1e5, 1.0, delta=1e-5)
 
     def test_nan_goes_through(self) -> None:
         for op in (sc.maximum, sc.minimum, sc.add, sc.mul):
@@ -91,17 +91,17 @@ class TestInner(unittest.TestCase):
                     values = self.values(dtype, 1300)
                     values[place] = np.nan
                     with self.subTest(op=str(op), dtype=dtype, place=place):
-                        self.assertTrue(np.isnan(fold(flat(op, dtype, dtype), values)))
+                        self.assertTrue(np.isnan(reduce(flat(op, dtype, dtype), values)))
 
     def test_infinities(self) -> None:
         inf = float("inf")
         kernel = flat(sc.add, "float64", "float64")
         ones = np.ones(2000)
         ones[3] = inf
-        self.assertEqual(fold(kernel, ones), inf)
+        self.assertEqual(reduce(kernel, ones), inf)
         ones[1700] = -inf
-        self.assertTrue(np.isnan(fold(kernel, ones)))
-        self.assertEqual(fold(flat(sc.maximum, "float64", "float64"), np.full(3, -inf)), -inf)
+        self.assertTrue(np.isnan(reduce(kernel, ones)))
+        self.assertEqual(reduce(flat(sc.maximum, "float64", "float64"), np.full(3, -inf)), -inf)
 
     def test_fused_element(self) -> None:
         x, y = ScalarType("float64")(), ScalarType("float64")()
@@ -111,23 +111,23 @@ class TestInner(unittest.TestCase):
         expected = np.exp(-a * b).sum()
         for name, array in layouts(a):
             with self.subTest(strides=name):
-                np.testing.assert_allclose(fold(kernel, array, b), expected, rtol=1e-12)
+                np.testing.assert_allclose(reduce(kernel, array, b), expected, rtol=1e-12)
 
     def test_scalar_input(self) -> None:
         x, y = ScalarType("float64")(), ScalarType("float64")()
         kernel = ReductionKernel(
             sc.add, Composite([x, y], [x * y]), ("float64",) * 2, ((False,), (True,)), 1, (0,), "float64", "float64", 0
         )
-        self.assertEqual(fold(kernel, np.arange(1000.0), np.array(2.0)), 999000.0)
+        self.assertEqual(reduce(kernel, np.arange(1000.0), np.array(2.0)), 999000.0)
 
     def test_all_and_any_of_a_comparison(self) -> None:
         x = ScalarType("float64")()
         element = Composite([x], [x > 0.0])
         values = np.ones(900)
-        self.assertTrue(fold(flat(sc.and_, "float64", "bool", element), values))
+        self.assertTrue(reduce(flat(sc.and_, "float64", "bool", element), values))
         values[800] = -1
-        self.assertFalse(fold(flat(sc.and_, "float64", "bool", element), values))
-        self.assertTrue(fold(flat(sc.or_, "float64", "bool", element), values))
+        self.assertFalse(reduce(flat(sc.and_, "float64", "bool", element), values))
+        self.assertTrue(reduce(flat(sc.or_, "float64", "bool", element), values))
 
     def test_continues_from_the_accumulator(self) -> None:
         kernel = flat(sc.add, "float64", "float64")

@@ -11,8 +11,8 @@ from theano_linker_c.kernels import (
     CONVOLUTION_TASKS,
     POOLING_MODES,
     POOLING_TASKS,
-    Convolution,
-    Pooling,
+    ConvolutionKernel,
+    PoolingKernel,
     build,
 )
 
@@ -38,17 +38,17 @@ def make_machine(code: int, payload: tuple[Any, ...], inputs: int) -> Any:
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
-        turns=(),
+        locks=(),
     )
 
 
 class TestDescriptions(unittest.TestCase):
     def test_they_compare_by_value_and_need_no_code(self) -> None:
-        kernel = Convolution("forward", "float32", (1, 2), (1, 1), "half")
-        self.assertEqual(kernel, Convolution("forward", "float32", (1, 2), (1, 1), "half", False, 1))
-        self.assertNotEqual(kernel, Convolution("by_kernel", "float32", (1, 2), (1, 1), "half"))
-        pooling = Pooling("pool", "float64", 2, "max", True)
-        self.assertNotEqual(pooling, Pooling("pool", "float64", 2, "sum", True))
+        kernel = ConvolutionKernel("forward", "float32", (1, 2), (1, 1), "half")
+        self.assertEqual(kernel, ConvolutionKernel("forward", "float32", (1, 2), (1, 1), "half", False, 1))
+        self.assertNotEqual(kernel, ConvolutionKernel("weight_grad", "float32", (1, 2), (1, 1), "half"))
+        pooling = PoolingKernel("pool", "float64", 2, "max", True)
+        self.assertNotEqual(pooling, PoolingKernel("pool", "float64", 2, "sum", True))
         for each in (kernel, pooling):
             self.assertIsInstance(each, BUILT_IN)
             self.assertEqual(build([each])[0].address, 0)  # type: ignore[union-attr]
@@ -60,11 +60,14 @@ class TestDescriptions(unittest.TestCase):
             ("full", ((-2, -2), (-2, -2))),
             (((1, 2), (3, 4)), ((1, 3), (2, 4))),
         ):
-            self.assertEqual(Convolution("forward", "float32", (1, 1), (1, 1), border).sides, sides)
+            self.assertEqual(ConvolutionKernel("forward", "float32", (1, 1), (1, 1), border).sides, sides)
 
     def test_numbers_are_places(self) -> None:
-        self.assertEqual([CONVOLUTION_TASKS.index(t) for t in ("forward", "by_images", "by_kernel")], [0, 1, 2])
-        self.assertEqual([POOLING_TASKS.index(t) for t in ("pool", "spread", "give", "pick")], [0, 1, 2, 3])
+        self.assertEqual([CONVOLUTION_TASKS.index(t) for t in ("forward", "input_grad", "weight_grad")], [0, 1, 2])
+        self.assertEqual(
+            [POOLING_TASKS.index(t) for t in ("pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad")],
+            [0, 1, 2, 3],
+        )
         self.assertEqual(POOLING_MODES[0], "max")
 
 

@@ -41,7 +41,7 @@ class Graph:
         self.nodes: list[Any] = [self.inputs[2]]
         self.values: list[Any] = [V]
         self.needed: list[set[int]] = [set()]
-        self.lent = {0}  # what is x, or a view of it whatever is chosen: a node that overwrites it would be told to
+        self.donated = {0}  # what is x, or a view of it whatever is chosen: a node that overwrites it would be told to
         for name, choice in plan:
             operands = [k % len(self.nodes) for k in choice[: STEPS[name]]]
             getattr(self, name)(choice[0] % 2, conditions, operands)
@@ -69,12 +69,12 @@ class Graph:
         self.choose(which, conditions, k, ChooseByThunk)
 
     def turn(self, _: int, _2: Any, k: list[int]) -> None:
-        if k[0] in self.lent:
-            self.lent.add(len(self.nodes))
+        if k[0] in self.donated:
+            self.donated.add(len(self.nodes))
         self._push(Python(turned, views=(0,))(self.nodes[k[0]]), self.values[k[0]][::-1], self._all(k))
 
     def negate(self, _: int, _2: Any, k: list[int]) -> None:
-        operand = Python(np.copy)(self.nodes[k[0]]) if k[0] in self.lent else self.nodes[k[0]]
+        operand = Python(np.copy)(self.nodes[k[0]]) if k[0] in self.donated else self.nodes[k[0]]
         self._push(Python(negated, destroys=(0,))(operand), -self.values[k[0]], self._all(k))
 
     def count(self, _: int, _2: Any, k: list[int]) -> None:

@@ -11,9 +11,9 @@ from theano_graph import Apply, FunctionGraph, Op, Type, Variable
 from theano_linker_c.kernels import (
     ElementwiseKernel,
     Kernel,
-    MatrixProduct,
+    MatrixProductKernel,
     ReductionKernel,
-    Reorder,
+    TransposeKernel,
     native_kernel,
 )
 from theano_linker_c.program import ArraySpec, Hooks, Machine, Program, PythonMachine, lower, native_machine
@@ -21,7 +21,7 @@ from theano_linker_c.scalar import ScalarOp, identity
 
 
 class ArrayType(Type):
-    """Arrays of one dtype and static shape; 1 stretches."""
+    """Arrays of one dtype and static shape; 1 broadcasts."""
 
     def __init__(self, dtype: str, shape: Sequence[int | None]) -> None:
         self.dtype, self.shape = dtype, tuple(shape)
@@ -162,13 +162,13 @@ def _reduce(node: Apply) -> Kernel:
 @native_kernel.register(Product)
 def _product(node: Apply) -> Kernel:
     op: Any = node.op
-    return MatrixProduct(op.kind, node.inputs[0].type.dtype)
+    return MatrixProductKernel(op.kind, node.inputs[0].type.dtype)
 
 
 @native_kernel.register(Shuffle)
 def _shuffle(node: Apply) -> Kernel:
     op: Any = node.op
-    return Reorder(op.order, op.drop)
+    return TransposeKernel(op.order, op.drop)
 
 
 def array(dtype: str, *shape: int | None, name: str | None = None) -> Any:

@@ -31,11 +31,11 @@ class TestBroadcasting(unittest.TestCase):
     def test_random_shapes_and_layouts(self, data: st.DataObject) -> None:
         ndim = data.draw(st.integers(1, 4))
         lengths = data.draw(st.lists(st.sampled_from([0, 1, 2, 3, 17]), min_size=ndim, max_size=ndim))
-        stretched = [data.draw(st.lists(st.booleans(), min_size=ndim, max_size=ndim)) for _ in range(2)]
+        broadcasted = [data.draw(st.lists(st.booleans(), min_size=ndim, max_size=ndim)) for _ in range(2)]
         rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
         dtype = data.draw(st.sampled_from(["float64", "float32"]))
         variables, values = [], []
-        for flags in stretched:
+        for flags in broadcasted:
             shape = [1 if flag else n for flag, n in zip(flags, lengths, strict=True)]
             variables.append(array(dtype, *(1 if flag else None for flag in flags)))
             values.append(laid_out(rng.normal(size=shape).astype(dtype), data.draw(st.sampled_from(LAYOUTS))))

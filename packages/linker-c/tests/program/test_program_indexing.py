@@ -14,10 +14,10 @@ from theano_linker_c.kernels import (
     IndexArray,
     IndexEntry,
     IndexInput,
-    IndexRead,
+    IndexReadKernel,
     IndexSlice,
-    IndexView,
-    IndexWrite,
+    IndexViewKernel,
+    IndexWriteKernel,
     Kernel,
     native_kernel,
 )
@@ -72,11 +72,11 @@ def _index(node: Apply) -> Kernel:
     dtypes = tuple(v.type.dtype for v in node.inputs)
     ndims = tuple(len(v.type.shape) for v in node.inputs)
     if op.kind == "view":
-        return IndexView(op.entries, dtypes, ndims)
+        return IndexViewKernel(op.entries, dtypes, ndims)
     if op.kind == "read":
-        return IndexRead(op.entries, dtypes, ndims)
+        return IndexReadKernel(op.entries, dtypes, ndims)
     part = tuple(n == 1 for n in node.inputs[1].type.shape)
-    return IndexWrite(op.entries, dtypes, ndims, op.kind == "set", part)
+    return IndexWriteKernel(op.entries, dtypes, ndims, op.kind == "set", part)
 
 
 class TestReads(unittest.TestCase):

@@ -11,15 +11,15 @@ from support import ArrayType, Elementwise, array, machines
 
 from theano_graph import Apply, Op
 from theano_linker_c.kernels import (
-    Checked,
-    Filled,
-    Gather,
-    Joined,
+    ConcatenateKernel,
+    FullKernel,
     Kernel,
-    Length,
-    MatrixProduct,
-    OtherShape,
-    Parts,
+    LengthKernel,
+    MatrixProductKernel,
+    ReshapeKernel,
+    SpecifyShapeKernel,
+    SplitKernel,
+    StackKernel,
     native_kernel,
 )
 from theano_linker_c.scalar import add, mul
@@ -51,28 +51,28 @@ def _kernel(node: Apply) -> Kernel:
 
 def reshape(x: Any, shape: Any, ndim: int) -> Any:
     out = ArrayType(x.type.dtype, [None] * ndim)
-    kernel = OtherShape(x.type.dtype, len(x.type.shape), ndim)
+    kernel = ReshapeKernel(x.type.dtype, len(x.type.shape), ndim)
     return Shaping(kernel, lambda a, s: a.reshape(tuple(s)), out, view=True)(x, shape)
 
 
 def fill(value: Any, *lengths: Any) -> Any:
-    stretches = tuple(n == 1 for n in value.type.shape)
+    broadcastable = tuple(n == 1 for n in value.type.shape)
 
     def filled(v: Any, *shape: Any) -> Any:
         wanted = tuple(int(n) for n in shape)
         ends = wanted[len(wanted) - v.ndim :]
-        if any(n != m and not s for n, m, s in zip(v.shape, ends, stretches, strict=True)) or min(wanted) < 0:
+        if any(n != m and not s for n, m, s in zip(v.shape, ends, broadcastable, strict=True)) or min(wanted) < 0:
             raise ValueError(f"a value of shape {v.shape} does not fit into {wanted}")
         return np.broadcast_to(v, wanted).copy()
 
     out = ArrayType(value.type.dtype, [None] * len(lengths))
-    return Shaping(Filled(value.type.dtype, stretches), filled, out)(value, *lengths)
+    return Shaping(FullKernel(value.type.dtype, broadcastable), filled, out)(value, *lengths)
 
 
 def join(axis: int, where: Any, *parts: Any) -> Any:
     first = parts[0].type
     out = ArrayType(first.dtype, [None] * len(first.shape))
-    kernel = Joined(first.dtype, len(first.shape), axis)
+    kernel = ConcatenateKernel(first.dtype, len(first.shape), axis)
     return Shaping(kernel, lambda a, *p: np.concatenate(p, axis=int(a)), out)(where, *parts)
 
 
@@ -108,7 +108,7 @@ class Split(Op):
 def _parts(node: Apply) -> Kernel:
     op: Any = node.op
     x = node.inputs[0].type
-    return Parts(x.dtype, len(x.shape), op.axis)
+    return SplitKernel(x.dtype, len(x.shape), op.axis)
 
 
 def split(axis: int, *inputs: Any) -> list[Any]:
@@ -136,13 +136,13 @@ class TestValues(unittest.TestCase):
     def test_lengths_and_vectors_of_them(self) -> None:
         x = array("float32", None, None)
         scalar = ArrayType("int64", [])
-        n, m = (Shaping(Length(d), lambda a, d=d: a.shape[d], scalar)(x) for d in range(2))
-        both = Shaping(Gather("int64"), lambda *s: np.array(s), ArrayType("int64", [None]))(n, m, n)
+        n, m = (Shaping(LengthKernel(d), lambda a, d=d: a.shape[d], scalar)(x) for d in range(2))
+        both = Shaping(StackKernel("int64"), lambda *s: np.array(s), ArrayType("int64", [None]))(n, m, n)
         for shape in ((2, 3), (0, 5), (1, 1)):
             self.both([x], both, np.array([*shape, shape[0]]), np.zeros(shape, "float32"))
         for dtype in DTYPES:
             a, b = array(dtype), array(dtype)
-            made = Shaping(Gather(dtype), lambda *s: np.array(s), ArrayType(dtype, [None]))(a, b)
+            made = Shaping(StackKernel(dtype), lambda *s: np.array(s), ArrayType(dtype, [None]))(a, b)
             values = np.array([1, 0]).astype(dtype)
             self.both([a, b], made, values, *(np.array(v) for v in values))
 
@@ -189,9 +189,9 @@ class TestValues(unittest.TestCase):
         x, n = array("int8", None, None), array("int64")
         out = ArrayType("int8", [None, None])
         for variables, kernel, values in (
-            ([x], Checked((False, False)), (np.ones((2, 1), "int8"),)),
-            ([x], Checked((False, True)), (np.ones((2, 1), "int8"),)),
-            ([x, n], Checked((True, False)), (np.ones((2, 1), "int8"), np.array(2))),
+            ([x], SpecifyShapeKernel((False, False)), (np.ones((2, 1), "int8"),)),
+            ([x], SpecifyShapeKernel((False, True)), (np.ones((2, 1), "int8"),)),
+            ([x, n], SpecifyShapeKernel((True, False)), (np.ones((2, 1), "int8"), np.array(2))),
         ):
             inputs: Any = variables
             self.both(inputs, Shaping(kernel, same, out, view=True)(*inputs), values[0], *values)
@@ -211,7 +211,7 @@ class TestValues(unittest.TestCase):
     def test_stacks_of_matrices(self) -> None:
         for dtype in ("float64", "float32"):
             x, y = array(dtype, None, None, None), array(dtype, None, None, None)
-            product = Shaping(MatrixProduct("batched", dtype), np.matmul, ArrayType(dtype, [None] * 3))(x, y)
+            product = Shaping(MatrixProductKernel("batched", dtype), np.matmul, ArrayType(dtype, [None] * 3))(x, y)
             for n, k, m in ((3, 4, 2), (1, 4, 1), (3, 0, 2), (0, 2, 2), (1, 1, 1)):
                 a = np.arange(5 * n * k).reshape(5, n, k).astype(dtype) - 7
                 b = np.arange(5 * k * m).reshape(5, k, m).astype(dtype) - 5
@@ -244,7 +244,7 @@ class TestErrors(unittest.TestCase):
         x, y = array("float64", None, None), array("float64", None, None)
         shape, n, axis = array("int64", None), array("int64"), array("int64")
         t, u = array("float64", None, None, None), array("float64", None, None, None)
-        product = Shaping(MatrixProduct("batched", "float64"), np.matmul, ArrayType("float64", [None] * 3))(t, u)
+        product = Shaping(MatrixProductKernel("batched", "float64"), np.matmul, ArrayType("float64", [None] * 3))(t, u)
         ones = np.ones((2, 3))
         for variables, output, values in (
             ([x, shape], reshape(x, shape, 2), (ones, np.array([4, 2]))),
@@ -254,7 +254,11 @@ class TestErrors(unittest.TestCase):
             ([x, n], fill(x, n, n), (ones, np.array(-1))),
             ([axis, x, y], join(0, axis, x, y), (np.array(0), ones, ones.T)),
             ([t, u], product, (np.ones((2, 3, 4)), np.ones((2, 3, 4)))),
-            ([x], Shaping(Checked((True, False)), same, ArrayType("float64", [None, None]), view=True)(x), (ones,)),
+            (
+                [x],
+                Shaping(SpecifyShapeKernel((True, False)), same, ArrayType("float64", [None, None]), view=True)(x),
+                (ones,),
+            ),
             ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([1, 1, 1]))),
             ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([3, -1, 0]))),
             ([x, axis, shape], split(0, x, axis, shape)[0], (ones, np.array(0), np.array([1, 1]))),

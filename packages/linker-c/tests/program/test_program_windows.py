@@ -37,13 +37,13 @@ def run(code: int, payload: tuple[Any, ...], *values: Any, fallback: Any = refus
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
-        turns=(),
+        locks=(),
     )
     return machine.run(list(values))[0]
 
 
 def convolved(x: Any, w: Any, stride: int, dilation: int, pad: int) -> Any:
-    """Convolve images with two axes, filters not turned over."""
+    """Convolve images with two axes, filters not flipped."""
     spread = np.zeros((*w.shape[:2], *((n - 1) * dilation + 1 for n in w.shape[2:])), w.dtype)
     spread[:, :, ::dilation, ::dilation] = w
     padded = np.pad(x, [(0, 0), (0, 0), (pad, pad), (pad, pad)])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from theano_graph import record
-from theano_linker_c.program import Becomes, Repetition
+from theano_linker_c.program import LoopSpec, ResultKind
 
 #: What becomes of the values of an output: all of them along a new first dimension, the sum, or the last one.
 #: FINAL is the initial state where there are no steps, LAST is an error then.
 STACK, SUM, FINAL, LAST = "stack", "sum", "final", "last"
-_BECOMES = MappingProxyType({STACK: Becomes.STACK, SUM: Becomes.SUM})
+_RESULT_KINDS = MappingProxyType({STACK: ResultKind.STACK, SUM: ResultKind.SUM})
 
 
 @record
@@ -42,10 +42,10 @@ class Plan:
     backwards: bool = False
     truncate: int = -1
 
-    def repetition(self) -> Repetition:
+    def loop_spec(self) -> LoopSpec:
         """Return what a machine has to know to do all steps by itself."""
-        kinds = tuple(_BECOMES.get(kind, Becomes.NEWEST) for kind in self.kinds)
-        return Repetition(self.sequences, self.states, kinds, self.until, self.backwards)
+        kinds = tuple(_RESULT_KINDS.get(kind, ResultKind.LAST) for kind in self.kinds)
+        return LoopSpec(self.sequences, self.states, kinds, self.until, self.backwards)
 
 
 @record

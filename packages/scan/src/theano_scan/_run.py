@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from theano_graph import compose
-from theano_linker_c.program import repeater
+from theano_linker_c.program import loop_runner
 
 from ._plan import FINAL, STACK, SUM
-from ._stores import Gathered, Newest, Stacked, Store, Summed
+from ._stores import Collected, Last, Stacked, Store, Summed
 
 
 class Run:
@@ -28,23 +28,23 @@ class Run:
     def _store(self, k: int, kind: str) -> Store:
         shape = getattr(self.start[k], "shape", None) if k < self.op.plan.states else None
 
-        def complaint(i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
-            return self._complaint(k, i, got, wanted)
+        def shape_error(i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+            return self._shape_error(k, i, got, wanted)
 
         if kind == STACK:
-            return (Stacked if self.op.memory.preallocate else Gathered)(self.n, shape, complaint)
-        return Summed(complaint) if kind == SUM else Newest(shape, complaint)
+            return (Stacked if self.op.memory.preallocate else Collected)(self.n, shape, shape_error)
+        return Summed(shape_error) if kind == SUM else Last(shape, shape_error)
 
-    def _complaint(self, k: int, i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
+    def _shape_error(self, k: int, i: int, got: Sequence[int], wanted: Sequence[int]) -> Exception:
         return ValueError(_shape_text(self.op, k, i, got, wanted))
 
     def native(self) -> int:
         """Let the machine of the step do all steps; return how many were done, 0 where it cannot."""
         plan = self.op.plan
-        repeat = repeater(self.op.compiled().machine, plan.repetition()) if self.op.memory.preallocate else None
+        repeat = loop_runner(self.op.compiled().machine, plan.loop_spec()) if self.op.memory.preallocate else None
         if repeat is None:
             return 0
-        done, self.found = repeat(self.n, self.given, self._complaint)
+        done, self.found = repeat(self.n, self.given, self._shape_error)
         if done < self.n:
             part = slice(self.n - done, None) if plan.backwards else slice(done)
             self.found = [v[part] if kind == STACK else v for v, kind in zip(self.found, plan.kinds, strict=True)]

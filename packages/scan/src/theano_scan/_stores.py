@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 #: Makes the error for a value of a wrong shape: step, shape, the shape that was wanted.
-Complaint = Callable[[int, Sequence[int], Sequence[int]], Exception]
+MakeShapeError = Callable[[int, Sequence[int], Sequence[int]], Exception]
 
 
 class Store(Protocol):
@@ -30,11 +30,11 @@ class Stacked:
         How many steps there may be.
     shape : tuple of int, optional
         That all values have; that of the first one by default.
-    complaint : callable
+    shape_error : callable
     """
 
-    def __init__(self, n: int, shape: Sequence[int] | None, complaint: Complaint) -> None:
-        self.n, self.shape, self.complaint = n, shape, complaint
+    def __init__(self, n: int, shape: Sequence[int] | None, shape_error: MakeShapeError) -> None:
+        self.n, self.shape, self.shape_error = n, shape, shape_error
         self.rows: Any = None
 
     def take(self, i: int, value: Any) -> None:
@@ -43,7 +43,7 @@ class Stacked:
             self.shape = value.shape if self.shape is None else self.shape
             self.rows = np.empty((self.n, *self.shape), value.dtype)
         if value.shape != self.shape:
-            raise self.complaint(i, value.shape, self.shape or ())
+            raise self.shape_error(i, value.shape, self.shape or ())
         self.rows[i] = value
 
     def result(self, done: int, backwards: bool) -> Any:
@@ -53,18 +53,18 @@ class Stacked:
         return self.rows[self.n - done :] if backwards else self.rows[:done]
 
 
-class Gathered:
+class Collected:
     """All values, put together at the end; the parameters are those of :class:`Stacked`."""
 
-    def __init__(self, n: int, shape: Sequence[int] | None, complaint: Complaint) -> None:
-        self.shape, self.complaint = shape, complaint
+    def __init__(self, n: int, shape: Sequence[int] | None, shape_error: MakeShapeError) -> None:
+        self.shape, self.shape_error = shape, shape_error
         self.rows: list[Any] = []
 
     def take(self, i: int, value: Any) -> None:
         """Keep a copy."""
         self.shape = value.shape if self.shape is None else self.shape
         if value.shape != self.shape:
-            raise self.complaint(i, value.shape, self.shape or ())
+            raise self.shape_error(i, value.shape, self.shape or ())
         self.rows.append(np.array(value))
 
     def result(self, done: int, backwards: bool) -> Any:
@@ -75,8 +75,8 @@ class Gathered:
 class Summed:
     """The sum of the values."""
 
-    def __init__(self, complaint: Complaint) -> None:
-        self.complaint = complaint
+    def __init__(self, shape_error: MakeShapeError) -> None:
+        self.shape_error = shape_error
         self.total: Any = None
 
     def take(self, i: int, value: Any) -> None:
@@ -84,7 +84,7 @@ class Summed:
         if self.total is None:
             self.total = np.array(value)
         elif value.shape != self.total.shape:
-            raise self.complaint(i, value.shape, self.total.shape)
+            raise self.shape_error(i, value.shape, self.total.shape)
         else:
             np.add(self.total, value, out=self.total)
 
@@ -93,17 +93,17 @@ class Summed:
         return self.total
 
 
-class Newest:
+class Last:
     """The value of the last step; it has the given shape, if any."""
 
-    def __init__(self, shape: Sequence[int] | None, complaint: Complaint) -> None:
-        self.shape, self.complaint = shape, complaint
+    def __init__(self, shape: Sequence[int] | None, shape_error: MakeShapeError) -> None:
+        self.shape, self.shape_error = shape, shape_error
         self.value: Any = None
 
     def take(self, i: int, value: Any) -> None:
         """Keep the value itself."""
         if self.shape is not None and value.shape != self.shape:
-            raise self.complaint(i, value.shape, self.shape)
+            raise self.shape_error(i, value.shape, self.shape)
         self.value = value
 
     def result(self, done: int, backwards: bool) -> Any:

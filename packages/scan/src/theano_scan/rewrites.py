@@ -259,7 +259,7 @@ def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
         parts.results.remove(r)
         factors = []
         for factor in r[0].owner.inputs:
-            base, order = _turned(factor)
+            base, order = _without_dimshuffle(factor)
             if base not in rows and base not in kept:
                 kept[base] = [base, STACK, None, None]
                 parts.results.append(kept[base])
@@ -315,7 +315,7 @@ def _is_product(v: Any) -> bool:
     return v.owner is not None and isinstance(v.owner.op, Dot) and all(x.type.ndim == 2 for x in v.owner.inputs)
 
 
-def _turned(v: Any) -> tuple[Any, list[Any] | None]:
+def _without_dimshuffle(v: Any) -> tuple[Any, list[Any] | None]:
     """Return what a variable is a DimShuffle of, and the order; itself and None otherwise."""
     if v.owner is not None and isinstance(v.owner.op, DimShuffle):
         return v.owner.inputs[0], list(v.owner.op.order)

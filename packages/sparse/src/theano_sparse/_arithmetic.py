@@ -340,7 +340,9 @@ class CheckLength(SparseOp):
         x, length = values
         if len(x) != length:
             raise ValueError(
-                compose(f"{len(x)} factors for {int(length)} lines of a sparse matrix", mend="pass one for each line")
+                compose(
+                    f"{len(x)} factors for {int(length)} rows or columns of a sparse matrix", mend="pass one for each"
+                )
             )
         return x
 

@@ -263,7 +263,7 @@ class _SameElements(SparseOp):
 
 
 class EnsureSortedIndices(_SameElements):
-    """The matrix with the positions in each line in growing order.
+    """The matrix with sorted indices.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class EnsureSortedIndices(_SameElements):
             self.destroy_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Sort each line."""
+        """Sort the indices."""
         (x,) = values
         if self.inplace:
             x.sort_indices()
@@ -318,7 +318,7 @@ remove0 = Remove0()
 
 
 def clean(x: Any) -> Any:
-    """Return the matrix without stored zeros, each line in growing order. Regular gradient."""
+    """Return the matrix without stored zeros, with sorted indices. Regular gradient."""
     return ensure_sorted_indices(remove0(x))
 
 

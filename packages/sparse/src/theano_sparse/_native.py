@@ -11,14 +11,14 @@ from theano_graph import Apply, Variable, compose, describe, shape_rule
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType, as_tensor_variable
 
-from ._lines import LinesOp, assembled, not_differentiated, other_length
+from ._compressed import CompressedOp, assembled, minor_length, not_differentiated
 from ._op import dense, refuse_rank
 
 
 def _call(function: str, op: Any, parts: Sequence[str], arguments: Sequence[str], sub: Mapping[str, str]) -> str:
     """Return the C text that calls a function of products, and fails where that does."""
     data, indices, indptr, other = parts
-    given = [data, indices, indptr, other_length(other), str(int(op.format == "csr")), *arguments]
+    given = [data, indices, indptr, minor_length(other), str(int(op.format == "csr")), *arguments]
     return f"if ({function}({', '.join(given)}) < 0) {{ {sub['fail']} }}"
 
 
@@ -38,7 +38,7 @@ def _rows(op: Any, parts: Sequence[Variable], indptr_shape: Any) -> Any:
     return as_tensor_variable(parts[3]) if op.format == "csc" else indptr_shape[0] - 1
 
 
-class StructuredDotLines(LinesOp):
+class CompressedDot(CompressedOp):
     """The product of a sparse matrix, given by its arrays, and a dense one. Put in by a rewrite; no gradient.
 
     Parameters
@@ -49,14 +49,14 @@ class StructuredDotLines(LinesOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    files: ClassVar[tuple[str, ...]] = ("lines", "products", "dot")
+    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "dot")
 
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, other_length: Any, y: Any) -> Apply:
+    def make_node(self, data: Any, indices: Any, indptr: Any, minor_length: Any, y: Any) -> Apply:
         """Apply to the arrays of a sparse matrix, its other length, and a dense matrix."""
-        given = [as_tensor_variable(part) for part in (data, indices, indptr, other_length, y)]
+        given = [as_tensor_variable(part) for part in (data, indices, indptr, minor_length, y)]
         inputs = self.check(given, str(upcast(given[0].type.dtype, given[4].type.dtype)))
         refuse_rank(self, inputs[4], 2, "the dense operand is a matrix")
         return Apply(self, inputs, [dense(inputs[4].type.dtype, 2)])
@@ -73,12 +73,12 @@ class StructuredDotLines(LinesOp):
         return f"StructuredDot{{{self.format}, native}}"
 
 
-@shape_rule.register(StructuredDotLines)
-def _shape_lines(node: Apply, input_shapes: list[Any]) -> list[Any]:
+@shape_rule.register(CompressedDot)
+def _shape_compressed_dot(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(_rows(node.op, node.inputs, input_shapes[2]), input_shapes[4][1])]
 
 
-class UsmmLines(LinesOp):
+class CompressedUsmm(CompressedOp):
     """``alpha * dot(x, y) + z`` in C for a sparse x, given by its arrays. Put in by a rewrite; no gradient.
 
     Parameters
@@ -91,7 +91,7 @@ class UsmmLines(LinesOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
-    files: ClassVar[tuple[str, ...]] = ("lines", "products", "dot")
+    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "dot")
     first: ClassVar[int] = 1
 
     def __init__(self, format: str, inplace: bool = False) -> None:
@@ -138,8 +138,8 @@ class UsmmLines(LinesOp):
         return f"Usmm{{{self.format}, native, {'inplace' if self.inplace else 'no_inplace'}}}"
 
 
-class UsmmCscDense(UsmmLines):
-    """:class:`UsmmLines` for a csc matrix.
+class UsmmCscDense(CompressedUsmm):
+    """:class:`CompressedUsmm` for a csc matrix.
 
     Parameters
     ----------
@@ -156,27 +156,27 @@ class UsmmCscDense(UsmmLines):
         return f"UsmmCscDense{{{'inplace' if self.inplace else 'no_inplace'}}}"
 
 
-def usmm_lines(format: str, inplace: bool = False) -> UsmmLines:
+def compressed_usmm(format: str, inplace: bool = False) -> CompressedUsmm:
     """Return the op for a format."""
-    return UsmmCscDense(inplace) if format == "csc" else UsmmLines(format, inplace)
+    return UsmmCscDense(inplace) if format == "csc" else CompressedUsmm(format, inplace)
 
 
-@shape_rule.register(UsmmLines)
+@shape_rule.register(CompressedUsmm)
 def _shape_usmm(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[6]]
 
 
-class UsmmRows(LinesOp):
+class UsmmRows(CompressedOp):
     """The rows of ``alpha * dot(x, y)`` in which x stores something: their numbers, and a matrix. No gradient.
 
     Parameters
     ----------
     format : {"csc", "csr"}
-        Of the sparse matrix. The inputs are those of :class:`UsmmLines`, with the lengths of z in place of z.
+        Of the sparse matrix. The inputs are those of :class:`CompressedUsmm`, with the lengths of z in place of z.
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    files: ClassVar[tuple[str, ...]] = ("lines", "products", "rows")
+    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "rows")
     first: ClassVar[int] = 1
 
     def __init__(self, format: str) -> None:
@@ -201,11 +201,11 @@ class UsmmRows(LinesOp):
     def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call of the product."""
         alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
-        more = [inputs[5], alpha, *(other_length(n) for n in inputs[6:]), *(f"&{output}" for output in outputs)]
+        more = [inputs[5], alpha, *(minor_length(n) for n in inputs[6:]), *(f"&{output}" for output in outputs)]
         return _call(f"some_rows_{name}", self, inputs[1:5], more, sub)
 
     def __str__(self) -> str:
         return f"UsmmRows{{{self.format}}}"
 
 
-not_differentiated(StructuredDotLines, UsmmLines, UsmmRows)
+not_differentiated(CompressedDot, CompressedUsmm, UsmmRows)

@@ -11,7 +11,7 @@ from theano_graph import Apply, compose, shape_rule
 from theano_linker_c.scalar import upcast
 from theano_tensor import as_tensor_variable
 
-from ._lines import LinesOp, assembled, not_differentiated, other_length
+from ._compressed import CompressedOp, assembled, minor_length, not_differentiated
 from ._op import dense
 
 _PART_DTYPES = ("int32", "int32")
@@ -26,10 +26,10 @@ def _call(function: str, arguments: Sequence[str], sub: Mapping[str, str]) -> st
     return f"if ({function}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
 
 
-class OtherLines(LinesOp):
+class ChangeCompression(CompressedOp):
     """The arrays of a sparse matrix in the other format. No gradient."""
 
-    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -38,22 +38,22 @@ class OtherLines(LinesOp):
         return Apply(self, inputs, _arrays(values.type.dtype))
 
     def compute(self, node: Apply, *values: Any) -> Any:
-        """Turn the matrix round with SciPy."""
+        """Change the format with SciPy."""
         found = assembled("csr", *values).tocsc()
         return found.data, found.indices, found.indptr
 
     def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
-        arguments = [*inputs[:3], other_length(inputs[3]), *(f"&{output}" for output in outputs)]
-        return _call(f"other_lines_{name}", arguments, sub)
+        arguments = [*inputs[:3], minor_length(inputs[3]), *(f"&{output}" for output in outputs)]
+        return _call(f"change_compression_{name}", arguments, sub)
 
 
-@shape_rule.register(OtherLines)
-def _shape_other(node: Apply, input_shapes: list[Any]) -> list[Any]:
+@shape_rule.register(ChangeCompression)
+def _shape_compression(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], input_shapes[1], (as_tensor_variable(node.inputs[3]) + 1,)]
 
 
-class DenseLines(LinesOp):
+class CompressedToDense(CompressedOp):
     """A sparse matrix, given by its arrays, as a dense one; added to another one if there is a fifth input.
 
     Parameters
@@ -64,7 +64,7 @@ class DenseLines(LinesOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
-    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
 
     def __init__(self, format: str, inplace: bool = False) -> None:
         self.format = format
@@ -96,33 +96,33 @@ class DenseLines(LinesOp):
         """Return the call."""
         z = inputs[4] if len(inputs) > 4 else "NULL"
         flags = str(int(self.format == "csr")), z, str(int(self.inplace))
-        return _call(f"dense_{name}", [*inputs[:3], other_length(inputs[3]), *flags, f"&{outputs[0]}"], sub)
+        return _call(f"dense_{name}", [*inputs[:3], minor_length(inputs[3]), *flags, f"&{outputs[0]}"], sub)
 
     def __str__(self) -> str:
-        return f"DenseLines{{{self.format}, {'inplace' if self.inplace else 'no_inplace'}}}"
+        return f"CompressedToDense{{{self.format}, {'inplace' if self.inplace else 'no_inplace'}}}"
 
 
-@shape_rule.register(DenseLines)
+@shape_rule.register(CompressedToDense)
 def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
     if len(input_shapes) > 4:
         return [input_shapes[4]]
-    lines, other = input_shapes[2][0] - 1, as_tensor_variable(node.inputs[3])
-    return [(lines, other) if node.op.format == "csr" else (other, lines)]
+    n_major, other = input_shapes[2][0] - 1, as_tensor_variable(node.inputs[3])
+    return [(n_major, other) if node.op.format == "csr" else (other, n_major)]
 
 
-class LineSums(LinesOp):
-    """The sum of each line of a sparse matrix, given by its arrays, or of each place over all lines. No gradient.
+class CompressedSum(CompressedOp):
+    """Sums of a compressed sparse matrix along its minor axis (`by_major`), or along its major axis. No gradient.
 
     Parameters
     ----------
-    of_lines : bool
+    by_major : bool
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("of_lines",)
-    files: ClassVar[tuple[str, ...]] = ("lines", "forms")
+    __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
+    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
 
-    def __init__(self, of_lines: bool) -> None:
-        self.of_lines = bool(of_lines)
+    def __init__(self, by_major: bool) -> None:
+        self.by_major = bool(by_major)
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -132,34 +132,34 @@ class LineSums(LinesOp):
 
     def compute(self, node: Apply, *values: Any) -> Any:
         """Add up with SciPy."""
-        return np.asarray(assembled("csr", *values).sum(1 if self.of_lines else 0)).ravel()
+        return np.asarray(assembled("csr", *values).sum(1 if self.by_major else 0)).ravel()
 
     def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
-        arguments = [*inputs[:3], other_length(inputs[3]), str(int(self.of_lines)), f"&{outputs[0]}"]
+        arguments = [*inputs[:3], minor_length(inputs[3]), str(int(self.by_major)), f"&{outputs[0]}"]
         return _call(f"sums_{name}", arguments, sub)
 
 
-@shape_rule.register(LineSums)
+@shape_rule.register(CompressedSum)
 def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    return [(input_shapes[2][0] - 1 if node.op.of_lines else as_tensor_variable(node.inputs[3]),)]
+    return [(input_shapes[2][0] - 1 if node.op.by_major else as_tensor_variable(node.inputs[3]),)]
 
 
-class SpreadLines(LinesOp):
-    """Elements of a vector at the lines of what a sparse matrix stores, or at its places. No gradient.
+class GatherByIndex(CompressedOp):
+    """Gather elements of a vector by the major, or the minor, index of each stored element. No gradient.
 
     The inputs are the vector, ``indices`` and ``indptr``.
 
     Parameters
     ----------
-    of_lines : bool
+    by_major : bool
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("of_lines",)
-    files: ClassVar[tuple[str, ...]] = ("spread",)
+    __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
+    files: ClassVar[tuple[str, ...]] = ("gather",)
 
-    def __init__(self, of_lines: bool) -> None:
-        self.of_lines = bool(of_lines)
+    def __init__(self, by_major: bool) -> None:
+        self.by_major = bool(by_major)
 
     def make_node(self, vector: Any, indices: Any, indptr: Any) -> Apply:
         """Apply to a vector and two arrays of a sparse matrix."""
@@ -170,24 +170,24 @@ class SpreadLines(LinesOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Take the elements with NumPy; IndexError where there is none."""
         vector, indices, indptr = values
-        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.of_lines else indices
+        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
         if len(places) != len(indices) or places.max(initial=-1) >= len(vector) or places.min(initial=0) < 0:
             raise IndexError(
                 compose(
                     f"an element of a sparse matrix has no element in a vector of {len(vector)}",
-                    mend="pass one element for each line of the matrix",
+                    mend="pass one element for each row (or column) of the matrix",
                 )
             )
         return vector[places]
 
     def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
-        return _call(f"spread_{name}", [*inputs, str(int(self.of_lines)), f"&{outputs[0]}"], sub)
+        return _call(f"gather_{name}", [*inputs, str(int(self.by_major)), f"&{outputs[0]}"], sub)
 
 
-@shape_rule.register(SpreadLines)
-def _shape_spread(node: Apply, input_shapes: list[Any]) -> list[Any]:
+@shape_rule.register(GatherByIndex)
+def _shape_gather(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 
-not_differentiated(OtherLines, DenseLines, LineSums, SpreadLines)
+not_differentiated(ChangeCompression, CompressedToDense, CompressedSum, GatherByIndex)

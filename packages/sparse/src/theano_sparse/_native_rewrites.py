@@ -14,10 +14,10 @@ from theano_tensor import AdvancedSubtensor1, as_tensor_variable, inc_subtensor
 
 from ._arithmetic import AddSD, Neg
 from ._build import is_sparse
+from ._compressed import NATIVE_DTYPES
 from ._conversion import Cast, DenseFromSparse, Remove0, ToFormat
-from ._lines import NATIVE_DTYPES
-from ._native import StructuredDotLines, UsmmLines, UsmmRows, usmm_lines
-from ._native_forms import DenseLines, LineSums, OtherLines, SpreadLines
+from ._native import CompressedDot, CompressedUsmm, UsmmRows, compressed_usmm
+from ._native_forms import ChangeCompression, CompressedSum, CompressedToDense, GatherByIndex
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
 from ._structure import CSM, CSMProperties, StoredPlaces, TrustedCSM, csm_data, csm_properties, with_data
@@ -34,8 +34,8 @@ def _native(*variables: Any) -> bool:
     return all(variable.type.dtype in NATIVE_DTYPES for variable in variables)
 
 
-def _lines(x: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the arrays of a sparse matrix, and the number of places in a line."""
+def _components(x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of a sparse matrix, and the length of its minor axis."""
     data, indices, indptr, shape = csm_properties(x)
     return data, indices, indptr, shape[0 if x.type.format == "csc" else 1]
 
@@ -51,40 +51,40 @@ def local_structured_dot(fgraph: FunctionGraph, node: Apply) -> Found:
     if is_sparse(y) or not _native(node.outputs[0]):
         return None
     kind: Any = x.type
-    return _fitting(node, StructuredDotLines(kind.format)(*_lines(x), y))
+    return _fitting(node, CompressedDot(kind.format)(*_components(x), y))
 
 
 @_rule(Dot)
-def local_sparse_dot_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_sparse_dot_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """Products of a sparse and a dense matrix run in C."""
     x, y = node.inputs
     if (is_sparse(x) and is_sparse(y)) or not _native(node.outputs[0]):
         return None
     if is_sparse(x):
         kind: Any = x.type
-        return _fitting(node, StructuredDotLines(kind.format)(*_lines(x), y))
+        return _fitting(node, CompressedDot(kind.format)(*_components(x), y))
     sparse: Any = y
-    turned = sparse.T
-    product: Any = StructuredDotLines(turned.type.format)(*_lines(turned), as_tensor_variable(x).T)
+    transposed = sparse.T
+    product: Any = CompressedDot(transposed.type.format)(*_components(transposed), as_tensor_variable(x).T)
     return _fitting(node, product.T)
 
 
 @_rule(Usmm, names=("local_usmm_csx",))
-def local_usmm_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_usmm_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """``alpha * dot(x, y) + z`` of a sparse and a dense matrix runs in C."""
     alpha, x, y, z = node.inputs
     if (is_sparse(x) and is_sparse(y)) or not _native(node.outputs[0]):
         return None
     if is_sparse(x):
         kind: Any = x.type
-        return _fitting(node, usmm_lines(kind.format)(alpha, *_lines(x), y, z))
+        return _fitting(node, compressed_usmm(kind.format)(alpha, *_components(x), y, z))
     sparse: Any = y
-    turned, first, addend = sparse.T, as_tensor_variable(x).T, as_tensor_variable(z).T
-    made: Any = usmm_lines(turned.type.format)(alpha, *_lines(turned), first, addend)
+    transposed, first, addend = sparse.T, as_tensor_variable(x).T, as_tensor_variable(z).T
+    made: Any = compressed_usmm(transposed.type.format)(alpha, *_components(transposed), first, addend)
     return _fitting(node, made.T)
 
 
-@_rule(UsmmLines)
+@_rule(CompressedUsmm)
 def local_usmm_rows(fgraph: FunctionGraph, node: Apply) -> Found:
     """A new value of a shared variable that is the old one and a product: only rows that the product has change."""
     *_, y, z = node.inputs
@@ -97,7 +97,7 @@ def local_usmm_rows(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @_rule(SpSum)
-def local_sp_sum_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_sp_sum_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """Sums of sparse matrices run in C."""
     (x,) = node.inputs
     kind: Any = x.type
@@ -105,46 +105,46 @@ def local_sp_sum_lines(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     if node.op.axis is None:
         return _fitting(node, csm_data(x).sum(dtype=kind.dtype))
-    return _fitting(node, LineSums(of_lines=(node.op.axis == 1) == (kind.format == "csr"))(*_lines(x)))
+    return _fitting(node, CompressedSum(by_major=(node.op.axis == 1) == (kind.format == "csr"))(*_components(x)))
 
 
 @_rule(AddSD, names=("local_addsd_ccode",))
-def local_add_s_d_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_add_s_d_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of a sparse and a dense matrix runs in C."""
     x, y = node.inputs
     kind: Any = x.type
-    return _fitting(node, DenseLines(kind.format)(*_lines(x), y)) if _native(node.outputs[0]) else None
+    return _fitting(node, CompressedToDense(kind.format)(*_components(x), y)) if _native(node.outputs[0]) else None
 
 
 @_rule(DenseFromSparse)
-def local_dense_from_sparse_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_dense_from_sparse_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sparse matrix becomes dense in C."""
     (x,) = node.inputs
     kind: Any = x.type
-    return _fitting(node, DenseLines(kind.format)(*_lines(x))) if _native(x) else None
+    return _fitting(node, CompressedToDense(kind.format)(*_components(x))) if _native(x) else None
 
 
 @_rule(ToFormat)
-def local_to_format_lines(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_to_format_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sparse matrix changes its format in C."""
     (x,) = node.inputs
     kind: Any = node.outputs[0].type
     if not _native(x) or x.type == kind:
         return None
-    return [TrustedCSM(kind.format)(*OtherLines()(*_lines(x)), csm_properties(x)[3])]
+    return [TrustedCSM(kind.format)(*ChangeCompression()(*_components(x)), csm_properties(x)[3])]
 
 
 @_rule(AdvancedSubtensor1)
-def local_spread_lines(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are read without making a vector of lines."""
+def local_gather_by_index(fgraph: FunctionGraph, node: Apply) -> Found:
+    """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are gathered without a vector of major indices."""
     vector, places = node.inputs[:2]
     source = places.owner
     if source is None or not isinstance(source.op, StoredPlaces) or not _native(vector):
         return None
     if as_tensor_variable(vector).type.ndim != 1:
         return None
-    of_lines = (source.op.format == "csr") == (places.index == 0)
-    return _fitting(node, SpreadLines(of_lines)(vector, *source.inputs))
+    by_major = (source.op.format == "csr") == (places.index == 0)
+    return _fitting(node, GatherByIndex(by_major)(vector, *source.inputs))
 
 
 @_rule(Neg, Cast)
@@ -182,10 +182,10 @@ database.register("constant_folding", constant_folding, *RUN_TAGS)
 def _inplace_forms(node: Apply) -> Iterator[Op]:
     """Yield the form that takes the memory of the dense matrix that is added to, or of the matrix without zeros."""
     op: Any = node.op
-    if isinstance(op, UsmmLines) and not op.inplace:
-        yield usmm_lines(op.format, inplace=True)
-    if isinstance(op, DenseLines) and not op.inplace and len(node.inputs) > 4:
-        yield DenseLines(op.format, inplace=True)
+    if isinstance(op, CompressedUsmm) and not op.inplace:
+        yield compressed_usmm(op.format, inplace=True)
+    if isinstance(op, CompressedToDense) and not op.inplace and len(node.inputs) > 4:
+        yield CompressedToDense(op.format, inplace=True)
     if isinstance(op, Remove0) and not op.inplace:
         yield Remove0(inplace=True)
 
@@ -195,14 +195,14 @@ def local_csm_owned(fgraph: FunctionGraph, node: Apply) -> Found:
     """A sparse matrix consists of new arrays themselves, if nothing else uses them."""
     made = {part.owner for part in node.inputs[1:3]}
     source = made.pop()
-    if node.op.owns or made or source is None or not isinstance(source.op, OtherLines):
+    if node.op.owns or made or source is None or not isinstance(source.op, ChangeCompression):
         return None
     if any(fgraph.n_clients(part) != 1 for part in node.inputs[1:3]):
         return None
     return [TrustedCSM(node.op.format, owns=True)(*node.inputs)]
 
 
-_inplace = InplaceRewriter(_inplace_forms, [UsmmLines, DenseLines, Remove0], name="InplaceSparseOpt")
+_inplace = InplaceRewriter(_inplace_forms, [CompressedUsmm, CompressedToDense, Remove0], name="InplaceSparseOpt")
 _databases: Any = optdb
 _databases.register("sparse_native", database, *RUN_TAGS, position=_POSITION)
 _databases.register(

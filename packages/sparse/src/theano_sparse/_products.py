@@ -13,8 +13,8 @@ from theano_graph import Apply, Variable, compose, describe, pullback, pushforwa
 from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
+from ._compressed import NATIVE_DTYPES, c_source
 from ._conversion import SparseFromDense, dense_from_sparse, to_format
-from ._lines import NATIVE_DTYPES, c_source
 from ._op import SparseOp, common_dtype, dense, refuse_rank
 from ._structure import csm_data, csm_shape, stored_places, with_data
 from ._structured import conjugate
@@ -23,10 +23,10 @@ from ._type import SparseType, _Operators
 
 def _adjoint(x: Any) -> Any:
     """Return the conjugate transpose of a sparse or dense matrix."""
-    turned = x.T
-    if not turned.type.dtype.startswith("complex"):
-        return turned
-    return conjugate(turned) if is_sparse(turned) else turned.conj()
+    transposed = x.T
+    if not transposed.type.dtype.startswith("complex"):
+        return transposed
+    return conjugate(transposed) if is_sparse(transposed) else transposed.conj()
 
 
 def _lengths(x: Any) -> Any:
@@ -135,10 +135,10 @@ def _pullback_structured(node: Apply, cotangents: list[Variable]) -> list[Variab
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
     matrix, other = as_sparse_variable(x), _adjoint(y)
     for_x = with_data(matrix, sampled(g, other, *stored_places(matrix)))
-    turned = _adjoint(matrix)
+    transposed = _adjoint(matrix)
     if not is_sparse(y):
-        return [for_x, structured_dot(turned, g if not is_sparse(g) else g.toarray())]
-    for_y = structured_dot(turned, g if is_sparse(g) else SparseFromDense(turned.format)(g))
+        return [for_x, structured_dot(transposed, g if not is_sparse(g) else g.toarray())]
+    for_y = structured_dot(transposed, g if is_sparse(g) else SparseFromDense(transposed.format)(g))
     return [for_x, to_format(for_y, as_sparse_variable(y).type.format)]
 
 

@@ -17,7 +17,7 @@ from theano_tensor import SpecifyShape, TensorType, as_tensor_variable, constant
 from theano_tensor.gradient import DisconnectedType
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._lines import c_source
+from ._compressed import c_source
 from ._op import SparseOp, dense
 from ._type import CLASSES, SparseType, _Operators
 
@@ -78,7 +78,7 @@ class CSM(SparseOp):
             self.view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def make_node(self, data: Any, indices: Any, indptr: Any, shape: Any) -> Apply:
-        """Apply to vectors: elements, positions within lines, starts of lines, and the two lengths."""
+        """Apply to vectors: data, indices, indptr, and the two lengths."""
         values = as_tensor_variable(data)
         whole = [as_tensor_variable(part) for part in (indices, indptr, shape)]
         if values.type.ndim != 1:
@@ -106,8 +106,8 @@ class CSM(SparseOp):
             raise ValueError(compose(f"CSM: a shape has 2 lengths, not {len(shape)}", mend="pass (rows, columns)"))
         if self.kmap is not None:
             data = data[self.kmap]
-        lines, length = (int(n) for n in (shape if self.format == "csr" else shape[::-1]))
-        _check_arrays(data, indices, indptr, lines, length)
+        n_major, length = (int(n) for n in (shape if self.format == "csr" else shape[::-1]))
+        _check_arrays(data, indices, indptr, n_major, length)
         # Only the elements are a view: the positions must not change with other matrices made of them.
         return CLASSES[self.format]((data, indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape))
 
@@ -146,15 +146,15 @@ class TrustedCSM(CSM):
         return CLASSES[self.format]((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
 
 
-def _check_arrays(data: Any, indices: Any, indptr: Any, lines: int, length: int) -> None:
+def _check_arrays(data: Any, indices: Any, indptr: Any, n_major: int, length: int) -> None:
     stored = len(indices)
     wrong = None
     if len(data) != stored:
         wrong = f"{len(data)} elements have {stored} positions"
-    elif len(indptr) != lines + 1:
-        wrong = f"{lines} lines need {lines + 1} starts, not {len(indptr)}"
+    elif len(indptr) != n_major + 1:
+        wrong = f"{n_major} major slices need {n_major + 1} entries in indptr, not {len(indptr)}"
     elif indptr[0] != 0 or indptr[-1] != stored or (np.diff(indptr) < 0).any():
-        wrong = f"the starts of lines must grow from 0 to {stored}"
+        wrong = f"indptr must grow from 0 to {stored}"
     elif stored and (indices.min() < 0 or indices.max() >= length):
         wrong = f"positions must be from 0 to {length - 1}"
     if wrong is not None:
@@ -196,12 +196,12 @@ class StoredPlaces(SparseOp):
         if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices) or (lengths < 0).any():
             raise ValueError(
                 compose(
-                    "the arrays do not make a sparse matrix: its lines do not hold its elements",
+                    "the arrays do not make a sparse matrix: indptr does not cover its elements",
                     mend="take them from csm_properties(x) of one matrix",
                 )
             )
-        lines = np.repeat(np.arange(len(lengths), dtype="int32"), lengths)
-        return (lines, indices) if self.format == "csr" else (indices, lines)
+        major = np.repeat(np.arange(len(lengths), dtype="int32"), lengths)
+        return (major, indices) if self.format == "csr" else (indices, major)
 
     def c_code_cache_version(self) -> tuple[int, ...]:
         """Return the version of the C code."""
@@ -209,16 +209,16 @@ class StoredPlaces(SparseOp):
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
         """Return the function that `c_code` calls."""
-        return c_source(name, "places")
+        return c_source(name, "major_indices")
 
     def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
         """Return the call."""
-        lines, places = outputs if self.format == "csr" else outputs[::-1]
+        major, minor = outputs if self.format == "csr" else outputs[::-1]
         return f"""
-if (line_numbers_{name}({inputs[1]}, PyArray_DIM({inputs[0]}, 0), &{lines}) < 0) {{ {sub["fail"]} }}
+if (major_indices_{name}({inputs[1]}, PyArray_DIM({inputs[0]}, 0), &{major}) < 0) {{ {sub["fail"]} }}
 Py_INCREF({inputs[0]});
-Py_XDECREF({places});
-{places} = {inputs[0]};
+Py_XDECREF({minor});
+{minor} = {inputs[0]};
 """
 
 
@@ -291,12 +291,12 @@ def csm_data(x: Any) -> Any:
 
 
 def csm_indices(x: Any) -> Any:
-    """Return, for each stored element, its position in its line: the row in csc, the column in csr format."""
+    """Return, for each stored element, its minor index: the row in csc, the column in csr format."""
     return csm_properties(x)[1]
 
 
 def csm_indptr(x: Any) -> Any:
-    """Return where each line begins among the stored elements, and their number at the end."""
+    """Return where each row (csr) or column (csc) begins among the stored elements, and their number at the end."""
     return csm_properties(x)[2]
 
 

@@ -161,8 +161,8 @@ class SparseType(Type):
     def get_size(self, shape_info: tuple[int, ...]) -> int:
         """Return how many bytes a value with this shape information takes."""
         rows, columns, stored = shape_info
-        lines = columns if self.format == "csc" else rows
-        return int(stored * (np.dtype(self.dtype).itemsize + 4) + (lines + 1) * 4)
+        n_major = columns if self.format == "csc" else rows
+        return int(stored * (np.dtype(self.dtype).itemsize + 4) + (n_major + 1) * 4)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and (other.format, other.dtype) == (self.format, self.dtype)

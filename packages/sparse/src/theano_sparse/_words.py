@@ -18,8 +18,8 @@ _CLASSES = MappingProxyType(
         "theano_sparse._build": "SparseSharedVariable",
         "theano_sparse._conversion": "Cast DenseFromSparse EnsureSortedIndices Remove0 SparseFromDense ToFormat",
         "theano_sparse._lists": "GetItem2Lists GetItem2ListsGrad GetItemList GetItemListGrad",
-        "theano_sparse._native": "StructuredDotLines UsmmCscDense UsmmLines UsmmRows",
-        "theano_sparse._native_forms": "DenseLines LineSums OtherLines SpreadLines",
+        "theano_sparse._native": "CompressedDot UsmmCscDense CompressedUsmm UsmmRows",
+        "theano_sparse._native_forms": "CompressedToDense CompressedSum ChangeCompression GatherByIndex",
         "theano_sparse._products": "Dot SampledProduct StructuredDot TrueDot Usmm",
         "theano_sparse._random": "Binomial Multinomial Poisson",
         "theano_sparse._shape": (
@@ -55,8 +55,8 @@ class _MatrixForm(Form):
         if type(shape) is not tuple or len(shape) != 2 or not all(_is_length(n) for n in shape):
             raise refused("the archive has a sparse matrix without a shape")
         data, indices, indptr = parts
-        lines = shape[word.name.startswith("csc")]
-        if indices.dtype not in ("int32", "int64") or indptr.dtype != indices.dtype or len(indptr) != lines + 1:
+        n_major = shape[word.name.startswith("csc")]
+        if indices.dtype not in ("int32", "int64") or indptr.dtype != indices.dtype or len(indptr) != n_major + 1:
             raise refused("the archive has a sparse matrix with indices that are none")
         if len(data) != len(indices):
             raise refused("the archive has a sparse matrix with indices that are none")

@@ -102,15 +102,15 @@ _CLASSES = MappingProxyType(
         "theano_tensor.random.mrg._skip": "DotModulo",
         "theano_tensor.random.mrg._uniform": "MRGUniform",
         "theano_tensor.reduce._argmax": "ArgMax ArgMin",
-        "theano_tensor.reduce._fold": "CAReduce CAReduceDtype ProdWithoutZeros",
+        "theano_tensor.reduce._careduce": "CAReduce CAReduceDtype ProdWithoutZeros",
         "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
-        "theano_tensor.rewrites._fused_nest": "FusedNest",
+        "theano_tensor.rewrites._multi_output_fusion": "MultiOutputFusion",
         "theano_tensor.rewrites._fused_reduce": "FusedReduce",
         "theano_tensor.shape._rearrange": "Roll",
         "theano_tensor.shape._rebroadcast": "Rebroadcast",
         "theano_tensor.shape._reshape": "Reshape",
         "theano_tensor.shape._shape": "MakeVector ShapeI ShapeOf SpecifyShape",
-        "theano_tensor.signal._ops": "AveragePoolGrad MaxPoolGrad MaxPoolPick Pool",
+        "theano_tensor.signal._ops": "AveragePoolGrad MaxPoolGrad MaxPoolGradGrad Pool",
         "theano_tensor.sorting._sort": "ArgSort Sort",
         "theano_tensor.sorting._top_k": "TopK",
         "theano_tensor.typed_list._ops": "Append Count Extend GetItem Index Insert Length MakeList Remove Reverse",
@@ -191,7 +191,7 @@ def _random_function(state: dict[str, Any]) -> Arguments:
     return (), {name: state[name] for name in ("fn", "outtype", "inplace", "ndim_added")}
 
 
-def _fold(state: dict[str, Any]) -> Arguments:
+def _careduce(state: dict[str, Any]) -> Arguments:
     named: dict[str, Any] = {
         name: state[name] for name in ("axis", "dtype", "acc_dtype", "no_zeros_in_input") if name in state
     }
@@ -221,7 +221,7 @@ FORMS[TensorType] = ObjectForm(kept={"found": bool})
 FORMS[OpFromGraph] = ObjectForm(_op_from_graph, left_out=("derivatives", *_GRAPH), anew=("fgraph",))
 FORMS[MapRows] = ObjectForm(_map_rows, left_out=_GRAPH, anew=("fgraph", "options"))
 FORMS[RandomFunction] = ObjectForm(_random_function)
-FORMS[CAReduce] = ObjectForm(_fold)
+FORMS[CAReduce] = ObjectForm(_careduce)
 FORMS[Rebroadcast] = ObjectForm(lambda state: (state["pattern"], {}))
 FORMS[Hint] = ObjectForm(lambda state: ((), dict(state["hints"])))
 FORMS[AlongAxis] = ObjectForm(kept={"_takes_rows": bool})

@@ -13,7 +13,7 @@ import theano_tensor as T
 import theano_tensor.rewrites  # the full pipeline is under test
 from theano_graph import Apply, Op
 from theano_linker_c import Mode, function
-from theano_linker_c.kernels import ArrayRoutine
+from theano_linker_c.kernels import ArrayRoutineKernel
 from theano_tensor.creation import ARange, Eye
 from theano_tensor.extra_ops import Cumulative, ExtractDiag
 
@@ -24,7 +24,7 @@ DTYPES = ("float32", "float64", "int64", "uint64")
 
 def routines(f: Any) -> list[str]:
     kernels = [instruction.kernel for instruction in f.fn.program.instructions]
-    return [kernel.task for kernel in kernels if isinstance(kernel, ArrayRoutine)]
+    return [kernel.task for kernel in kernels if isinstance(kernel, ArrayRoutineKernel)]
 
 
 class TestCumulative(unittest.TestCase):

@@ -12,7 +12,7 @@ import scipy.linalg
 import theano_tensor as T
 import theano_tensor.linalg as L
 from theano_linker_c import Mode, function
-from theano_linker_c.kernels import MatrixRoutine, lapack_addresses, native_kernel
+from theano_linker_c.kernels import LapackKernel, lapack_addresses, native_kernel
 from theano_tensor import DTypeError, ShapeError
 from theano_testing.tensor import verify_grad
 
@@ -149,7 +149,7 @@ class TestForms(unittest.TestCase):
         for task, output in tasks.items():
             with self.subTest(task):
                 kernel = native_kernel.lookup(output.owner.op)(output.owner)
-                assert isinstance(kernel, MatrixRoutine)
+                assert isinstance(kernel, LapackKernel)
                 self.assertEqual((kernel.task, kernel.dtype), (task, output.owner.inputs[0].type.dtype))
                 self.assertTrue(all(lapack_addresses(kernel.task, kernel.dtype)))
         for output in (

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 import theano_tensor as tt
 import theano_tensor.nnet.convolution as C
 from theano_linker_c import Mode, function
-from theano_linker_c.kernels import Convolution
+from theano_linker_c.kernels import ConvolutionKernel
 from theano_testing.tensor import fetch_seed
 
 RNG = np.random.RandomState(fetch_seed())
@@ -28,18 +28,18 @@ def tensor(dtype: str, ndim: int) -> Any:
 def tasks(f: Any) -> list[str]:
     """Return what a function lets the runtime convolve."""
     kernels = [instruction.kernel for instruction in f.fn.program.instructions]
-    return [kernel.task for kernel in kernels if isinstance(kernel, Convolution)]
+    return [kernel.task for kernel in kernels if isinstance(kernel, ConvolutionKernel)]
 
 
 def forms(ndim: int, dtype: str, keywords: dict[str, Any], mode: Mode) -> list[Any]:
     """Return the convolution and its gradients as functions; the gradients take lengths as their last argument."""
     x, w, top, n = (*(tensor(dtype, 2 + ndim) for _ in range(3)), tt.lvector())
-    forward, by_images, by_kernel = (kind(ndim, **keywords) for kind in KINDS)
+    forward, input_grad, weight_grad = (kind(ndim, **keywords) for kind in KINDS)
     lengths = [n[i] for i in range(ndim)]
     return [
         function([x, w], forward(x, w), mode=mode),
-        function([w, top, n], by_images(w, top, lengths), mode=mode),
-        function([x, top, n], by_kernel(x, top, lengths), mode=mode),
+        function([w, top, n], input_grad(w, top, lengths), mode=mode),
+        function([x, top, n], weight_grad(x, top, lengths), mode=mode),
     ]
 
 
@@ -92,7 +92,7 @@ class TestAgainstPython(unittest.TestCase):
         given = operands(images, filters, keywords, dtype)
         tolerance = 1e-4 if dtype == "float32" else 1e-11
         native, python = (forms(len(images) - 2, dtype, keywords, mode) for mode in (NATIVE, PYTHON))
-        for task, f, g, values in zip(("forward", "by_images", "by_kernel"), native, python, given, strict=True):
+        for task, f, g, values in zip(("forward", "input_grad", "weight_grad"), native, python, given, strict=True):
             self.assertEqual((tasks(f), tasks(g)), ([task], []))
             with mock.patch.object(f.fn.program.instructions[-1].node.op, "perform", side_effect=AssertionError):
                 found = f(*values)
@@ -200,8 +200,8 @@ class TestWithoutNativeForm(unittest.TestCase):
         f = forms(2, "float64", {}, NATIVE)
         self.assertEqual(f[0](np.ones((0, 2, 4, 4)), np.ones((3, 2, 2, 2))).shape, (0, 3, 3, 3))
         self.assertEqual(f[0](np.ones((2, 0, 4, 4)), np.ones((3, 0, 2, 2))).tolist(), np.zeros((2, 3, 3, 3)).tolist())
-        by_kernel = f[2](np.ones((0, 2, 4, 4)), np.ones((0, 3, 3, 3)), [2, 2])
-        self.assertEqual(by_kernel.tolist(), np.zeros((3, 2, 2, 2)).tolist())
+        weight_grad = f[2](np.ones((0, 2, 4, 4)), np.ones((0, 3, 3, 3)), [2, 2])
+        self.assertEqual(weight_grad.tolist(), np.zeros((3, 2, 2, 2)).tolist())
 
     def test_the_same_errors(self) -> None:
         x, w = np.ones((2, 4, 5, 5)), np.ones((6, 4, 3, 3))

@@ -295,7 +295,7 @@ class TestPowers(unittest.TestCase):
 
 
 class TestPartsOfRows(unittest.TestCase):
-    """Parts of elementwise results are computed alone where all else is stretched there."""
+    """Parts of elementwise results are computed alone where all else is broadcast there."""
 
     def test_a_bias(self) -> None:
         x, b = tt.dmatrix("x"), tt.dvector("b")

@@ -60,7 +60,7 @@ GRAPH_REWRITERS = {
     "HintsOptimizer": "linalg/test_linalg_rewrites",
     "gemm_optimizer": "test_blas_forms",
     "fuse_elementwise": "test_fusion",
-    "fuse_nests": "test_fused_nests",
+    "fuse_multi_output": "test_multi_output_fusion",
     "fuse_reductions": "test_fusion",
     "InplaceBlasOpt": "test_blas_forms",
     "overwrite_elementwise": "test_overwriting",

@@ -13,7 +13,7 @@ from theano_linker_c import FAST_RUN, function
 from theano_linker_c.scalar import Composite
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.linear import dot
-from theano_tensor.rewrites import FusedReduce, FuseElementwise, FuseNests, FuseReductions
+from theano_tensor.rewrites import FusedReduce, FuseElementwise, FuseMultiOutput, FuseReductions
 from theano_tensor.rewrites.fusion import composite_of
 from theano_testing.graph import interpret
 from theano_testing.tensor import assert_allclose
@@ -25,7 +25,7 @@ def fused(inputs: list[Any], outputs: list[Any]) -> FunctionGraph:
     """Fuse a copy of a graph, without any other rewrite."""
     graph = FunctionGraph(inputs, outputs)
     FuseElementwise().rewrite(graph)
-    FuseNests().rewrite(graph)
+    FuseMultiOutput().rewrite(graph)
     FuseReductions().rewrite(graph)
     graph.check_integrity()
     return graph

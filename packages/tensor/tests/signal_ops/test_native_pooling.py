@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import theano_tensor as tt
 from theano_linker_c import Mode, function
-from theano_linker_c.kernels import Pooling
+from theano_linker_c.kernels import PoolingKernel
 from theano_tensor.signal import pool
 from theano_testing.tensor import fetch_seed
 
@@ -27,7 +27,7 @@ def tensor(dtype: str, ndim: int) -> Any:
 def tasks(f: Any) -> list[str]:
     """Return what a function lets the runtime pool."""
     kernels = [instruction.kernel for instruction in f.fn.program.instructions]
-    return [kernel.task for kernel in kernels if isinstance(kernel, Pooling)]
+    return [kernel.task for kernel in kernels if isinstance(kernel, PoolingKernel)]
 
 
 def forms(dtype: str, shape: Any, ndim: int, mode: str, ignore: bool, linker: Mode) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def forms(dtype: str, shape: Any, ndim: int, mode: str, ignore: bool, linker: Mo
     found = {"pool": function([x, *layout], pool.Pool(ignore, mode, ndim)(x, *vectors[1:]), mode=linker)}
     if mode != "max":
         op = pool.AveragePoolGrad(ignore, mode, ndim)
-        return found | {"spread": function([y, lengths, *layout], op(y, *vectors), mode=linker)}
-    for name, kind in (("give", pool.MaxPoolGrad), ("pick", pool.MaxPoolPick)):
+        return found | {"average_pool_grad": function([y, lengths, *layout], op(y, *vectors), mode=linker)}
+    for name, kind in (("max_pool_grad", pool.MaxPoolGrad), ("max_pool_grad_grad", pool.MaxPoolGradGrad)):
         found[name] = function([x, y, other, *layout], kind(ignore, ndim)(x, y, other, *vectors[1:]), mode=linker)
     return found
 
@@ -68,9 +68,9 @@ class TestAgainstPython(unittest.TestCase):
         g = RNG.randn(*y.shape).astype(dtype)
         arguments: dict[str, tuple[Any, ...]] = {
             "pool": (x, *layout),
-            "spread": (g, x.shape[-ndim:], *layout),
-            "give": (x, y, g, *layout),
-            "pick": (x, y, RNG.randn(*x.shape).astype(dtype), *layout),
+            "average_pool_grad": (g, x.shape[-ndim:], *layout),
+            "max_pool_grad": (x, y, g, *layout),
+            "max_pool_grad_grad": (x, y, RNG.randn(*x.shape).astype(dtype), *layout),
         }
         tolerance = 1e-5 if dtype == "float32" else 1e-12
         for task, f in native.items():
@@ -79,7 +79,7 @@ class TestAgainstPython(unittest.TestCase):
                 found = f(*arguments[task])
             wanted = python[task](*arguments[task])
             self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
-            if task in ("spread", "give"):
+            if task in ("average_pool_grad", "max_pool_grad"):
                 np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * 10)
             elif mode.startswith("average"):
                 np.testing.assert_allclose(found, wanted, rtol=tolerance)
@@ -138,7 +138,7 @@ class TestPaddingIsNoElement(unittest.TestCase):
             for mode in (NATIVE, PYTHON):
                 given = forms(dtype, x.shape, 2, "max", True, mode)
                 y = given["pool"](x, *layout)
-                found = given["give"](x, y, np.array([[1, 2, 3]]).astype(dtype), *layout)
+                found = given["max_pool_grad"](x, y, np.array([[1, 2, 3]]).astype(dtype), *layout)
                 self.assertEqual(found.tolist(), [[1, 2, 0, 3]])
 
 
@@ -162,11 +162,11 @@ class TestWithoutNativeForm(unittest.TestCase):
             ("max", "pool", (x, [0, 2], [1, 1], [0, 0])),
             ("max", "pool", (x, [2, 2], [1, -1], [0, 0])),
             ("max", "pool", (x, [2, 2], [1, 1], [0, 2])),
-            ("max", "give", (x, x, y, *good)),
-            ("max", "give", (x, y, x, *good)),
-            ("max", "pick", (x, y, y, *good)),
-            ("sum", "spread", (x, [4, 4], *good)),
-            ("average_inc_pad", "spread", (y, [9, 4], *good)),
+            ("max", "max_pool_grad", (x, x, y, *good)),
+            ("max", "max_pool_grad", (x, y, x, *good)),
+            ("max", "max_pool_grad_grad", (x, y, y, *good)),
+            ("sum", "average_pool_grad", (x, [4, 4], *good)),
+            ("average_inc_pad", "average_pool_grad", (y, [9, 4], *good)),
         )
         for mode, task, values in cases:
             texts = []

@@ -140,7 +140,7 @@ RECORDS = [
     ),
     OpRecord(
         "elements_at_the_largest",
-        lambda t: pool.MaxPoolPick(True)(SHUFFLED, pooled(SHUFFLED, (2, 5), True), t, *(((2, 5),) * 2), (0, 0)),
+        lambda t: pool.MaxPoolGradGrad(True)(SHUFFLED, pooled(SHUFFLED, (2, 5), True), t, *(((2, 5),) * 2), (0, 0)),
         lambda t: t.reshape(2, 10)[[0, 1], SHUFFLED.reshape(2, 10).argmax(1)][:, None],
         [[SHUFFLED**2]],
         [[SHUFFLED**2]],
@@ -308,7 +308,7 @@ class TestPooling(unittest.TestCase):
         for output in (
             pool.AveragePoolGrad(True)(g, (4, 4), *layout),
             pool.MaxPoolGrad(True)(g, g, g, *layout),
-            pool.MaxPoolPick(True)(g, x, x, *layout),
+            pool.MaxPoolGradGrad(True)(g, x, x, *layout),
         ):
             inputs = [v for v in (x, g) if v in output.owner.inputs]
             with self.assertRaisesRegex(ValueError, "pooling: (there are|shapes)"):

@@ -46,7 +46,7 @@ class OpRecord:
         Of the arguments of drawn cases.
     shapes : sequence of sequences of shapes
         Shapes of the arguments of drawn cases. By default those of an elementwise op: equal shapes, no elements, no
-        dimensions, and lengths that stretch.
+        dimensions, and lengths that broadcast.
     smooth : bool
         Whether the op has a derivative inside of the domain.
     ulp : float, optional
@@ -113,8 +113,8 @@ class OpRecord:
 
 def _default_shapes(count: int) -> list[Shapes]:
     equal: list[Shapes] = [[(3, 4)] * count, [(0, 4)] * count, [()] * count]
-    stretched: list[tuple[int, ...]] = [((3, 1), (1, 4), (4,))[i % 3] for i in range(count)]
-    return equal if count == 1 else [*equal, stretched]
+    broadcasted: list[tuple[int, ...]] = [((3, 1), (1, 4), (4,))[i % 3] for i in range(count)]
+    return equal if count == 1 else [*equal, broadcasted]
 
 
 def _draw(rng: Any, domain: Sequence[tuple[float, float]], dtype: str, shapes: Shapes, margin: float) -> list[Any]:

@@ -116,7 +116,7 @@ def _numbers(dtype: str, bounds: tuple[float, float], shape: tuple[int, int]) ->
 
 
 def _changed(value: Any, explicit_zero: bool, unsorted_indices: bool) -> Any:
-    """Return the matrix with a stored zero, or with its positions turned round, line by line."""
+    """Return the matrix with a stored zero, or with the indices of each row or column in reverse order."""
     if unsorted_indices:
         pairs = zip(value.indptr[:-1], value.indptr[1:], strict=True)
         order = np.concatenate([np.arange(start, stop)[::-1] for start, stop in pairs])

@@ -110,8 +110,8 @@ class TestChoicesThatStretch(unittest.TestCase):
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
         with self.assertRaises(ValueError):
             f([0, 1], [1.0], [3.0, 4.0])
-        stretched = theano.function([which, a, b], T.choose(which, [T.addbroadcast(a, 0), b]))
-        np.testing.assert_array_equal(stretched([0, 1], [1.0], [3.0, 4.0]), [1.0, 4.0])
+        broadcasted = theano.function([which, a, b], T.choose(which, [T.addbroadcast(a, 0), b]))
+        np.testing.assert_array_equal(broadcasted([0, 1], [1.0], [3.0, 4.0]), [1.0, 4.0])
 
 
 class TestSpecifiedLengths(unittest.TestCase):

@@ -12,14 +12,16 @@ from .._expression._node_state import is_plain
 if TYPE_CHECKING:
     from .._expression._nodes import Apply
 
-#: How many nodes a look is at, at least. Where the last of them finds new ones to the end, so does a walk.
+#: How many nodes each step of the search visits, at least. Where the last step still finds new nodes, all ancestors are
+#: collected.
 _SIZES = (4, 64, 1024, 16384)
 
 
 class PicklingFrontier:
-    """Ancestors of a node, some at a time, backwards from it.
+    """A bounded reverse search: ancestors of a node, breadth first, more of them each time.
 
-    Between one look and the next, the pickler writes what it has been given. What it knows already ends the search.
+    Between two steps the pickler writes the nodes that it has been given. The search ends at nodes that it has written
+    before. Where it has not ended after some 17,500 nodes, all ancestors are collected.
 
     Parameters
     ----------
@@ -37,11 +39,11 @@ class PicklingFrontier:
         self._is_given_up = False
 
     def each(self) -> Iterator[Callable[[Container[Apply]], list[Any]]]:
-        """Yield the looks, as functions of what is known of the nodes before that return the next ones."""
+        """Yield the steps: each takes those of the nodes before that the pickler knew, and returns the next nodes."""
         for size in _SIZES:
-            yield partial(self._look, size)
+            yield partial(self._search_step, size)
 
-    def _look(self, size: int, known: Container[Apply]) -> list[Any]:
+    def _search_step(self, size: int, known: Container[Apply]) -> list[Any]:
         self._settle(known)
         seen, frontier = self._seen, self._frontier
         found: list[Any] = []

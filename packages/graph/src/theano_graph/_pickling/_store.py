@@ -6,9 +6,10 @@ hands over all its ancestors, inputs first, by a generator. Each is written in a
 those of its outputs. What they hold follows by columns, in which a node is the number of its place. Where the pickler
 meets one of these nodes once more it knows it, and a variable is told by the node that computes it.
 
-The generator notes whom the pickler asked for: others it had met before, and they are not filled again. What a known
-node needs is known too, so that a few looks, each at more nodes than the one before, tell where a graph that is partly
-written begins to be new: a list of all variables of a graph, from the inputs on, is not walked through once for each.
+The generator notes which nodes the pickler reduced: it had met the others before, and they are not filled again. The
+ancestors of a known node are known too, so a bounded reverse search, over more nodes in each step, finds where a graph
+that is partly written begins to be new. So a list of all variables of a graph, from the inputs on, is not walked
+through once for each.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from ._tables import Values, filled, linked, links, signature, strangers, tables
 if TYPE_CHECKING:
     from .._expression._nodes import Apply
 
-#: When attributes are read: those that describe a node come before others, and last what may refer to other nodes.
-_TURN = {"type": 0, "name": 0, "origin": 0, "_tag": 2, "__dict__": 2}
+#: In which stage attributes are read: first those that describe a node, last those that may refer to other nodes; 1 for
+#: all others.
+_STAGES = {"type": 0, "name": 0, "origin": 0, "_tag": 2, "__dict__": 2}
 
 
 class _Open(threading.local):
@@ -92,8 +94,8 @@ class NodeStore:
         """Return what a pickler writes, in this order; when it is read, each part fills nodes and is of no more use."""
         nodes = _Nodes(self, self._all)
         connected = _Links(nodes)
-        looks = [] if self._frontier is None else [_Nodes(self, look) for look in self._frontier.each()]
-        return (*looks, nodes, connected, *(_Values(connected, turn) for turn in range(3)))
+        searches = [] if self._frontier is None else [_Nodes(self, search) for search in self._frontier.each()]
+        return (*searches, nodes, connected, *(_Values(connected, stage) for stage in range(3)))
 
     def _all(self, known: Container[Apply]) -> list[Any]:
         self.nodes = self._collect() if self._frontier is None else self._frontier.all(known, self._collect)
@@ -181,11 +183,11 @@ class _Links:
 class _Values:
     """The values of some attributes of the nodes that are new to the pickler."""
 
-    __slots__ = ("links", "turn")
+    __slots__ = ("links", "stage")
 
-    def __init__(self, links: _Links, turn: int) -> None:
+    def __init__(self, links: _Links, stage: int) -> None:
         self.links = links
-        self.turn = turn
+        self.stage = stage
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (filled, (self.links, tables(self.links.values, lambda name: _TURN.get(name, 1) == self.turn)))
+        return (filled, (self.links, tables(self.links.values, lambda name: _STAGES.get(name, 1) == self.stage)))

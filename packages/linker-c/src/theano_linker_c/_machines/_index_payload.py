@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._programs._instructions import Instruction
-from ..kernels import IndexArray, IndexEntry, Indexing, IndexInput, IndexNumber, IndexSlice, IndexWrite
+from ..kernels import IndexArray, IndexEntry, Indexing, IndexInput, IndexNumber, IndexSlice, IndexWriteKernel
 
 _SLICE, _NUMBER, _ARRAY, _NEWAXIS = range(4)
 _ABSENT, _CONSTANT, _INPUT = range(3)
@@ -21,7 +21,7 @@ def index_payload(kernel: Indexing, instruction: Instruction) -> tuple[Any, ...]
     advanced = any(isinstance(e, IndexArray) for e in kernel.entries)
     adjacent = advanced and arrays == list(range(arrays[0], arrays[0] + len(arrays)))
     ndims = [_array_ndim(e) for e in kernel.entries]
-    write = kernel if isinstance(kernel, IndexWrite) else None
+    write = kernel if isinstance(kernel, IndexWriteKernel) else None
     return (
         tuple(_entry(e) for e in kernel.entries),
         tuple(np.dtype(dtype).num for dtype in kernel.dtypes),
@@ -32,7 +32,7 @@ def index_payload(kernel: Indexing, instruction: Instruction) -> tuple[Any, ...]
         write is not None and write.replace,
         0 if write is None else _takes(instruction),
         0 if instruction.waits is None else instruction.waits + 1,
-        0 if write is None else _bits(write.stretches),
+        0 if write is None else _bits(write.broadcastable),
     )
 
 
@@ -44,7 +44,7 @@ def _takes(instruction: Instruction) -> int:
 
 
 def _array_ndim(entry: IndexEntry) -> int:
-    return len(entry.stretches) if isinstance(entry, IndexArray) else 0
+    return len(entry.broadcastable) if isinstance(entry, IndexArray) else 0
 
 
 def _bits(flags: Sequence[bool]) -> int:
@@ -66,6 +66,6 @@ def _entry(entry: IndexEntry) -> tuple[Any, ...]:
             return (_NEWAXIS, *nothing, *nothing, *nothing, 0, False, 0)
         case IndexSlice(start, stop, step):
             return (_SLICE, *_number(start), *_number(stop), *_number(step), 0, False, 0)
-        case IndexArray(position, mask, stretches):
-            return (_ARRAY, *nothing, *nothing, *nothing, position, mask, _bits(stretches))
+        case IndexArray(position, mask, broadcastable):
+            return (_ARRAY, *nothing, *nothing, *nothing, position, mask, _bits(broadcastable))
     return (_NUMBER, *_number(entry), *nothing, *nothing, 0, False, 0)

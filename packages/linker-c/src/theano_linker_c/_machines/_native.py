@@ -16,35 +16,35 @@ from theano_graph import Apply, Variable
 
 from .._perform import Runner, call_form, params_of, perform_runner
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
-from .._storage._turns import turns_of
+from .._storage._locks import update_lock_of
 from ..kernels import (
     CONVOLUTION_TASKS,
     POOLING_MODES,
     POOLING_TASKS,
     ROUTINES,
     TASKS,
-    ArrayRoutine,
-    Checked,
-    Convolution,
+    ArgmaxKernel,
+    ArrayRoutineKernel,
+    ConcatenateKernel,
+    ConvolutionKernel,
     ElementwiseKernel,
-    ExtremumPosition,
-    Filled,
-    FoldingKernel,
-    Gather,
-    IndexRead,
-    IndexView,
-    IndexWrite,
-    Joined,
-    Length,
+    FullKernel,
+    IndexReadKernel,
+    IndexViewKernel,
+    IndexWriteKernel,
+    LapackKernel,
+    LengthKernel,
     LoadedKernel,
-    MatrixProduct,
-    MatrixRoutine,
-    OtherShape,
-    Parts,
-    Pooling,
+    MatrixProductKernel,
+    MultiOutputKernel,
+    PoolingKernel,
     ReductionKernel,
-    Reorder,
+    ReshapeKernel,
     Shaping,
+    SpecifyShapeKernel,
+    SplitKernel,
+    StackKernel,
+    TransposeKernel,
     lapack_addresses,
 )
 from ..ops import DeepCopyOp
@@ -52,7 +52,7 @@ from ._counters import Observer, Reading
 from ._index_payload import index_payload
 from ._python import PythonMachine
 from ._results import Check, accept_result, checks_of
-from ._run_errors import annotate, misfit
+from ._run_errors import annotate, mismatch
 from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
 
 try:
@@ -77,27 +77,27 @@ class Code(IntEnum):
     ELEMENTWISE = 0
     REDUCTION = 1
     PRODUCT = 2
-    REORDER = 3
+    TRANSPOSE = 3
     COPY = 4
     PERFORM = 5
     CALL = 6
     LAZY = 7
     BRANCH = 8
     THUNK = 9
-    POSITION = 10
+    ARGMAX = 10
     INDEX_VIEW = 11
     INDEX_READ = 12
     INDEX_WRITE = 13
     LENGTH = 14
-    GATHER = 15
+    STACK = 15
     RESHAPE = 16
-    FILL = 17
-    JOIN = 18
-    STACKS = 19
+    FULL = 17
+    CONCATENATE = 18
+    BATCHED_PRODUCT = 19
     LAPACK = 20
-    CHECKED = 21
+    SPECIFY_SHAPE = 21
     SPLIT = 22
-    FOLDS = 23
+    MULTI_OUTPUT = 23
     ROUTINE = 24
     CONVOLUTION = 25
     POOLING = 26
@@ -107,7 +107,7 @@ class Code(IntEnum):
 _FOREIGN = frozenset(
     (Code.PERFORM, Code.CALL, Code.LAZY, Code.THUNK, Code.LAPACK, Code.ROUTINE, Code.CONVOLUTION, Code.POOLING)
 )
-#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is folded.
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
 _JOIN: Mapping[str, np.ufunc] = MappingProxyType(
     {
         "add": np.add,
@@ -119,7 +119,9 @@ _JOIN: Mapping[str, np.ufunc] = MappingProxyType(
         "xor": np.bitwise_xor,
     }
 )
-_INDEX_CODES = MappingProxyType({IndexView: Code.INDEX_VIEW, IndexRead: Code.INDEX_READ, IndexWrite: Code.INDEX_WRITE})
+_INDEX_CODES = MappingProxyType(
+    {IndexViewKernel: Code.INDEX_VIEW, IndexReadKernel: Code.INDEX_READ, IndexWriteKernel: Code.INDEX_WRITE}
+)
 _PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
 
 
@@ -199,12 +201,15 @@ def native_machine(
         return accept_result(program.instructions[index], k, value, bool(replaced))
 
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
-        raised = misfit(program.instructions[index].node, values) if error is None else error
+        raised = mismatch(program.instructions[index].node, values) if error is None else error
         view.note(index, values)
         return annotate(raised, program, index, values)
 
     view = MachineView(
-        program, runner_of, fetch=(lambda: machine.kept()) if keep else None, failed=lambda: machine.failed_instruction
+        program,
+        runner_of,
+        fetch=(lambda: machine.retained()) if keep else None,
+        failed=lambda: machine.failed_instruction,
     )
     machine = _runtime.Machine(
         n_registers=program.n_registers,
@@ -222,12 +227,12 @@ def native_machine(
         finish=hooks.finish,
         buffer_limit=buffer_limit,
         thread_scale=thread_scale,
-        turns=tuple(turns_of(cell) for _, cell in program.updates),
+        locks=tuple(update_lock_of(cell) for _, cell in program.updates),
     )
     if program.schedule is not None:
         machine.set_schedule(program.schedule.roots, program.schedule.needs, program.schedule.readers)
     if keep:
-        machine.keep_registers(intermediate_registers(program))
+        machine.retain_registers(intermediate_registers(program))
     machine.view = view
     return machine
 
@@ -256,7 +261,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         return accept_result(instruction, k, value, bool(replaced))
 
     def on_error(index: int, values: list[Any], error: BaseException | None) -> BaseException:
-        return misfit(node, values) if error is None else error
+        return mismatch(node, values) if error is None else error
 
     code, _, _, _, *rest = _encode(alone)
     machine = _runtime.Machine(
@@ -283,7 +288,7 @@ def native_runner(instruction: Instruction) -> Runner | None:
         finish=None,
         buffer_limit=0,
         thread_scale=1.0,
-        turns=(),
+        locks=(),
     )
     first = [instruction.inputs.index(register) for register in given]
     return lambda values: machine.run([values[i] for i in first])
@@ -333,27 +338,35 @@ def _encode(instruction: Instruction) -> Encoded:
 def _payload(instruction: Instruction) -> tuple[Code, Any]:
     loaded = instruction.loaded
     match instruction.kernel:
-        case Reorder(order, drop):
+        case TransposeKernel(order, drop):
             axes = tuple(-1 if axis is None else axis for axis in order)
-            return Code.REORDER, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
-        case IndexView() | IndexRead() | IndexWrite() as kernel:
+            return Code.TRANSPOSE, (len(drop) + sum(axis >= 0 for axis in axes), axes, drop)
+        case IndexViewKernel() | IndexReadKernel() | IndexWriteKernel() as kernel:
             return _INDEX_CODES[type(kernel)], index_payload(kernel, instruction)
-        case Length() | Gather() | OtherShape() | Filled() | Joined() | Checked() | Parts() as kernel:
+        case (
+            LengthKernel()
+            | StackKernel()
+            | ReshapeKernel()
+            | FullKernel()
+            | ConcatenateKernel()
+            | SpecifyShapeKernel()
+            | SplitKernel() as kernel
+        ):
             return _shaping(kernel)
-        case ElementwiseKernel() | ReductionKernel() | FoldingKernel() as kernel if loaded is not None:
+        case ElementwiseKernel() | ReductionKernel() | MultiOutputKernel() as kernel if loaded is not None:
             return _loop(kernel, loaded, instruction)
-        case ExtremumPosition(dtype, ndim, axes) as kernel if loaded is not None:
-            folded = (tuple(d in axes for d in range(ndim)),)
+        case ArgmaxKernel(dtype, ndim, axes) as kernel if loaded is not None:
+            is_reduced = (tuple(d in axes for d in range(ndim)),)
             addresses = loaded.address, loaded.outer_address
-            return Code.POSITION, (*addresses, ndim, _number(dtype), folded, float(kernel.cost))
-        case MatrixRoutine(task, dtype, flag) if lapack_addresses(task, dtype):
+            return Code.ARGMAX, (*addresses, ndim, _number(dtype), is_reduced, float(kernel.cost))
+        case LapackKernel(task, dtype, flag) if lapack_addresses(task, dtype):
             number, routines = list(ROUTINES).index(task), lapack_addresses(task, dtype)
             return Code.LAPACK, (number, _number(dtype), flag, routines, perform_runner(instruction.node))
-        case ArrayRoutine() | Convolution() | Pooling() as kernel:
+        case ArrayRoutineKernel() | ConvolutionKernel() | PoolingKernel() as kernel:
             return _routine(kernel, instruction)
-        case MatrixProduct("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
-            return Code.STACKS, (_number(dtype), loaded.address)
-        case MatrixProduct(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
+        case MatrixProductKernel("batched", dtype) if loaded is not None and dtype in ("float32", "float64"):
+            return Code.BATCHED_PRODUCT, (_number(dtype), loaded.address)
+        case MatrixProductKernel(kind, dtype) as kernel if loaded is not None and dtype in ("float32", "float64"):
             takes = bool(instruction.donors) and 0 in instruction.donors[0]
             overwrites = 0 in instruction.node.op.destroy_map.get(0, ())
             return Code.PRODUCT, (
@@ -367,16 +380,18 @@ def _payload(instruction: Instruction) -> tuple[Code, Any]:
     return _python_payload(instruction)
 
 
-def _routine(kernel: ArrayRoutine | Convolution | Pooling, instruction: Instruction) -> tuple[Code, tuple[Any, ...]]:
+def _routine(
+    kernel: ArrayRoutineKernel | ConvolutionKernel | PoolingKernel, instruction: Instruction
+) -> tuple[Code, tuple[Any, ...]]:
     otherwise = perform_runner(instruction.node)
     match kernel:
-        case ArrayRoutine(task, dtype, number):
+        case ArrayRoutineKernel(task, dtype, number):
             one = np.ones((), dtype).tobytes()
             return Code.ROUTINE, (TASKS.index(task), _number(dtype), number, one, otherwise)
-        case Convolution(task, dtype, strides, dilations, _, flip, groups):
+        case ConvolutionKernel(task, dtype, strides, dilations, _, flip, groups):
             numbers = CONVOLUTION_TASKS.index(task), _number(dtype), flip, groups
             return Code.CONVOLUTION, (*numbers, strides, dilations, *kernel.sides, otherwise)
-        case Pooling(task, dtype, ndim, mode, ignore_border):
+        case PoolingKernel(task, dtype, ndim, mode, ignore_border):
             return Code.POOLING, (
                 POOLING_TASKS.index(task),
                 _number(dtype),
@@ -388,32 +403,32 @@ def _routine(kernel: ArrayRoutine | Convolution | Pooling, instruction: Instruct
 
 
 def _loop(
-    kernel: ElementwiseKernel | ReductionKernel | FoldingKernel, loaded: LoadedKernel, instruction: Instruction
+    kernel: ElementwiseKernel | ReductionKernel | MultiOutputKernel, loaded: LoadedKernel, instruction: Instruction
 ) -> tuple[Code, tuple[Any, ...]]:
     match kernel:
         case ElementwiseKernel():
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
         case ReductionKernel():
             return Code.REDUCTION, _reduction(kernel, loaded)
-        case FoldingKernel():
-            return Code.FOLDS, _folds(kernel, loaded, instruction)
+        case MultiOutputKernel():
+            return Code.MULTI_OUTPUT, _multi_output(kernel, loaded, instruction)
 
 
 def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
     match kernel:
-        case Length(axis):
+        case LengthKernel(axis):
             return Code.LENGTH, (axis,)
-        case Gather(dtype):
-            return Code.GATHER, (_number(dtype),)
-        case OtherShape(dtype, ndim, ndim_out):
+        case StackKernel(dtype):
+            return Code.STACK, (_number(dtype),)
+        case ReshapeKernel(dtype, ndim, ndim_out):
             return Code.RESHAPE, (_number(dtype), ndim, ndim_out)
-        case Filled(dtype, stretches):
-            return Code.FILL, (_number(dtype), len(stretches), (stretches,))
-        case Joined(dtype, ndim, axis):
-            return Code.JOIN, (_number(dtype), ndim, axis)
-        case Checked(checked):
-            return Code.CHECKED, ((checked,),)
-        case Parts(dtype, ndim, axis):
+        case FullKernel(dtype, broadcastable):
+            return Code.FULL, (_number(dtype), len(broadcastable), (broadcastable,))
+        case ConcatenateKernel(dtype, ndim, axis):
+            return Code.CONCATENATE, (_number(dtype), ndim, axis)
+        case SpecifyShapeKernel(checked):
+            return Code.SPECIFY_SHAPE, ((checked,),)
+        case SplitKernel(dtype, ndim, axis):
             return Code.SPLIT, (_number(dtype), ndim, axis)
 
 
@@ -437,12 +452,12 @@ def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
 
 
 def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
-    takers = _takers(instruction, len(kernel.output_dtypes))
+    donors = _donors(instruction, len(kernel.output_dtypes))
     types = tuple(_number(dtype) for dtype in kernel.input_dtypes + kernel.output_dtypes)
     # What the op says that it overwrites is named twice.
     told = instruction.node.op.destroy_map
-    takers = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(takers))
-    return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), takers
+    donors = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(donors))
+    return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), donors
 
 
 def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]:
@@ -463,25 +478,25 @@ def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]
     )
 
 
-def _takers(instruction: Instruction, count: int) -> tuple[tuple[int, ...], ...]:
+def _donors(instruction: Instruction, count: int) -> tuple[tuple[int, ...], ...]:
     """Return, for each of the first results, the inputs whose memory it may be put into."""
     return instruction.donors + ((),) * (count - len(instruction.donors))
 
 
-def _folds(kernel: FoldingKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
-    folds = kernel.folds
-    dtypes = (*kernel.input_dtypes, *kernel.kept_dtypes, *(fold.output_dtype for fold in folds))
+def _multi_output(kernel: MultiOutputKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+    reductions = kernel.reductions
+    dtypes = (*kernel.input_dtypes, *kernel.kept_dtypes, *(reduction.output_dtype for reduction in reductions))
     return (
         loaded.address,
         loaded.outer_address,
         kernel.ndim,
         tuple(_number(dtype) for dtype in dtypes),
-        tuple(_number(fold.acc_dtype) for fold in folds),
-        tuple(np.array(fold.seed).astype(fold.acc_dtype).tobytes() for fold in folds),
-        tuple(_JOIN[fold.combine.name] for fold in folds),
+        tuple(_number(reduction.acc_dtype) for reduction in reductions),
+        tuple(np.array(reduction.seed).astype(reduction.acc_dtype).tobytes() for reduction in reductions),
+        tuple(_JOIN[reduction.combine.name] for reduction in reductions),
         kernel.broadcast,
         (tuple(d in kernel.axes for d in range(kernel.ndim)),),
-        _takers(instruction, len(kernel.kept_dtypes)),
-        any(fold.identity is None for fold in folds),
+        _donors(instruction, len(kernel.kept_dtypes)),
+        any(reduction.identity is None for reduction in reductions),
         float(kernel.cost),
     )

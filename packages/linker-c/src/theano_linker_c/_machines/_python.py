@@ -13,7 +13,7 @@ from theano_graph import Apply, Variable
 from .._overwriting._arguments import own_value
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
 from .._programs._schedule import Schedule
-from .._storage._turns import AllTurns, turns_of
+from .._storage._locks import UpdateLocks, update_lock_of
 from ._counters import Counters, Observer, Reading
 from ._results import accept_results
 from ._run_errors import annotate
@@ -45,10 +45,11 @@ class PythonMachine:
         self.view = MachineView(program, python_runner, fetch=(lambda: self._kept) if keep else None)
         self._counters: Counters | None = None
         self._runners = [python_runner(x) for x in program.instructions]
-        # Threads take turns where one could store a value between another's reading and storing it. What is read for
+        # Calls are serialised by locks where one could store a value between another's reading and storing it.
+        # What is read for
         # an argument that was left out may be updated, too.
         self._turn: AbstractContextManager[Any] = (
-            AllTurns([turns_of(cell) for _, cell in program.updates]) if program.updates else nullcontext()
+            UpdateLocks([update_lock_of(cell) for _, cell in program.updates]) if program.updates else nullcontext()
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -87,7 +87,7 @@ def annotate_node(error: BaseException, node: Apply, values: Sequence[Any] = ())
     return _annotate(error, Program((alone,), count + len(node.outputs), (), (), (), (), ()), 0, operands, [])
 
 
-def misfit(node: Apply, values: Sequence[Any]) -> BaseException:
+def mismatch(node: Apply, values: Sequence[Any]) -> BaseException:
     """Return the error for operands that a native kernel refused: the one that the op's own Python code raises."""
     try:
         node.op.perform(node, list(values), [[None] for _ in node.outputs])

@@ -2,7 +2,7 @@
 
 What is decided about a graph before it is lowered:
 
-- :mod:`._arguments` copies arguments for the machine in Python, as c/machine/loans.c does for the one in C;
+- :mod:`._arguments` copies arguments for the machine in Python, as c/machine/donation.c does for the one in C;
 - :mod:`._graph` orders and copies for ops that say they overwrite an input;
 - :mod:`._results` keeps results from sharing memory with what is not theirs;
 - :mod:`._kinds` knows which kinds of operations a mode lets overwrite.
@@ -15,6 +15,5 @@ What is decided about a program:
   call;
 - :mod:`._shown` writes that into the graph.
 
-In a call, `buffers.c`, `loans.c` and `commit.c` in c/machine look whether somebody else sees the memory, and take other
-memory then.
+In a call, `buffers.c`, `donation.c` and `commit.c` in c/machine check who else sees the memory, then take other.
 """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from .._programs._instructions import Instruction, Program
-from ..kernels import ElementwiseKernel, FoldingKernel, IndexWrite, MatrixProduct
+from ..kernels import ElementwiseKernel, IndexWriteKernel, MatrixProductKernel, MultiOutputKernel
 from ._kinds import ALL_KINDS, Overwriting, kind_of
 from ._lifetimes import Lifetimes
 
@@ -54,8 +54,8 @@ def _donations(program: Program, able: Sequence[int], waiting: Collection[int]) 
         return {}
     lifetimes = Lifetimes(program, waiting=waiting)
     ends: Callable[[int, int], bool] = lifetimes.ends if program.schedule is None else lifetimes.ends_in_any_order
-    lent = {given.register for given in program.inputs if given.accepts.overwrite}
-    own = _memory_of_updates(program, lifetimes) if lent else set[int]()
+    donated = {given.register for given in program.inputs if given.accepts.overwrite}
+    own = _memory_of_updates(program, lifetimes) if donated else set[int]()
     decided: dict[int, Donors] = {}
     for i, instruction in enumerate(program.instructions):
         if i in candidates:
@@ -64,21 +64,21 @@ def _donations(program: Program, able: Sequence[int], waiting: Collection[int]) 
                     position
                     for position in positions
                     if ends(i, instruction.inputs[position])
-                    and not (instruction.outputs[k] in own and instruction.inputs[position] in lent)
+                    and not (instruction.outputs[k] in own and instruction.inputs[position] in donated)
                 )
                 for k, positions in enumerate(candidates[i])
             )
-        if lent:
-            _follow(instruction, decided.get(i, ()), lent, lifetimes)
+        if donated:
+            _follow(instruction, decided.get(i, ()), donated, lifetimes)
     return {i: donors for i, donors in decided.items() if any(donors)}
 
 
-def _follow(instruction: Instruction, donors: Donors, lent: set[int], lifetimes: Lifetimes) -> None:
+def _follow(instruction: Instruction, donors: Donors, donated: set[int], lifetimes: Lifetimes) -> None:
     """Add the results that may lie in memory of the caller to those registers."""
     for k, register in enumerate(instruction.outputs):
         taken = (instruction.inputs[position] for position in (donors[k] if k < len(donors) else ()))
-        if any(other in lent for other in (*lifetimes.roots(register), *taken)):
-            lent.add(register)
+        if any(other in donated for other in (*lifetimes.roots(register), *taken)):
+            donated.add(register)
 
 
 def _memory_of_updates(program: Program, lifetimes: Lifetimes) -> set[int]:
@@ -94,17 +94,17 @@ def _candidates(instruction: Instruction) -> Donors:
     match kernel:
         case ElementwiseKernel():
             return _like(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
-        case FoldingKernel():
+        case MultiOutputKernel():
             return _like(kernel, instruction, kernel.kept_dtypes)
-        case IndexWrite() if instruction.inputs[0] not in instruction.inputs[1:2]:
+        case IndexWriteKernel() if instruction.inputs[0] not in instruction.inputs[1:2]:
             return ((0,),) if instruction.inputs[0] in release else ()
-        case MatrixProduct() if kernel.accumulates(len(instruction.inputs)):
+        case MatrixProductKernel() if kernel.accumulates(len(instruction.inputs)):
             first = instruction.inputs[0]
             return ((0,),) if first in release and first not in instruction.inputs[1:] else ()
     return ()
 
 
-def _like(kernel: ElementwiseKernel | FoldingKernel, instruction: Instruction, dtypes: Sequence[str]) -> Donors:
+def _like(kernel: ElementwiseKernel | MultiOutputKernel, instruction: Instruction, dtypes: Sequence[str]) -> Donors:
     dying = [
         i
         for i, register in enumerate(instruction.inputs)
@@ -159,9 +159,9 @@ def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
 def _writes(instruction: Instruction) -> bool:
     """Tell whether the result is the first input with something written into it or added to it."""
     kernel = instruction.kernel
-    if isinstance(kernel, MatrixProduct):
+    if isinstance(kernel, MatrixProductKernel):
         return kernel.accumulates(len(instruction.inputs))
-    return isinstance(kernel, IndexWrite)
+    return isinstance(kernel, IndexWriteKernel)
 
 
 def _last_writes(program: Program, writes: Sequence[int]) -> dict[int, int]:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from theano_graph import Feature, FunctionGraph
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from ..kernels import ElementwiseKernel, FoldingKernel, IndexWrite, Kernel, MatrixProduct
+from ..kernels import ElementwiseKernel, IndexWriteKernel, Kernel, MatrixProductKernel, MultiOutputKernel
 
 
 class Overwriting(StrEnum):
@@ -35,7 +35,7 @@ class _Allowed(Feature):
 
 
 class AllowOverwriting(GraphRewriter):
-    """Let operations of one kind take over memory. The graph stays as it is.
+    """Let operations of one kind reuse the memory of their operands. The graph stays as it is.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def overwriting_of(fgraph: FunctionGraph) -> frozenset[Overwriting]:
 def kind_of(kernel: Kernel | None) -> Overwriting | None:
     """Return what kind of overwriting an operation is capable of."""
     match kernel:
-        case ElementwiseKernel() | FoldingKernel():
+        case ElementwiseKernel() | MultiOutputKernel():
             return Overwriting.ELEMENTWISE
-        case IndexWrite():
+        case IndexWriteKernel():
             return Overwriting.INDEX_WRITE
-        case MatrixProduct():
+        case MatrixProductKernel():
             return Overwriting.PRODUCT
     return None

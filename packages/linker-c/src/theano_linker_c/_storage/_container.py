@@ -7,7 +7,7 @@ from typing import Any
 
 from theano_graph import Type, Variable, filter_options
 
-from ._turns import turns_if_used
+from ._locks import update_lock_if_used
 
 
 class Container:
@@ -92,7 +92,7 @@ class Container:
             raise TypeError(f"Container {label} is read-only.\n  To mend: assign to the container it was taken from.")
         filtered = None if value is None else self.filter(value)
         # A function that updates the variable has read its value already and would store over this one.
-        with turns_if_used(self.storage):
+        with update_lock_if_used(self.storage):
             self.storage[0] = filtered
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from theano_graph import Type, Variable, compose, describe, generic, warn_user
 
 from ._container import Container
-from ._turns import turns_if_used
+from ._locks import update_lock_if_used
 
 
 class SharedVariable(Variable):
@@ -135,7 +135,7 @@ class SharedVariable(Variable):
         TypeError
             If the value is no array.
         """
-        with turns_if_used(self.container.storage):
+        with update_lock_if_used(self.container.storage):
             stored = self.container.value
             zeros = stored if borrow else copy.copy(stored)
             zeros[...] = 0

@@ -22,34 +22,34 @@
 
 /* What an instruction answers: done; it wants some of its inputs first (`asked` of the frame); a Python exception is set; or the operands do not fit, and the shared Python
  * checks compose the message (`on_error` is called without an exception). */
-enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISFIT = -2 };
+enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 
 /* Same numbers as `Code` in _machine_native.py. */
 enum {
     CODE_ELEMENTWISE = 0,
     CODE_REDUCTION = 1,
     CODE_PRODUCT = 2,
-    CODE_REORDER = 3,
+    CODE_TRANSPOSE = 3,
     CODE_COPY = 4,
     CODE_PERFORM = 5,
     CODE_CALL = 6,
     CODE_LAZY = 7,
     CODE_BRANCH = 8,
     CODE_THUNK = 9,
-    CODE_POSITION = 10,
+    CODE_ARGMAX = 10,
     CODE_INDEX_VIEW = 11,
     CODE_INDEX_READ = 12,
     CODE_INDEX_WRITE = 13,
     CODE_LENGTH = 14,
-    CODE_GATHER = 15,
+    CODE_STACK = 15,
     CODE_RESHAPE = 16,
-    CODE_FILL = 17,
-    CODE_JOIN = 18,
-    CODE_STACKS = 19,
+    CODE_FULL = 17,
+    CODE_CONCATENATE = 18,
+    CODE_BATCHED_PRODUCT = 19,
     CODE_LAPACK = 20,
-    CODE_CHECKED = 21,
+    CODE_SPECIFY_SHAPE = 21,
     CODE_SPLIT = 22,
-    CODE_FOLDS = 23,
+    CODE_MULTI_OUTPUT = 23,
     CODE_ROUTINE = 24,
     CODE_CONVOLUTION = 25,
     CODE_POOLING = 26,
@@ -57,16 +57,16 @@ enum {
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
-typedef void (*fold_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
-typedef void (*fold_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
+typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
+typedef void (*reduce_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
 typedef struct Schedule Schedule; /* schedule.c */
 typedef struct Profile Profile;   /* profile.c */
-typedef struct Keep Keep;         /* keep.c */
+typedef struct Retained Retained;         /* retained.c */
 typedef struct Commit Commit;     /* commit.c */
-typedef struct Turns Turns;       /* turns.c */
+typedef struct UpdateLock UpdateLock;       /* locks.c */
 typedef struct ResultCheck ResultCheck; /* results.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
@@ -124,21 +124,21 @@ struct Machine {
     PyObject **buffers;     /* one possible array a register, kept for the next call */
     npy_intp *buffer_bytes; /* their sizes when they were put there */
     npy_intp buffered_bytes, buffer_limit;
-    /* Calls of several threads take turns where they would disturb each other: those of each variable that is updated,
-     * or one of the machine's own, for code that has storage of its own. In the order in which they are taken. */
-    Turns **turns;
-    int n_turns;
+    /* Locks of the variables that the machine updates, or one of the machine's own for code that has state of its own,
+     * in the order in which a call acquires them. */
+    UpdateLock **locks;
+    int n_locks;
     double thread_scale; /* threads are used from `thread_scale * work_for_threads` cycles on */
     PyObject *on_irregular, *on_input, *on_result, *on_error, *finish; /* Python hooks; `finish` may be NULL */
     Py_ssize_t failed_instruction;
     int most_asked;
     Schedule *schedule; /* NULL: all instructions run, in their order */
     Profile *profile;   /* NULL: nothing is counted */
-    Keep *keep;         /* NULL: nothing stays after a call */
+    Retained *retained;         /* NULL: nothing stays after a call */
     PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 
-extern PyTypeObject MachineType, TurnsType;
+extern PyTypeObject MachineType, UpdateLockType;
 
 /* buffers.c */
 PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored);
@@ -147,7 +147,7 @@ void buffers_swap(Machine *m, int a, int b);
 int slot_offered(const Frame *f, int reg);
 int buffer_is_plain(PyArrayObject *array);
 int buffer_is_ours(const Machine *m, const Frame *f, int reg);
-int buffer_take_over(Machine *m, Frame *f, int from, int to);
+int buffer_reuse(Machine *m, Frame *f, int from, int to);
 void buffer_retire(Machine *m, const Frame *f, int reg, PyObject *value);
 PyObject *buffer_recall(Machine *m, int reg, int type_num, int ndim);
 void buffer_offer(Machine *m, Frame *f, int reg);
@@ -156,24 +156,24 @@ PyObject *in_native_form(PyObject *value);
 PyArrayObject *operand(Frame *f, int reg, int type_num, int ndim);
 void frame_set(Frame *f, int reg, PyObject *value);
 
-/* loans.c */
-extern PyTypeObject LoanType;
-int is_loan(PyArrayObject *array);
-int is_lent(PyObject *value);
-PyObject *loan_returned(PyObject *value);
-int lend_inputs(const Machine *m, Frame *f);
-int unlend(Frame *f, int reg);
+/* donation.c */
+extern PyTypeObject DonatedBufferType;
+int is_donated(PyArrayObject *array);
+int lies_in_donated(PyObject *value);
+PyObject *donated_result(PyObject *value);
+int donate_inputs(const Machine *m, Frame *f);
+int undonate(Frame *f, int reg);
 
-/* nest.c: loops over broadcast operands */
+/* loop_nest.c: loops over broadcast operands */
 typedef struct {
     int ndim, nops;
     npy_intp *shape;   /* [ndim], outermost first */
     npy_intp *strides; /* [ndim][nops], bytes */
     char **data;       /* [nops] */
-} Nest;
-void nest_simplify(Nest *nest);
-int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost);
-npy_intp nest_size(const Nest *nest);
+} LoopNest;
+void loop_nest_simplify(LoopNest *nest);
+int loop_nest_run(const Machine *m, const LoopNest *nest, elementwise_fn fn, double cost);
+npy_intp loop_nest_size(const LoopNest *nest);
 int shape_fits(const npy_intp *shape, int ndim);
 
 /* blocks.c */
@@ -183,21 +183,21 @@ PyObject *shared_code(void);
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
 const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost);
 int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
-int position_prepare(Machine *m, Instruction *in, PyObject *payload);
+int argmax_prepare(Machine *m, Instruction *in, PyObject *payload);
 int product_prepare(Machine *m, Instruction *in, PyObject *payload);
-int reorder_prepare(Machine *m, Instruction *in, PyObject *payload);
+int transpose_prepare(Machine *m, Instruction *in, PyObject *payload);
 int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_view_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_read_prepare(Machine *m, Instruction *in, PyObject *payload);
 int index_write_prepare(Machine *m, Instruction *in, PyObject *payload);
 int length_prepare(Machine *m, Instruction *in, PyObject *payload);
-int gather_prepare(Machine *m, Instruction *in, PyObject *payload);
+int stack_prepare(Machine *m, Instruction *in, PyObject *payload);
 int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
-int fill_prepare(Machine *m, Instruction *in, PyObject *payload);
-int join_prepare(Machine *m, Instruction *in, PyObject *payload);
-int checked_prepare(Machine *m, Instruction *in, PyObject *payload);
+int full_prepare(Machine *m, Instruction *in, PyObject *payload);
+int concatenate_prepare(Machine *m, Instruction *in, PyObject *payload);
+int specify_shape_prepare(Machine *m, Instruction *in, PyObject *payload);
 int split_prepare(Machine *m, Instruction *in, PyObject *payload);
-int stacks_prepare(Machine *m, Instruction *in, PyObject *payload);
+int batched_product_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lapack_prepare(Machine *m, Instruction *in, PyObject *payload);
 int routine_prepare(Machine *m, Instruction *in, PyObject *payload);
 int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
@@ -205,7 +205,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
-int folds_prepare(Machine *m, Instruction *in, PyObject *payload);
+int multi_output_prepare(Machine *m, Instruction *in, PyObject *payload);
 int convolution_prepare(Machine *m, Instruction *in, PyObject *payload);
 int pooling_prepare(Machine *m, Instruction *in, PyObject *payload);
 
@@ -255,14 +255,14 @@ void schedule_free(Machine *m);
 int machine_need_asked(Machine *m, int count);
 PyObject *machine_set_schedule(PyObject *self, PyObject *args);
 
-/* keep.c */
-void keep_drop(Machine *m);
-void keep_take(Machine *m, const Frame *f);
-void keep_free(Machine *m);
-void keep_instead(Frame *f, const Instruction *in, int reg);
-int keep_traverse(Machine *m, visitproc visit, void *arg);
-PyObject *machine_keep_registers(PyObject *self, PyObject *registers);
-PyObject *machine_kept(PyObject *self, PyObject *unused);
+/* retained.c */
+void retained_drop(Machine *m);
+void retained_store(Machine *m, const Frame *f);
+void retained_free(Machine *m);
+void retain_instead_of_release(Frame *f, const Instruction *in, int reg);
+int retained_traverse(Machine *m, visitproc visit, void *arg);
+PyObject *machine_retain_registers(PyObject *self, PyObject *registers);
+PyObject *machine_retained(PyObject *self, PyObject *unused);
 
 /* profile.c */
 double profile_clock(void);
@@ -282,15 +282,15 @@ int updates_store(Machine *m, Frame *f);
 Frame *frame_begin(Machine *m, Frame *extra);
 void frame_end(Machine *m, Frame *f, Frame *extra);
 
-/* turns.c */
-int turns_setup(Machine *m, PyObject *given, int own);
-int turns_take(Machine *m);
-void turns_hand_back(Machine *m);
-void turns_free(Machine *m);
-int turns_traverse(Machine *m, visitproc visit, void *arg);
+/* locks.c */
+int locks_setup(Machine *m, PyObject *given, int own);
+int locks_acquire(Machine *m);
+void locks_release(Machine *m);
+void locks_free(Machine *m);
+int locks_traverse(Machine *m, visitproc visit, void *arg);
 
-/* repeat.c */
-PyObject *machine_repeat(PyObject *self, PyObject *args);
+/* loop.c */
+PyObject *machine_run_loop(PyObject *self, PyObject *args);
 
 /* threads.c */
 typedef void (*range_fn)(void *context, int64_t begin, int64_t end);

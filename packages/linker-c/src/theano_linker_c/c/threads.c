@@ -85,7 +85,7 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void rest(void) {
+static void relax(void) {
     for (int k = 0; k < 16; k++) {
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -102,7 +102,7 @@ static unsigned long await_job(unsigned long seen, int soon) {
     if (soon && job_number == seen) {
         pthread_mutex_unlock(&lock);
         for (int64_t end = now() + PATIENCE; atomic_load(&job_number) == seen && now() < end;)
-            rest();
+            relax();
         pthread_mutex_lock(&lock);
     }
     while (job_number == seen || seats == 0) {
@@ -139,7 +139,7 @@ static void await_workers(void) {
     if (working > 0) {
         pthread_mutex_unlock(&lock);
         for (int64_t end = now() + PATIENCE; atomic_load(&working) > 0 && now() < end;)
-            rest();
+            relax();
         pthread_mutex_lock(&lock);
     }
     while (working > 0)

@@ -33,19 +33,19 @@ from ..compiler import (
     run_compiler,
 )
 from ..scalar import NoNativeForm
+from ._argmax import argmax_source
 from ._descriptions import (
+    ArgmaxKernel,
     ElementwiseKernel,
-    ExtremumPosition,
-    FoldingKernel,
     Kernel,
-    MatrixProduct,
+    MatrixProductKernel,
+    MultiOutputKernel,
     ReductionKernel,
 )
 from ._elementwise import elementwise_source
-from ._folding import folding_source
 from ._libraries._blas import blas_address
 from ._libraries._special import set_special_functions, special_address
-from ._position import position_source
+from ._multi_output import multi_output_source
 from ._reduction import reduction_source
 from ._shared_code import SHARED_CODE, set_shared_code
 from ._source import KernelSource, file_text
@@ -63,7 +63,7 @@ class LoadedKernel:
     symbol : str
         Name of the function; of a reduction, the part before ``_inner`` and ``_outer``.
     address : int
-        Address of the function (of a reduction: ``NAME_inner``); 0 for a `Reorder`, which needs no code.
+        Address of the function (of a reduction: ``NAME_inner``); 0 for a `TransposeKernel`, which needs no code.
     outer_address : int
         Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
     code : MappedCode or None
@@ -152,14 +152,14 @@ class KernelLibrary:
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
         """See `build`."""
-        plain = [blas_kernel(k) if isinstance(k, MatrixProduct) else None for k in kernels]
+        plain = [blas_kernel(k) if isinstance(k, MatrixProductKernel) else None for k in kernels]
         sources = [kernel_source(kernel) for kernel in kernels]
         if any(source is not None for source in sources):
             with self._lock:
                 found = self._build_sources([s for s in sources if s is not None], options)
         return [
             (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, FoldingKernel, ExtremumPosition))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, MultiOutputKernel, ArgmaxKernel))
             else (known or LoadedKernel("", 0))
             for kernel, source, known in zip(kernels, sources, plain, strict=True)
         ]
@@ -333,13 +333,13 @@ _GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
     {
         ElementwiseKernel: elementwise_source,
         ReductionKernel: reduction_source,
-        FoldingKernel: folding_source,
-        ExtremumPosition: position_source,
+        MultiOutputKernel: multi_output_source,
+        ArgmaxKernel: argmax_source,
     }
 )
 
 
-def blas_kernel(kernel: MatrixProduct) -> LoadedKernel | None:
+def blas_kernel(kernel: MatrixProductKernel) -> LoadedKernel | None:
     """Give the BLAS routine behind `kernel`; None if SciPy has none for its dtype."""
     name, address = blas_address(kernel.kind, kernel.dtype)
     return LoadedKernel(name, address) if address else None

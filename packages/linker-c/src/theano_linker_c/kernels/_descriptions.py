@@ -11,9 +11,9 @@ import numpy as np
 from theano_graph import Apply, RuleTable, compose, record
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
-from ._indexing import Indexing, IndexRead, IndexView, IndexWrite
-from ._libraries._lapack import MatrixRoutine
-from ._windows import Convolution, Pooling
+from ._indexing import Indexing, IndexReadKernel, IndexViewKernel, IndexWriteKernel
+from ._libraries._lapack import LapackKernel
+from ._windows import ConvolutionKernel, PoolingKernel
 
 #: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
 EXPENSIVE = 8
@@ -26,10 +26,10 @@ class ElementwiseKernel:
     Parameters
     ----------
     scalar_op : ScalarOp
-        What is computed; a `Composite` for a fused nest.
+        What is computed; a `Composite` for fused nodes.
     input_dtypes, output_dtypes : tuple of str
     broadcast : tuple of tuple of bool
-        For each input, which dimensions are known to have length 1 and stretch.
+        For each input, which dimensions are broadcast: their static length is 1.
     ndim : int
         Number of dimensions of the outputs, and of every input.
     cost : int, optional
@@ -56,7 +56,7 @@ class ElementwiseKernel:
 
 @record
 class ReductionKernel:
-    """A scalar op over all elements, folded along some axes.
+    """A scalar op over all elements, reduced along some axes.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class ReductionKernel:
 
 
 @record
-class Fold:
-    """How one result of a scalar op is folded along axes.
+class Reduction:
+    """How one result of a scalar op is reduced along axes.
 
     Parameters
     ----------
     combine : ScalarOp
-        What joins two elements; see :func:`can_fold`.
+        What joins two elements; see :func:`can_reduce`.
     acc_dtype, output_dtype : str
         Dtype in which elements are joined, and dtype of the result.
     identity : float or int or None
@@ -129,44 +129,44 @@ class Fold:
 
 
 @record
-class FoldingKernel:
-    """A scalar op over all elements; its first results are kept, each of the others is folded along the same axes.
+class MultiOutputKernel:
+    """A scalar op over all elements; its first results are kept, each of the others is reduced along the same axes.
 
     Parameters
     ----------
     scalar_op : ScalarOp
-        With as many results as there are kept and folded ones together.
+        With as many results as there are kept and reduced ones together.
     input_dtypes, kept_dtypes : tuple of str
-    folds : tuple of Fold
+    reductions : tuple of Reduction
         At least one.
     broadcast : tuple of tuple of bool
-        For each input, which dimensions are known to have length 1 and stretch.
+        For each input, which dimensions are known to have length 1 and broadcast.
     ndim : int
         Number of dimensions of the inputs.
     axes : tuple of int
-        Axes along which is folded; at least one.
+        Axes along which is reduced; at least one.
     """
 
     scalar_op: ScalarOp
     input_dtypes: tuple[str, ...]
     kept_dtypes: tuple[str, ...]
-    folds: tuple[Fold, ...]
+    reductions: tuple[Reduction, ...]
     broadcast: tuple[tuple[bool, ...], ...]
     ndim: int
     axes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        _check_broadcast("folding kernel", self.input_dtypes, self.broadcast, self.ndim)
+        _check_broadcast("multi-output kernel", self.input_dtypes, self.broadcast, self.ndim)
 
     @property
     def cost(self) -> int:
         """Rough number of cycles for one element."""
-        return self.scalar_op.cost + sum(max(fold.combine.cost, 1) for fold in self.folds)
+        return self.scalar_op.cost + sum(max(reduction.combine.cost, 1) for reduction in self.reductions)
 
 
 @record
-class ExtremumPosition:
-    """Where the first extremum over some axes stands, counted in the flattened axes; the first NaN if there is one.
+class ArgmaxKernel:
+    """Argmax (or argmin) over some axes: the position of the first extremum in the flattened axes, or of the first NaN.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class ExtremumPosition:
     axes : tuple of int
         Axes that disappear.
     largest : bool
-        Whether the largest element is looked for, or the smallest.
+        Whether it is argmax, or argmin.
     """
 
     dtype: str
@@ -197,7 +197,7 @@ class ExtremumPosition:
 
 
 @record
-class MatrixProduct:
+class MatrixProductKernel:
     """A product that BLAS computes.
 
     The inputs of the node say what is done with it: ``(a, b)`` gives the product, ``(a, b, alpha)`` its multiple,
@@ -223,8 +223,8 @@ class MatrixProduct:
 
 
 @record
-class Reorder:
-    """A view with the axes in another order.
+class TransposeKernel:
+    """Transpose: a view with the axes in another order, some dropped and some inserted.
 
     Parameters
     ----------
@@ -239,22 +239,22 @@ class Reorder:
 
 
 @record
-class Length:
+class LengthKernel:
     """The length of dimension `axis` of an array, as int64."""
 
     axis: int
 
 
 @record
-class Gather:
-    """A vector of scalars, all of `dtype`."""
+class StackKernel:
+    """Stack scalars of `dtype` to a vector."""
 
     dtype: str
 
 
 @record
-class OtherShape:
-    """The elements in another shape, a view where the array is contiguous; the second input is the shape, int64.
+class ReshapeKernel:
+    """Reshape an array to the shape that the second input (int64) gives; a view where the array is contiguous.
 
     Parameters
     ----------
@@ -269,23 +269,23 @@ class OtherShape:
 
 
 @record
-class Filled:
-    """A new array filled with a value of `dtype`; further inputs are the lengths, int64.
+class FullKernel:
+    """A new array full of a value of `dtype`; further inputs are the lengths, int64.
 
     Parameters
     ----------
     dtype : str
-    stretches : tuple of bool
-        Which dimensions of the value stretch.
+    broadcastable : tuple of bool
+        Which dimensions of the value are broadcast.
     """
 
     dtype: str
-    stretches: tuple[bool, ...]
+    broadcastable: tuple[bool, ...]
 
 
 @record
-class Joined:
-    """Arrays of `dtype` one after the other along `axis`; the first input is the axis again."""
+class ConcatenateKernel:
+    """Concatenate arrays of `dtype` along `axis`; the first input is the axis again."""
 
     dtype: str
     ndim: int
@@ -293,21 +293,21 @@ class Joined:
 
 
 @record
-class Checked:
-    """The array itself, if some of its dimensions have the lengths that further inputs (int64) say; 1 without inputs.
+class SpecifyShapeKernel:
+    """The array itself, if dimensions have the lengths that further inputs (int64) give, or 1 without inputs.
 
     Parameters
     ----------
     checked : tuple of bool
-        Which dimensions are looked at.
+        Which dimensions are checked.
     """
 
     checked: tuple[bool, ...]
 
 
 @record
-class Parts:
-    """Views of parts of an array of `dtype` along `axis`; further inputs are the axis again and the lengths, int64."""
+class SplitKernel:
+    """Split an array of `dtype` along `axis` into views; further inputs are the axis again and the lengths, int64."""
 
     dtype: str
     ndim: int
@@ -319,7 +319,7 @@ TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye")
 
 
 @record
-class ArrayRoutine:
+class ArrayRoutineKernel:
     """An array that is made in one pass; what the runtime does not take is left to the op's `perform`.
 
     Parameters
@@ -338,40 +338,42 @@ class ArrayRoutine:
     number: int = 0
 
 
-Shaping: TypeAlias = Length | Gather | OtherShape | Filled | Joined | Checked | Parts
+Shaping: TypeAlias = (
+    LengthKernel | StackKernel | ReshapeKernel | FullKernel | ConcatenateKernel | SpecifyShapeKernel | SplitKernel
+)
 
 Kernel: TypeAlias = (
     ElementwiseKernel
     | ReductionKernel
-    | FoldingKernel
-    | ExtremumPosition
-    | MatrixProduct
-    | MatrixRoutine
-    | ArrayRoutine
-    | Convolution
-    | Pooling
-    | Reorder
+    | MultiOutputKernel
+    | ArgmaxKernel
+    | MatrixProductKernel
+    | LapackKernel
+    | ArrayRoutineKernel
+    | ConvolutionKernel
+    | PoolingKernel
+    | TransposeKernel
     | Indexing
     | Shaping
 )
 
 #: Kernels that the runtime runs itself, without machine code of their own.
 BUILT_IN = (
-    Reorder,
-    IndexView,
-    IndexRead,
-    IndexWrite,
-    Length,
-    Gather,
-    OtherShape,
-    Filled,
-    Joined,
-    Checked,
-    Parts,
-    MatrixRoutine,
-    ArrayRoutine,
-    Convolution,
-    Pooling,
+    TransposeKernel,
+    IndexViewKernel,
+    IndexReadKernel,
+    IndexWriteKernel,
+    LengthKernel,
+    StackKernel,
+    ReshapeKernel,
+    FullKernel,
+    ConcatenateKernel,
+    SpecifyShapeKernel,
+    SplitKernel,
+    LapackKernel,
+    ArrayRoutineKernel,
+    ConvolutionKernel,
+    PoolingKernel,
 )
 
 #: Native form of a node, by the class of its op; a rule gives None where this node has none.

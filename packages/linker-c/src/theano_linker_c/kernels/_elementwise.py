@@ -19,7 +19,7 @@ PARAMETERS = "int64_t n, char *const *data, const int64_t *strides"
 
 
 @record
-class Nest:
+class LoopNest:
     """A scalar program over operands: what it reads comes first, results go to the operands that are written."""
 
     program: ScalarProgram | OneOp
@@ -59,10 +59,10 @@ def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     op = kernel.scalar_op
     alone = op.nout > 1 and not isinstance(op, Composite)
     program = OneOp(op, kernel.input_dtypes) if alone else program_of(op, kernel.input_dtypes)
-    return KernelSource(nest_functions(Nest(program, (*inputs, *outputs), layouts), ""), program.preamble)
+    return KernelSource(loop_nest_functions(LoopNest(program, (*inputs, *outputs), layouts), ""), program.preamble)
 
 
-def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
+def loop_nest_functions(nest: LoopNest, suffix: str) -> tuple[CFunction, ...]:
     """Write the function NAME + `suffix` and the vectorised loops that it calls."""
     loops = [_vector_function(nest, fixed, f"__vector{i}{suffix}") for i, fixed in enumerate(nest.layouts)]
     writer = CWriter()
@@ -80,13 +80,13 @@ def nest_functions(nest: Nest, suffix: str) -> tuple[CFunction, ...]:
     return (*loops, CFunction(suffix, PARAMETERS, tuple(writer.lines)))
 
 
-def _run_blocks(writer: CWriter, nest: Nest, loops: Sequence[str]) -> None:
+def _run_blocks(writer: CWriter, nest: LoopNest, loops: Sequence[str]) -> None:
     """Let shared code run the vectorised `loops`, on the operands themselves or on copies."""
     kinds = ", ".join(str(operand.kind(nest.layouts)) for operand in nest.operands)
     vectors = ", ".join(SYMBOL + suffix for suffix in loops)
     writer.line(f"static const int32_t kinds[] = {{{kinds}}};")
     values = f"{len(nest.operands)}, {len(loops)}, {nest.lanes}, kinds, {{{vectors}}}"
-    writer.line(f"static const theano_nest nest = {{{values}}};")
+    writer.line(f"static const theano_loop_nest nest = {{{values}}};")
     writer.line("theano_run(n, data, strides, &nest);")
 
 
@@ -98,7 +98,7 @@ def layout_test(operands: Sequence[Operand], fixed: Sequence[bool]) -> str:
     )
 
 
-def _vector_function(nest: Nest, fixed: Sequence[bool], suffix: str) -> CFunction:
+def _vector_function(nest: LoopNest, fixed: Sequence[bool], suffix: str) -> CFunction:
     writer = CWriter()
     for operand in nest.operands:
         operand.declare(writer, stride=False)
@@ -112,7 +112,7 @@ def _vector_function(nest: Nest, fixed: Sequence[bool], suffix: str) -> CFunctio
     return CFunction(suffix, "int64_t n, char *const *data", tuple(writer.lines))
 
 
-def _loop(writer: CWriter, nest: Nest, values: Sequence[CValue | None], mode: str, head: str) -> None:
+def _loop(writer: CWriter, nest: LoopNest, values: Sequence[CValue | None], mode: str, head: str) -> None:
     with writer.block(f"for ({head}; i++)"):
         loaded = [v if v is not None else x.load(writer, mode) for v, x in zip(values, nest.inputs, strict=True)]
         statements, results = nest.program.emit(loaded, "t")
@@ -137,5 +137,5 @@ def take_block(writer: CWriter, x: Operand, fixed: bool) -> None:
         return
     writer.line(f"block[{x.index}] = {stride} == {size} ? {place} + start * {size} : b{x.index};")
     # One value for all elements is copied once: the block keeps it.
-    copy = f"theano_gather(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
+    copy = f"theano_pack(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
     writer.line(f"if ({stride} != {size} && (start == 0 || {stride} != 0)) {copy}")

@@ -42,13 +42,13 @@ class IndexArray:
         Which input.
     mask : bool
         Whether it holds truth values.
-    stretches : tuple of bool
+    broadcastable : tuple of bool
         Which of its dimensions (of a mask: of the vector of its true elements) are known to have length 1.
     """
 
     position: int
     mask: bool
-    stretches: tuple[bool, ...]
+    broadcastable: tuple[bool, ...]
 
 
 #: None stands for a new axis.
@@ -56,7 +56,7 @@ IndexEntry: TypeAlias = int | IndexInput | IndexSlice | IndexArray | None
 
 
 @record
-class IndexView:
+class IndexViewKernel:
     """A view of the first input.
 
     Parameters
@@ -75,8 +75,8 @@ class IndexView:
 
 
 @record
-class IndexRead:
-    """A copy of a part of the first input; see :class:`IndexView`. Among the entries is an array."""
+class IndexReadKernel:
+    """A copy of a part of the first input; see :class:`IndexViewKernel`. Among the entries is an array."""
 
     entries: tuple[IndexEntry, ...]
     dtypes: tuple[str, ...]
@@ -84,8 +84,8 @@ class IndexRead:
 
 
 @record
-class IndexWrite:
-    """The first input with a part replaced by, or incremented by, the second; see :class:`IndexView`.
+class IndexWriteKernel:
+    """The first input with a part replaced by, or incremented by, the second; see :class:`IndexViewKernel`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class IndexWrite:
         As of a view.
     replace : bool
         Whether the part is replaced.
-    stretches : tuple of bool
+    broadcastable : tuple of bool
         Which dimensions of the second input are known to have length 1.
     """
 
@@ -101,7 +101,7 @@ class IndexWrite:
     dtypes: tuple[str, ...]
     ndims: tuple[int, ...]
     replace: bool
-    stretches: tuple[bool, ...]
+    broadcastable: tuple[bool, ...]
 
 
-Indexing: TypeAlias = IndexView | IndexRead | IndexWrite
+Indexing: TypeAlias = IndexViewKernel | IndexReadKernel | IndexWriteKernel

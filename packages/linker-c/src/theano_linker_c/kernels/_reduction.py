@@ -1,6 +1,6 @@
 """C text of reductions fused with the computation of their elements.
 
-Elements are folded in blocks by one vectorised loop, each vector lane on its own; operands that are not contiguous are
+Elements are reduced in blocks by one vectorised loop, each vector lane on its own; operands that are not contiguous are
 copied block by block. Sums of floats join the sums of blocks with a running compensation (Kahan), so that the error
 hardly grows with the number of elements.
 """
@@ -26,19 +26,19 @@ from ..scalar import (
     program_of,
 )
 from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
-from ._elementwise import PARAMETERS, Nest, declare_blocks, layout_test, nest_functions, take_block
+from ._elementwise import PARAMETERS, LoopNest, declare_blocks, layout_test, loop_nest_functions, take_block
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
-#: Elements that are folded before their total is joined with that of the others: of copies, and of memory as it lies.
+#: Elements that are reduced before their total is joined with that of the others: of copies, and of memory as it lies.
 BLOCK = 512
 LONG_BLOCK = 1024
-#: Rows that are folded into a row of accumulators at once.
+#: Rows that are reduced into a row of accumulators at once.
 ROWS = 4
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
 @record
-class _Fold:
+class _Reduction:
     """What the functions of one reduction share."""
 
     combine: ScalarOp
@@ -54,7 +54,7 @@ class _Fold:
 
     @property
     def longest(self) -> int:
-        """Elements of a block that is folded where it lies: single precision loses too much in long ones."""
+        """Elements of a block that is reduced where it lies: single precision loses too much in long ones."""
         return BLOCK if self.dtype == "float32" else LONG_BLOCK
 
     @property
@@ -102,148 +102,150 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
     program = program_of(kernel.element, kernel.input_dtypes)
     if kernel.acc_dtype == "float16":
         raise NoNativeForm("accumulators of reductions have at least 32 bits")
-    fold = _Fold(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
-    parts = [_part(fold, number) for number in range(len(layouts))]
-    rows = _outer(fold, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
-    return KernelSource((*parts, _inner(fold), *rows), program.preamble)
+    reduction = _Reduction(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
+    parts = [_part(reduction, number) for number in range(len(layouts))]
+    rows = _outer(reduction, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
+    return KernelSource((*parts, _inner(reduction), *rows), program.preamble)
 
 
-def _part(fold: _Fold, number: int) -> CFunction:
-    """Write the function that folds up to a block of contiguous elements into an accumulator of its own.
+def _part(reduction: _Reduction, number: int) -> CFunction:
+    """Write the function that reduces up to a block of contiguous elements into an accumulator of its own.
 
-    An op without an OpenMP clause has no neutral value: it folds into the running total that it is given.
+    An op without an OpenMP clause has no neutral value: it reduces into the running total that it is given.
     """
     writer = CWriter()
-    for operand in fold.inputs:
+    for operand in reduction.inputs:
         operand.declare(writer, stride=False)
-    layout = fold.layouts[number]
-    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(fold.inputs, layout, strict=True)]
-    if fold.tracks_nan:
+    layout = reduction.layouts[number]
+    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(reduction.inputs, layout, strict=True)]
+    if reduction.tracks_nan:
         writer.line("int32_t nan = 0;")
-    if fold.clause is not None:
-        writer.line(f"part = {c_literal(reduction_seed(fold.combine, fold.dtype), fold.dtype)};")
-        clauses = f"reduction({fold.clause}: part)" + (" reduction(|: nan)" if fold.tracks_nan else "")
+    if reduction.clause is not None:
+        writer.line(f"part = {c_literal(reduction_seed(reduction.combine, reduction.dtype), reduction.dtype)};")
+        clauses = f"reduction({reduction.clause}: part)" + (" reduction(|: nan)" if reduction.tracks_nan else "")
         writer.directive(f"#pragma omp simd {clauses}")
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        _accumulate(writer, fold, fixed)
-    if fold.tracks_nan:
-        suffix = "f" if fold.dtype == "float32" else ""
+        _accumulate(writer, reduction, fixed)
+    if reduction.tracks_nan:
+        suffix = "f" if reduction.dtype == "float32" else ""
         writer.line(f'if (nan) part = __builtin_nan{suffix}("");')
     writer.line("return part;")
-    parameters = f"int64_t n, char *const *data, {fold.scalar} part"
-    return CFunction(f"__part{number}", parameters, tuple(writer.lines), fold.scalar)
+    parameters = f"int64_t n, char *const *data, {reduction.scalar} part"
+    return CFunction(f"__part{number}", parameters, tuple(writer.lines), reduction.scalar)
 
 
-def _accumulate(writer: CWriter, fold: _Fold, fixed: Sequence[CValue | None]) -> None:
-    """Compute element ``i`` and fold it into ``part``."""
-    values = [v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, fold.inputs, strict=True)]
-    statements, (result,) = fold.program.emit(values, "t")
+def _accumulate(writer: CWriter, reduction: _Reduction, fixed: Sequence[CValue | None]) -> None:
+    """Compute element ``i`` and reduce it into ``part``."""
+    values = [
+        v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)
+    ]
+    statements, (result,) = reduction.program.emit(values, "t")
     for statement in statements:
         writer.line(statement)
-    writer.line(f"const {c_type(fold.dtype)} v = {c_cast(result, fold.dtype)};")
-    if fold.clause is None:
-        writer.line(f"part = {fold.joined('part', 'v')};")
-    elif fold.clause in ("max", "min"):
-        writer.line(f"part = v {'>' if fold.clause == 'max' else '<'} part ? v : part;")
-        if fold.tracks_nan:
+    writer.line(f"const {c_type(reduction.dtype)} v = {c_cast(result, reduction.dtype)};")
+    if reduction.clause is None:
+        writer.line(f"part = {reduction.joined('part', 'v')};")
+    elif reduction.clause in ("max", "min"):
+        writer.line(f"part = v {'>' if reduction.clause == 'max' else '<'} part ? v : part;")
+        if reduction.tracks_nan:
             writer.line("nan |= v != v;")
     else:
-        writer.line(f"part {fold.clause}= v;")
+        writer.line(f"part {reduction.clause}= v;")
 
 
-def _inner(fold: _Fold) -> CFunction:
+def _inner(reduction: _Reduction) -> CFunction:
     writer = CWriter()
-    for operand in fold.inputs:
+    for operand in reduction.inputs:
         operand.declare_stride(writer)
-    writer.line(f"{fold.scalar} total = *({fold.scalar} *)acc;")
-    if fold.compensates:
-        writer.line(f"{fold.scalar} lost = 0;")
-    varying = [x for x, is_fixed in zip(fold.inputs, fold.fixed, strict=True) if not is_fixed]
-    declare_blocks(writer, varying, len(fold.inputs), BLOCK)
-    pinned = " && ".join(f"s{x.index} == 0" for x in fold.pinned)
+    writer.line(f"{reduction.scalar} total = *({reduction.scalar} *)acc;")
+    if reduction.compensates:
+        writer.line(f"{reduction.scalar} lost = 0;")
+    varying = [x for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True) if not is_fixed]
+    declare_blocks(writer, varying, len(reduction.inputs), BLOCK)
+    pinned = " && ".join(f"s{x.index} == 0" for x in reduction.pinned)
     call = f"{SYMBOL}__part0(count, block, total)"
     if pinned:
         writer.line(f"const int pinned = {pinned};")
         call = f"pinned ? {SYMBOL}__part1(count, block, total) : {call}"
     tests = [
-        f"(pinned || s{x.index} == {x.itemsize})" if x in fold.pinned else f"s{x.index} == {x.itemsize}"
+        f"(pinned || s{x.index} == {x.itemsize})" if x in reduction.pinned else f"s{x.index} == {x.itemsize}"
         for x in varying
     ]
-    writer.line(f"const int64_t most = {' && '.join(tests) or '0'} ? {fold.longest} : {BLOCK};")
+    writer.line(f"const int64_t most = {' && '.join(tests) or '0'} ? {reduction.longest} : {BLOCK};")
     with writer.block("for (int64_t start = 0; start < n; start += most)"):
         writer.line("const int64_t count = n - start > most ? most : n - start;")
-        for operand, is_fixed in zip(fold.inputs, fold.fixed, strict=True):
-            if operand in fold.pinned:
+        for operand, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
+            if operand in reduction.pinned:
                 writer.line(f"if (pinned) block[{operand.index}] = data[{operand.index}]; else {{")
             take_block(writer, operand, is_fixed)
-            if operand in fold.pinned:
+            if operand in reduction.pinned:
                 writer.line("}")
-        writer.line(f"const {fold.scalar} part = {call};")
-        _join_block(writer, fold)
-    writer.line(f"*({fold.scalar} *)acc = total;")
+        writer.line(f"const {reduction.scalar} part = {call};")
+        _join_block(writer, reduction)
+    writer.line(f"*({reduction.scalar} *)acc = total;")
     return CFunction("_inner", PARAMETERS + ", void *acc", tuple(writer.lines))
 
 
-def _join_block(writer: CWriter, fold: _Fold) -> None:
-    if fold.clause is None:
+def _join_block(writer: CWriter, reduction: _Reduction) -> None:
+    if reduction.clause is None:
         writer.line("total = part;")
-    elif fold.compensates:
-        writer.line(f"const {fold.scalar} given = part - lost, sum = total + given;")
+    elif reduction.compensates:
+        writer.line(f"const {reduction.scalar} given = part - lost, sum = total + given;")
         # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
         writer.line("lost = sum - sum == 0 ? (sum - total) - given : 0;")
         writer.line("total = sum;")
     else:
-        writer.line(f"total = {fold.joined('total', 'part')};")
+        writer.line(f"total = {reduction.joined('total', 'part')};")
 
 
-def _outer(fold: _Fold, kernel: ReductionKernel) -> tuple[CFunction, ...]:
-    """Write the fold of rows into a row of accumulators: an elementwise nest that updates its last operand."""
-    builder = ProgramBuilder((*kernel.input_dtypes, fold.dtype))
-    numbers = builder.inline(fold.program, range(len(fold.inputs)))
-    (element,) = builder.step(cast(fold.dtype), numbers, [builder.dtype_of(numbers[0])])
-    results = builder.step(fold.combine, (len(fold.inputs), element), (fold.dtype, fold.dtype))
-    target = Operand(len(fold.inputs), fold.dtype, read=True, written=True)
+def _outer(reduction: _Reduction, kernel: ReductionKernel) -> tuple[CFunction, ...]:
+    """Write the reduction of rows into a row of accumulators: an elementwise nest that updates its last operand."""
+    builder = ProgramBuilder((*kernel.input_dtypes, reduction.dtype))
+    numbers = builder.inline(reduction.program, range(len(reduction.inputs)))
+    (element,) = builder.step(cast(reduction.dtype), numbers, [builder.dtype_of(numbers[0])])
+    results = builder.step(reduction.combine, (len(reduction.inputs), element), (reduction.dtype, reduction.dtype))
+    target = Operand(len(reduction.inputs), reduction.dtype, read=True, written=True)
     layouts = tuple((*fixed, False) for fixed in vector_layouts(kernel.broadcast))
-    nest = Nest(builder.finish(results), (*fold.inputs, target), layouts)
+    nest = LoopNest(builder.finish(results), (*reduction.inputs, target), layouts)
     together = bool(layouts) and nest.program.cost < EXPENSIVE
-    rows = [_several_rows(fold, target)] if together else []
-    return (*nest_functions(nest, "__row"), *rows, _all_rows(nest, together))
+    rows = [_several_rows(reduction, target)] if together else []
+    return (*loop_nest_functions(nest, "__row"), *rows, _all_rows(nest, together))
 
 
-def _several_rows(fold: _Fold, target: Operand) -> CFunction:
-    """Write the fold of some contiguous rows at once, which loads and stores accumulators less often."""
+def _several_rows(reduction: _Reduction, target: Operand) -> CFunction:
+    """Write the reduction of some contiguous rows at once, which loads and stores accumulators less often."""
     writer = CWriter()
     target.declare(writer, stride=False)
     fixed: list[CValue | None] = []
-    for x, is_fixed in zip(fold.inputs, fold.fixed, strict=True):
+    for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
         if is_fixed:
             x.declare(writer, stride=False)
         fixed.append(x.load(writer, "fixed") if is_fixed else None)
-    varying = [x for x, value in zip(fold.inputs, fixed, strict=True) if value is None]
+    varying = [x for x, value in zip(reduction.inputs, fixed, strict=True) if value is None]
     for x in varying:
         for row in range(ROWS):
             writer.line(f"char *const p{x.index}_{row} = data[{x.index}] + {row} * steps[{x.index}];")
     writer.directive("#pragma omp simd")
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        writer.line(f"{c_type(fold.dtype)} {', '.join(f'v{row}' for row in range(ROWS))};")
+        writer.line(f"{c_type(reduction.dtype)} {', '.join(f'v{row}' for row in range(ROWS))};")
         for row in range(ROWS):
             with writer.block(""):
                 for x in varying:
                     writer.line(f"char *const p{x.index} = p{x.index}_{row};")
-                values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, fold.inputs, strict=True)]
-                statements, (result,) = fold.program.emit(values, "t")
+                values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)]
+                statements, (result,) = reduction.program.emit(values, "t")
                 for statement in statements:
                     writer.line(statement)
-                writer.line(f"v{row} = {c_cast(result, fold.dtype)};")
+                writer.line(f"v{row} = {c_cast(result, reduction.dtype)};")
         joined = [f"v{row}" for row in range(ROWS)]
         while len(joined) > 1:
-            joined = [fold.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
+            joined = [reduction.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
         total = target.load(writer, "contiguous")
-        target.store(writer, "contiguous", CValue(fold.joined(total.text, joined[0]), fold.dtype))
+        target.store(writer, "contiguous", CValue(reduction.joined(total.text, joined[0]), reduction.dtype))
     return CFunction("__rows", "int64_t n, char *const *data, const int64_t *steps", tuple(writer.lines))
 
 
-def _all_rows(nest: Nest, together: bool) -> CFunction:
+def _all_rows(nest: LoopNest, together: bool) -> CFunction:
     """Write the function that takes all rows: `steps` are the byte strides from one row to the next."""
     writer = CWriter()
     count = len(nest.operands)

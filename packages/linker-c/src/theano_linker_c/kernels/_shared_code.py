@@ -19,33 +19,33 @@ else:
 #: How an operand is described to shared code: the bytes of an element, these flags, and ``FIXED << i`` if it is the
 #: same for all elements in the kernel's loop i. Same numbers as in c/elementwise/blocks.h.
 READ, WRITTEN, FIXED = 32, 64, 128
-#: How totals are joined, and of which dtypes, as `theano_fold` is told: numbers of c/elementwise/fold_blocks.c.
+#: How totals are joined, and of which dtypes, as `theano_reduce` is told: numbers of c/elementwise/reduce_blocks.c.
 _JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
 _DECLARATIONS: Mapping[str, str] = MappingProxyType(
     {
-        "theano_gather": "void (*theano_gather)(char *, const char *, int64_t stride, int64_t n, int64_t size);",
+        "theano_pack": "void (*theano_pack)(char *, const char *, int64_t stride, int64_t n, int64_t size);",
         "theano_run": """typedef struct {
   int32_t count, loops;
   int64_t lanes;
   const int32_t *kinds;
   void (*vector[2])(int64_t n, char *const *data);
-} theano_nest;
-void (*theano_run)(int64_t n, char *const *data, const int64_t *strides, const theano_nest *nest);""",
-        "theano_fold": """typedef struct {
-  int32_t count, loops, folds, whole;
+} theano_loop_nest;
+void (*theano_run)(int64_t n, char *const *data, const int64_t *strides, const theano_loop_nest *nest);""",
+        "theano_reduce": """typedef struct {
+  int32_t count, loops, reductions, whole;
   int64_t lanes;
   const int32_t *kinds, *joins;
   void (*vector[2])(int64_t n, char *const *data, int64_t skip);
-} theano_folding;
-void (*theano_fold)(int64_t n, char *const *data, const int64_t *strides, const theano_folding *folding);""",
+} theano_reduction;
+void (*theano_reduce)(int64_t n, char *const *data, const int64_t *strides, const theano_reduction *reduction);""",
     }
 )
 
 
 def join_code(clause: str, dtype: str) -> int:
-    """Give the number by which `theano_fold` knows how totals of `dtype` are joined: "sum" is "+" with compensation."""
+    """Give the code by which `theano_reduce` joins totals of `dtype`: "sum" is "+" with compensation."""
     return _JOINS.index(clause) << 8 | _DTYPES.index(dtype)
 
 

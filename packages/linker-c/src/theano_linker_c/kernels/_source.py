@@ -244,7 +244,7 @@ class Operand:
 def vector_layouts(broadcast: Sequence[Sequence[bool]]) -> list[tuple[bool, ...]]:
     """Say for which choices of fixed inputs a vectorised loop is worth its code.
 
-    Scalars are fixed in all of them. Inputs that stretch along the last axis, which is the inner one of C-ordered
+    Scalars are fixed in all of them. Inputs that broadcast along the last axis, which is the inner one of C-ordered
     arrays, are fixed in the second.
 
     Returns

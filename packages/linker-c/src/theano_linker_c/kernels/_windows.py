@@ -6,19 +6,19 @@ from typing import Literal, TypeAlias
 
 from theano_graph import record
 
-ConvolutionTask: TypeAlias = Literal["forward", "by_images", "by_kernel"]
-PoolingTask: TypeAlias = Literal["pool", "spread", "give", "pick"]
+ConvolutionTask: TypeAlias = Literal["forward", "input_grad", "weight_grad"]
+PoolingTask: TypeAlias = Literal["pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad"]
 PoolingMode: TypeAlias = Literal["max", "sum", "average_inc_pad", "average_exc_pad"]
 #: The tasks, and the modes of pooling; places are the numbers of the runtime.
-CONVOLUTION_TASKS: tuple[ConvolutionTask, ...] = ("forward", "by_images", "by_kernel")
-POOLING_TASKS: tuple[PoolingTask, ...] = ("pool", "spread", "give", "pick")
+CONVOLUTION_TASKS: tuple[ConvolutionTask, ...] = ("forward", "input_grad", "weight_grad")
+POOLING_TASKS: tuple[PoolingTask, ...] = ("pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad")
 POOLING_MODES: tuple[PoolingMode, ...] = ("max", "sum", "average_inc_pad", "average_exc_pad")
 #: Widths of borders that depend on the lengths of the filters, as the runtime has them.
 _BORDERS = {"valid": 0, "half": -1, "full": -2}
 
 
 @record
-class Convolution:
+class ConvolutionKernel:
     """A convolution of images (n, channels, ...) with filters (filters, channels of a group, ...), or a gradient of it.
 
     Inputs are images and filters; filters, the cotangent of the result and the lengths of the images (int64); or
@@ -26,7 +26,7 @@ class Convolution:
 
     Parameters
     ----------
-    task : {"forward", "by_images", "by_kernel"}
+    task : {"forward", "input_grad", "weight_grad"}
     dtype : {"float32", "float64"}
         Of all operands.
     strides, dilations : tuple of int
@@ -34,7 +34,7 @@ class Convolution:
     border : {"valid", "half", "full"} or tuple of pairs of int
         Zeros before and after each axis.
     flip : bool
-        Whether filters are turned over.
+        Whether filters are flipped.
     groups : int
     """
 
@@ -56,14 +56,14 @@ class Convolution:
 
 
 @record
-class Pooling:
-    """One number for each window of the last axes, or what belongs to its derivatives.
+class PoolingKernel:
+    """Pooling over windows of the last axes, or a gradient of it.
 
     The last three inputs are the sizes of the windows, their steps and their padding, vectors of int64. Before come:
-    the tensor ("pool"); numbers of the windows and the lengths of the axes ("spread": what sums and means give to
-    elements); the tensor, its largest elements and numbers of the windows ("give": these go to the first largest
-    elements); or the tensor, its largest elements and another tensor ("pick": its elements at these places). What does
-    not fit is left to the op's `perform`.
+    the tensor ("pool"); the gradient of the result and the lengths of the axes ("average_pool_grad", of sums too); the
+    tensor, its maxima and the gradient of the result ("max_pool_grad": added to the first largest elements); or the
+    tensor, its maxima and another tensor ("max_pool_grad_grad": its elements where the maxima are). What does not fit
+    is left to the op's `perform`.
 
     Parameters
     ----------

@@ -22,24 +22,24 @@ from .._programs._instructions import (
     array_spec_of as array_spec_of,
 )
 from .._programs._schedule import Branch as Branch, Schedule as Schedule, lazy_form as lazy_form
+from ._loop import LoopSpec as LoopSpec, ResultKind as ResultKind, loop_runner as loop_runner
 from ._lower import lower as lower, on_lowered as on_lowered
-from ._repetition import Becomes as Becomes, Repetition as Repetition, repeater as repeater
 
 __all__ = [
     "HAS_RUNTIME",
     "Accepts",
     "ArraySpec",
-    "Becomes",
     "Branch",
     "HasArraySpec",
     "Hooks",
     "Instruction",
+    "LoopSpec",
     "Machine",
     "MachineView",
     "Program",
     "ProgramInput",
     "PythonMachine",
-    "Repetition",
+    "ResultKind",
     "Schedule",
     "Thunk",
     "annotate",
@@ -47,10 +47,10 @@ __all__ = [
     "array_spec_of",
     "call_form",
     "lazy_form",
+    "loop_runner",
     "lower",
     "make_machine",
     "native_machine",
     "on_lowered",
     "overwriting_form",
-    "repeater",
 ]

@@ -15,7 +15,7 @@ from .._perform import OwnThunk
 from .._programs._instructions import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from .._programs._schedule import Branch, lazy_form, make_schedule
 from ..cop import CThunk, c_thunks, needs_c_code, offers_c_code
-from ..kernels import BUILT_IN, CompilerOptions, IndexWrite, Kernel, LoadedKernel, build, native_kernel
+from ..kernels import BUILT_IN, CompilerOptions, IndexWriteKernel, Kernel, LoadedKernel, build, native_kernel
 
 Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
 """Kernel, machine code, own thunk, branch and own C code of a node, None where it has none."""
@@ -174,7 +174,7 @@ def _parts_written(
     node: Apply, form: Form, release: tuple[int, ...], registers: Mapping[Variable, int]
 ) -> tuple[int, ...]:
     """Return which of the dying registers a node may write into: to copy an array for a few elements is no option."""
-    target = registers[node.inputs[0]] if isinstance(form[0], IndexWrite) else None
+    target = registers[node.inputs[0]] if isinstance(form[0], IndexWriteKernel) else None
     return tuple(register for register in release if register == target)
 
 

@@ -71,7 +71,7 @@ class Conj(UnaryScalarOp):
         return np.conj(values[0]) if is_complex(dtype_name(values[0])) else np.array(values[0])[()]
 
     def c_expression(self, args: Sequence[CValue], result: str) -> str:
-        """Turn the sign of the imaginary part."""
+        """Flip the sign of the imaginary part."""
         x = args[0].text
         return c_helper("complex", result, f"__real__ {x}", f"-__imag__ {x}") if is_complex(result) else x
 
@@ -204,7 +204,7 @@ def _angle_forth(inputs: Sequence[Any], output: Any, tangents: Sequence[Any]) ->
 
 def _polar_back(inputs: Sequence[Any], output: Any, seed: Any) -> list[Any]:
     direction = complex_from_polar(inputs[0] * 0.0 + 1.0, inputs[1])
-    return [_along(direction, seed), _along(_turned(output), seed)]
+    return [_along(direction, seed), _along(_rotated(output), seed)]
 
 
 def _polar_forth(inputs: Sequence[Any], output: Any, tangents: Sequence[Any]) -> Any:
@@ -213,17 +213,17 @@ def _polar_forth(inputs: Sequence[Any], output: Any, tangents: Sequence[Any]) ->
     if by_length is not None:
         parts.append(complex_from_polar(by_length, inputs[1]))
     if by_angle is not None:
-        parts.append(_turned(output) * by_angle)
+        parts.append(_rotated(output) * by_angle)
     return parts[0] if len(parts) == 1 else parts[0] + parts[1] if parts else None
 
 
-def _turned(z: Any) -> Any:
+def _rotated(z: Any) -> Any:
     """Give the number times i."""
     return make_complex(-imag(z), real(z))
 
 
 def _sgn_along(z: Any, direction: Any, change: Any) -> Any:
-    """Give what of `change` is across `direction`, which turns it, divided by the length."""
+    """Give what of `change` is across `direction`, which rotates it, divided by the length."""
     return (change - direction * _along(direction, change)) / abs_(z)
 
 

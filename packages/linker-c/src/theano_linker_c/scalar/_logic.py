@@ -43,7 +43,7 @@ class Xor(BinaryBitOp):
 
 
 class Invert(UnaryBitOp):
-    """All bits turned over; of a truth value its negation."""
+    """All bits flipped; of a truth value its negation."""
 
     name = "invert"
     nin = 1

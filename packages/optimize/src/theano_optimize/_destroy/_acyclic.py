@@ -3,7 +3,7 @@
 Each reader of a version has to run before the node that overwrites it. All such pairs and all data dependencies
 together must leave an order in which the nodes can run. One such order is kept; a new pair that contradicts it is
 examined by two searches that meet or run dry, forward from the node that is to be later and backward from those that
-are to be earlier, and that never leave the stretch of the order between them. The cost is that of the smaller search.
+are to be earlier, and that never leave the interval of the order between them. The cost is that of the smaller search.
 
 References
 ----------

@@ -1,4 +1,4 @@
-/* Products of a sparse matrix, given by its lines (lines.h), with dense rows that lie in one piece each. */
+/* Products of a compressed sparse matrix (compressed.h) with dense rows that are contiguous. */
 
 typedef ELEMENT NAME(lanes) __attribute__((vector_size(32), aligned(sizeof(ELEMENT)), may_alias));
 enum { NAME(LANES) = 32 / sizeof(ELEMENT) };
@@ -15,16 +15,16 @@ enum { NAME(AHEAD) = 8 };
 
 /* What is stored in one row of the sparse factor; `known` positions can be read from `indices` on. */
 typedef struct {
-    npy_intp stored, known, other;
+    npy_intp nnz, known, n_minor;
     const ELEMENT *data;
     const npy_int32 *indices;
-} NAME(Stored);
+} NAME(Slice);
 
 /* `n` vectors of a row from column k on: to = from + alpha * the sum of the factor's rows. The last vector begins at
  * column `last`, so that it may overlap the one before it: what that has written is left alone. n is a constant, so
  * that the sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_intp k, npy_intp last,
-                                                              const NAME(Stored) *x, const NAME(Factor) *factor,
+                                                              const NAME(Slice) *x, const NAME(Factor) *factor,
                                                               const ELEMENT *from, ELEMENT *to)
 {
     NAME(lanes) sums[8];
@@ -32,9 +32,9 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
         sums[j] = (NAME(lanes)){0};
     const char *y = factor->y + k * (npy_intp)sizeof(ELEMENT);
     const npy_intp back = (last - k) * (npy_intp)sizeof(ELEMENT);
-    for (npy_intp p = 0; p < x->stored; p++) {
+    for (npy_intp p = 0; p < x->nnz; p++) {
         const ELEMENT scale = x->data[p];
-        const char *row = y + NAME(place)(x->indices, p, x->other) * factor->step;
+        const char *row = y + NAME(place)(x->indices, p, x->n_minor) * factor->step;
         if (p + NAME(AHEAD) < x->known) {
             const char *next = y + x->indices[p + NAME(AHEAD)] * factor->step; /* any address can be asked for */
             __builtin_prefetch(next);
@@ -56,13 +56,13 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
 }
 
 /* A row of `n` columns, less than a vector. */
-static inline __attribute__((always_inline)) void NAME(few)(const int n, const NAME(Stored) *x,
+static inline __attribute__((always_inline)) void NAME(few)(const int n, const NAME(Slice) *x,
                                                             const NAME(Factor) *factor, const ELEMENT *from,
                                                             ELEMENT *to)
 {
     ELEMENT sums[8] = {0};
-    for (npy_intp p = 0; p < x->stored; p++) {
-        const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(place)(x->indices, p, x->other) * factor->step);
+    for (npy_intp p = 0; p < x->nnz; p++) {
+        const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(place)(x->indices, p, x->n_minor) * factor->step);
         for (int k = 0; k < n; k++)
             sums[k] += x->data[p] * row[k];
     }
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void NAME(few)(const int n, const N
         to[k] = from == NULL ? factor->alpha * sums[k] : from[k] + factor->alpha * sums[k];
 }
 
-static void NAME(short_row)(const NAME(Stored) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
+static void NAME(short_row)(const NAME(Slice) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
 {
     switch (factor->columns) {
     case 1: NAME(few)(1, x, factor, from, to); break;
@@ -84,7 +84,7 @@ static void NAME(short_row)(const NAME(Stored) *x, const NAME(Factor) *factor, c
 }
 
 /* One row of the product; `from` may be NULL for zeros, or `to` itself. */
-static void NAME(row)(const NAME(Stored) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
+static void NAME(row)(const NAME(Slice) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
 {
     if (factor->columns < NAME(LANES)) {
         NAME(short_row)(x, factor, from, to);
@@ -106,37 +106,37 @@ static void NAME(row)(const NAME(Stored) *x, const NAME(Factor) *factor, const E
     }
 }
 
-/* What line `line` of x stores, where lines are rows. */
-static NAME(Stored) NAME(line)(const NAME(Lines) *x, npy_intp line)
+/* What x stores at index `major` of its major axis. */
+static NAME(Slice) NAME(major_slice)(const NAME(Compressed) *x, npy_intp major)
 {
-    const npy_intp start = NAME(first)(x, line);
-    const NAME(Stored) found = {NAME(last)(x, line) - start, x->end - start, x->other, x->data + start,
+    const npy_intp start = NAME(first)(x, major);
+    const NAME(Slice) found = {NAME(last)(x, major) - start, x->end - start, x->n_minor, x->data + start,
                                 x->indices + start};
     return found;
 }
 
-/* z = from + alpha x y for an x whose lines are the rows of z; rows of `from` are `from_step` bytes apart. */
-static void NAME(by_rows)(const NAME(Lines) *x, const NAME(Factor) *factor, const char *from, npy_intp from_step,
+/* z = from + alpha x y for an x in csr; rows of `from` are `from_step` bytes apart. */
+static void NAME(by_rows)(const NAME(Compressed) *x, const NAME(Factor) *factor, const char *from, npy_intp from_step,
                           ELEMENT *z)
 {
-    for (npy_intp line = 0; line < x->lines; line++) {
-        const NAME(Stored) stored = NAME(line)(x, line);
-        const ELEMENT *before = from == NULL ? NULL : (const ELEMENT *)(from + line * from_step);
-        ELEMENT *to = z + line * factor->columns;
-        if (stored.stored > 0 || before != to)
-            NAME(row)(&stored, factor, before, to);
+    for (npy_intp major = 0; major < x->n_major; major++) {
+        const NAME(Slice) slice = NAME(major_slice)(x, major);
+        const ELEMENT *before = from == NULL ? NULL : (const ELEMENT *)(from + major * from_step);
+        ELEMENT *to = z + major * factor->columns;
+        if (slice.nnz > 0 || before != to)
+            NAME(row)(&slice, factor, before, to);
     }
 }
 
 /* z += alpha x y for an x whose lines are the rows of y, and `n` columns: a constant where there are few. */
-static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Lines) *x,
+static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Compressed) *x,
                                                                 const NAME(Factor) *factor, ELEMENT *z)
 {
-    for (npy_intp line = 0; line < x->lines; line++) {
-        const ELEMENT *restrict row = (const ELEMENT *)(factor->y + line * factor->step);
-        for (npy_intp p = NAME(first)(x, line), stop = NAME(last)(x, line); p < stop; p++) {
+    for (npy_intp major = 0; major < x->n_major; major++) {
+        const ELEMENT *restrict row = (const ELEMENT *)(factor->y + major * factor->step);
+        for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
             const ELEMENT scale = factor->alpha * x->data[p];
-            ELEMENT *restrict to = z + NAME(place)(x->indices, p, x->other) * n;
+            ELEMENT *restrict to = z + NAME(place)(x->indices, p, x->n_minor) * n;
             npy_intp k = 0;
             for (; k + NAME(LANES) <= n; k += NAME(LANES))
                 *(NAME(lanes) *)(to + k) += scale * *(const NAME(lanes) *)(row + k);
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n
     }
 }
 
-static void NAME(by_columns)(const NAME(Lines) *x, const NAME(Factor) *factor, ELEMENT *z)
+static void NAME(by_columns)(const NAME(Compressed) *x, const NAME(Factor) *factor, ELEMENT *z)
 {
     switch (factor->columns) {
     case 1: NAME(scatter)(1, x, factor, z); break;
@@ -163,32 +163,33 @@ static void NAME(by_columns)(const NAME(Lines) *x, const NAME(Factor) *factor, E
 /* Bytes of a row of the result up to which it is read and written anywhere. */
 enum { NAME(SHORT) = 160 };
 
-/* z = from + alpha x y; `rows_are_lines` tells csr from csc. -1 where there is no memory. Needs no GIL.
+/* z = from + alpha x y; `rows_are_major` tells csr from csc. -1 where there is no memory. Needs no GIL.
  *
- * Rows of z are summed one after the other, in registers. A csc matrix is turned for that, which costs less than
+ * Rows of z are summed one after the other, in registers. A csc matrix is converted to csr for that, which costs less
+ * than
  * reading and writing long rows of z anywhere. */
-static int NAME(product)(const NAME(Lines) *x, int rows_are_lines, const NAME(Factor) *factor, const char *from,
+static int NAME(product)(const NAME(Compressed) *x, int rows_are_major, const NAME(Factor) *factor, const char *from,
                          npy_intp from_step, ELEMENT *z)
 {
-    if (rows_are_lines) {
+    if (rows_are_major) {
         NAME(by_rows)(x, factor, from, from_step, z);
         return 0;
     }
     const size_t length = (size_t)factor->columns * sizeof(ELEMENT);
     if (length <= NAME(SHORT)) {
         if (from == NULL)
-            memset(z, 0, (size_t)x->other * length);
+            memset(z, 0, (size_t)x->n_minor * length);
         else if (from != (const char *)z)
-            for (npy_intp row = 0; row < x->other; row++)
+            for (npy_intp row = 0; row < x->n_minor; row++)
                 memcpy((char *)z + row * length, from + row * from_step, length);
         NAME(by_columns)(x, factor, z);
         return 0;
     }
-    NAME(Lines) turned;
-    const int found = NAME(turned)(x, &turned);
+    NAME(Compressed) transposed;
+    const int found = NAME(transposed)(x, &transposed);
     if (found == 0)
-        NAME(by_rows)(&turned, factor, from, from_step, z);
-    NAME(discard)(&turned);
+        NAME(by_rows)(&transposed, factor, from, from_step, z);
+    NAME(discard)(&transposed);
     return found;
 }
 

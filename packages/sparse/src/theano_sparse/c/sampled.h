@@ -22,11 +22,11 @@ static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b
     return sum;
 }
 
-/* Return a matrix with rows in one piece each: the matrix itself, or a copy; `turned` says of its transpose. */
-static PyArrayObject *NAME(with_rows)(PyArrayObject *matrix, int turned)
+/* Return a matrix with rows in one piece each: the matrix itself, or a copy; `transposed` says of its transpose. */
+static PyArrayObject *NAME(with_rows)(PyArrayObject *matrix, int transposed)
 {
     PyArrayObject *rows = matrix;
-    if (turned)
+    if (transposed)
         rows = (PyArrayObject *)PyArray_Transpose(matrix, NULL);
     else
         Py_INCREF(rows);

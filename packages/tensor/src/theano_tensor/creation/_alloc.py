@@ -58,14 +58,14 @@ class Alloc(Op):
             raise ValueError(
                 compose(f"alloc: {shape} is no shape: a length is negative", mend="pass lengths from 0 up")
             )
-        stretches = node.inputs[0].type.broadcastable
+        broadcastable = node.inputs[0].type.broadcastable
         ends = shape[len(shape) - value.ndim :]
-        if any(n != m and not s for n, m, s in zip(value.shape, ends, stretches, strict=True)):
+        if any(n != m and not s for n, m, s in zip(value.shape, ends, broadcastable, strict=True)):
             raise ValueError(
                 compose(
                     f"alloc: a value of shape {value.shape} does not fit into the shape {shape}",
                     where=[describe(node.inputs[0])],
-                    mend="lengths must be equal; only dimensions that are declared broadcastable stretch",
+                    mend="lengths must be equal; only dimensions that are declared broadcastable broadcast",
                 )
             )
         array = np.empty(shape, dtype=value.dtype)
@@ -94,9 +94,9 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     extra = g.type.ndim - value.type.ndim
     if extra:
         g = sum_over(g, axis=list(range(extra)))
-    stretched = [i for i, n in enumerate(value.type.shape) if n == 1 and g.type.shape[i] != 1]
-    if stretched:
-        g = sum_over(g, axis=stretched, keepdims=True)
+    broadcasted = [i for i, n in enumerate(value.type.shape) if n == 1 and g.type.shape[i] != 1]
+    if broadcasted:
+        g = sum_over(g, axis=broadcasted, keepdims=True)
     return [g, *(None for _ in node.inputs[1:])]
 
 

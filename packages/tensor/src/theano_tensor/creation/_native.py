@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Filled, Kernel, native_kernel
+from theano_linker_c.kernels import FullKernel, Kernel, native_kernel
 
 from ._alloc import Alloc
 
@@ -11,4 +11,4 @@ from ._alloc import Alloc
 @native_kernel.register(Alloc)
 def _filled(node: Apply) -> Kernel | None:
     value, *lengths = (v.type for v in node.inputs)
-    return Filled(value.dtype, value.broadcastable) if all(n.dtype == "int64" for n in lengths) else None
+    return FullKernel(value.dtype, value.broadcastable) if all(n.dtype == "int64" for n in lengths) else None

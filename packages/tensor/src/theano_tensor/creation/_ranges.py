@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
+from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -213,9 +213,9 @@ def identity_like(x: Any) -> Tensor:
 @native_kernel.register(ARange)
 def _native_range(node: Apply) -> Kernel | None:
     whole = all(v.type.dtype in ("int8", "int16", "int32", "int64") for v in map(as_tensor_variable, node.inputs))
-    return ArrayRoutine("arange", "int64") if whole and node.op.dtype == "int64" else None
+    return ArrayRoutineKernel("arange", "int64") if whole and node.op.dtype == "int64" else None
 
 
 @native_kernel.register(Eye)
 def _native_eye(node: Apply) -> Kernel | None:
-    return ArrayRoutine("eye", node.op.dtype)
+    return ArrayRoutineKernel("eye", node.op.dtype)

@@ -1,6 +1,6 @@
 """The broadcasting rule, on static shapes and on the shapes of values.
 
-A dimension stretches only if its static length is 1. A dimension of unknown length that turns out to be 1 does not:
+A dimension broadcasts only if its static length is 1. A dimension of unknown length that turns out to be 1 does not:
 lengths that
 are known only at run time must be equal.
 """
@@ -49,7 +49,7 @@ def _conflict(name: object, shown: Sequence[Variable], inputs: Sequence[Tensor],
     return compose(
         f"{name}: the lengths of dimension {axis} differ: {' and '.join(parts)}",
         where=[describe(x) for x in shown],
-        mend="give both the same length, or transpose, index or reshape one; only a length of 1 stretches",
+        mend="give both the same length, or transpose, index or reshape one; only a length of 1 broadcasts",
     )
 
 
@@ -61,12 +61,12 @@ def check_broadcast(shapes: Sequence[Sequence[int]], broadcast: Sequence[Sequenc
     shapes : sequence of shapes
         One for each input, all of one length.
     broadcast : sequence of patterns
-        For each input and dimension, whether the dimension stretches (its static length is 1).
+        For each input and dimension, whether the dimension broadcasts (its static length is 1).
 
     Raises
     ------
     ValueError
-        If two lengths that do not stretch differ.
+        If two lengths that do not broadcast differ.
     """
     result: list[int] = []
     for axis in range(len(shapes[0]) if shapes else 0):
@@ -88,7 +88,7 @@ def mismatch_text(i: int, j: int, axis: int, shapes: Sequence[Sequence[int]]) ->
     what = f"Input dimension mis-match. (input[{i}].shape[{axis}] = {n}, input[{j}].shape[{axis}] = {m})"
     if 1 in (n, m):
         mend = (
-            "a length of 1 stretches only where it is declared: make the variable with shape "
+            "a length of 1 broadcasts only where it is declared: make the variable with shape "
             "1 there (row, col, broadcastable=...)"
         )
     else:

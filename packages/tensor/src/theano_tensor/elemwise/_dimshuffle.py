@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import Kernel, Reorder, native_kernel
+from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
@@ -146,9 +146,9 @@ def _entry(entry: int | str, ndim: int, order: Sequence[int | str]) -> int | str
 
 def _inverse(op: DimShuffle, value: Tensor) -> Tensor:
     """Bring `value`, of the form of the op's output, into the form of its input."""
-    stretched = [axis for axis in op.augment if value.type.shape[axis] != 1]
-    if stretched:
-        value = call("sum", value, axis=stretched, keepdims=True)
+    broadcasted = [axis for axis in op.augment if value.type.shape[axis] != 1]
+    if broadcasted:
+        value = call("sum", value, axis=broadcasted, keepdims=True)
     back: list[int | str] = ["x"] * op.input_ndim
     for i, entry in enumerate(op.order):
         if isinstance(entry, int):
@@ -177,7 +177,7 @@ def _native(node: Apply) -> Kernel | None:
     op = node.op
     if not op.inplace:
         return None
-    return Reorder(order=tuple(None if isinstance(e, str) else e for e in op.order), drop=op.drop)
+    return TransposeKernel(order=tuple(None if isinstance(e, str) else e for e in op.order), drop=op.drop)
 
 
 @lru_cache(maxsize=1024)

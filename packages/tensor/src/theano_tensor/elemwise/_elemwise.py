@@ -28,9 +28,9 @@ from ._signature import SignatureOf, wrong_keywords
 class Elemwise(Op):
     """Apply a scalar op to each element.
 
-    Inputs with fewer dimensions get dimensions of length 1 on the left. A dimension stretches if its static length
+    Inputs with fewer dimensions get dimensions of length 1 on the left. A dimension broadcasts if its static length
     is 1; a length
-    that is known at run time only does not, so 1 against n is an error there (NumPy would stretch it).
+    that is known at run time only does not, so 1 against n is an error there (NumPy would broadcast it).
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def _check_inplace(op: Elemwise, output: Tensor, given: Tensor) -> None:
             compose(
                 f"{op}: a result of shape {output.type.shape} cannot overwrite an input of shape {given.type.shape}",
                 where=[describe(given)],
-                mend="use the op that does not overwrite: this input is stretched",
+                mend="use the op that does not overwrite: this input is broadcast",
             )
         )
 
@@ -299,7 +299,7 @@ def elemwise(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Sequence[Tensor]:
 
 
 def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
-    """Sum `value` over the dimensions in which `like` was stretched; stretch it where it is smaller than `like`."""
+    """Sum `value` over the dimensions in which `like` was broadcast; broadcast it where it is smaller than `like`."""
     axes = [i for i, (v, x) in enumerate(zip(value.type.shape, like.type.shape, strict=True)) if x == 1 and v != 1]
     if axes:
         value = call("sum", value, axis=axes, keepdims=True)
@@ -381,24 +381,24 @@ def _derived(node: Apply, k: int, tangents: list[Variable | None]) -> Variable |
             return _tangent(node, part)
         if part is not None:
             total = part if total is None else total + part
-    return None if total is None else _stretch(total, node.outputs[k])
+    return None if total is None else _broadcast_to_result(total, node.outputs[k])
 
 
 def _tangent(node: Apply, result: Tensor | str | None) -> Variable | None:
     if isinstance(result, str):
         undefined: Variable = call("grad_undefined", node.op, 0, node.inputs[0], result)
         return undefined
-    return None if result is None else _stretch(result, node.outputs[0])
+    return None if result is None else _broadcast_to_result(result, node.outputs[0])
 
 
 def _zero(ndim: int) -> Tensor:
     return as_tensor_variable(np.zeros((1,) * ndim, dtype="float32"))
 
 
-def _stretch(value: Tensor, like: Tensor) -> Tensor:
+def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
     if any(v == 1 and x != 1 for v, x in zip(value.type.shape, like.type.shape, strict=True)):
-        stretched: Tensor = call("second", like, value)
-        return stretched
+        broadcasted: Tensor = call("second", like, value)
+        return broadcasted
     return value
 
 
@@ -409,7 +409,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
         if static is not None:
             shape.append(static)
             continue
-        # The first dimension that does not stretch decides; they are all equal, or running the node is an error.
+        # The first dimension that does not broadcast decides; they are all equal, or running the node is an error.
         shape.append(next(s[axis] for s, x in zip(input_shapes, node.inputs, strict=True) if x.type.shape[axis] != 1))
     return [tuple(shape)] * len(node.outputs)
 

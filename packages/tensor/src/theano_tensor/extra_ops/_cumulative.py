@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
+from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
@@ -26,7 +26,7 @@ _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
 class Cumulative(Op):
-    """What has been folded up to each element along an axis: cumulative sum or product.
+    """What has been accumulated up to each element along an axis: cumulative sum or product.
 
     Parameters
     ----------
@@ -209,4 +209,4 @@ def _native(node: Apply) -> Kernel | None:
     dtype = cast(Tensor, node.inputs[0]).type.dtype
     same = dtype == cast(Tensor, node.outputs[0]).type.dtype
     task = "cumsum" if node.op.mode == "add" else "cumprod"
-    return ArrayRoutine(task, dtype, node.op.axis) if same and dtype in _NATIVE else None
+    return ArrayRoutineKernel(task, dtype, node.op.axis) if same and dtype in _NATIVE else None

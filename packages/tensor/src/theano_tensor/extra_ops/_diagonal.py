@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import ArrayRoutine, Kernel, native_kernel
+from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
@@ -400,4 +400,4 @@ def _native(node: Apply) -> Kernel | None:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     if x.type.ndim != 2:
         return None
-    return ArrayRoutine("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)
+    return ArrayRoutineKernel("diagonal", x.type.dtype, op.offset if op.axis1 < op.axis2 else -op.offset)

@@ -175,7 +175,7 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
 
 
 def _product(times: Any, length: Any) -> Any:
-    """Return the product of two lengths, as a number where it is known: a dimension of length 1 can be stretched."""
+    """Return the product of two lengths, as a number where it is known: a dimension of length 1 can be broadcast."""
     first, second = static_int(times), static_int(length)
     if first is not None and second is not None:
         return as_length(first * second)

@@ -207,7 +207,7 @@ def grad_scale(x: VariableT, multiplier: float) -> VariableT:
     ----------
     x : Variable
     multiplier : float
-        For instance -1.0 to turn the gradient round.
+        For instance -1.0 to negate the gradient.
 
     Returns
     -------

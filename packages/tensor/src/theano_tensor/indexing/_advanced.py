@@ -1,7 +1,7 @@
 """Parts of tensors by arrays of integers and truth values: copies of what is indexed.
 
 The index is that of NumPy. Where arrays are broadcast against each other, only dimensions that are declared
-broadcastable stretch. There is no view, so the ops have no place in alias analysis.
+broadcastable broadcast. There is no view, so the ops have no place in alias analysis.
 """
 
 from __future__ import annotations

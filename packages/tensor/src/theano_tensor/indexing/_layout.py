@@ -79,7 +79,7 @@ def array_shape(item: Any) -> StaticShape:
     return shape
 
 
-def stretches(item: Any) -> tuple[bool, ...]:
+def broadcast_pattern(item: Any) -> tuple[bool, ...]:
     """Return which dimensions of an index array are known to have length 1."""
     return tuple(n == 1 for n in array_shape(item))
 
@@ -163,8 +163,8 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
         lengths = set()
         for (_, item), shape in zip(found.arrays, shapes, strict=True):
             at = place - found.ndim + len(shape)
-            # A mask that selects one element stretches, as in NumPy: nothing is known of it before.
-            if at >= 0 and not (shape[at] == 1 if is_mask(item) else stretches(item)[at]):
+            # A mask that selects one element broadcasts, as in NumPy: nothing is known of it before.
+            if at >= 0 and not (shape[at] == 1 if is_mask(item) else broadcast_pattern(item)[at]):
                 lengths.add(shape[at])
         if len(lengths) > 1:
             texts = " ".join(map(str, shapes))
@@ -172,6 +172,6 @@ def check_arrays(found: Layout, items: Sequence[Any], x_shape: Sequence[int]) ->
                 compose(
                     f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}",
                     where=[describe(item) for _, item in found.arrays if isinstance(item, Variable)],
-                    mend="give them one shape; only a dimension that is declared broadcastable stretches",
+                    mend="give them one shape; only a dimension that is declared broadcastable broadcasts",
                 )
             )

@@ -9,17 +9,17 @@ from theano_linker_c.kernels import (
     IndexArray,
     IndexEntry,
     IndexInput,
-    IndexRead,
+    IndexReadKernel,
     IndexSlice,
-    IndexView,
-    IndexWrite,
+    IndexViewKernel,
+    IndexWriteKernel,
     Kernel,
     native_kernel,
 )
 
 from ._advanced import AdvancedSubtensor
 from ._advanced_inc import AdvancedIncSubtensor
-from ._layout import is_mask, stretches
+from ._layout import broadcast_pattern, is_mask
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import as_python
 
@@ -47,8 +47,8 @@ def _entries(node: Apply, first: int) -> tuple[IndexEntry, ...]:
         if isinstance(item, slice):
             start, stop = bound(item.start), bound(item.stop)
             found.append(IndexSlice(start, stop, bound(item.step)))
-        elif isinstance(item, Variable) and (is_mask(item) or stretches(item)):
-            found.append(IndexArray(position, is_mask(item), stretches(item)))
+        elif isinstance(item, Variable) and (is_mask(item) or broadcast_pattern(item)):
+            found.append(IndexArray(position, is_mask(item), broadcast_pattern(item)))
             position += 1
         else:
             found.append(bound(item))
@@ -59,8 +59,8 @@ def _types(node: Apply) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return tuple(v.type.dtype for v in node.inputs), tuple(v.type.ndim for v in node.inputs)
 
 
-def _has_stretching_masks(node: Apply, first: int) -> bool:
-    """Tell whether a mask stands beside other index arrays, and stretches if it selects one element."""
+def _has_broadcasting_masks(node: Apply, first: int) -> bool:
+    """Tell whether a mask stands beside other index arrays, and broadcasts if it selects one element."""
     arrays = [v for v in node.inputs[first:] if v.type.ndim or is_mask(v)]
     return len(arrays) > 1 and any(map(is_mask, arrays))
 
@@ -68,7 +68,7 @@ def _has_stretching_masks(node: Apply, first: int) -> bool:
 @native_kernel.register(Subtensor)
 def _view(node: Apply) -> Kernel | None:
     dtypes, ndims = _types(node)
-    return IndexView(_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
+    return IndexViewKernel(_entries(node, 1), dtypes, ndims) if dtypes[0] in _COPIED else None
 
 
 @native_kernel.register(AdvancedSubtensor)
@@ -77,9 +77,9 @@ def _read(node: Apply) -> Kernel | None:
     entries = _entries(node, 1)
     if dtypes[0] not in _COPIED or not any(isinstance(e, IndexArray) for e in entries):
         return None
-    if _has_stretching_masks(node, 1):
+    if _has_broadcasting_masks(node, 1):
         return None
-    return IndexRead(entries, dtypes, ndims)
+    return IndexReadKernel(entries, dtypes, ndims)
 
 
 @native_kernel.register(IncSubtensor, AdvancedIncSubtensor)
@@ -90,7 +90,7 @@ def _write(node: Apply) -> Kernel | None:
     if dtypes[0] not in known or dtypes[1] != dtypes[0] or getattr(op, "ignore_duplicates", False):
         return None
     if isinstance(op, AdvancedIncSubtensor) and (
-        not any(isinstance(e, IndexArray) for e in entries) or _has_stretching_masks(node, 2)
+        not any(isinstance(e, IndexArray) for e in entries) or _has_broadcasting_masks(node, 2)
     ):
         return None
-    return IndexWrite(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)
+    return IndexWriteKernel(entries, dtypes, ndims, op.set_instead_of_inc, node.inputs[1].type.broadcastable)

@@ -59,7 +59,7 @@ def fitting_part(x: Tensor, part: Tensor, shape: StaticShape) -> Tensor:
 
 
 def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:
-    """Check the value of a part: only dimensions that are known to have length 1 stretch.
+    """Check the value of a part: only dimensions that are known to have length 1 broadcast.
 
     Raises
     ------
@@ -78,18 +78,18 @@ def check_values(node: Apply, y: Any, shape: Sequence[int]) -> None:
                 f"a part of shape {y.shape} does not fit into the indexed part of shape {tuple(shape)}",
                 where=[describe(v) for v in node.inputs[:2]],
                 mend="give the new part the shape of the indexed part; only a dimension that is declared "
-                "broadcastable stretches (T.addbroadcast)",
+                "broadcastable broadcasts (T.addbroadcast)",
             )
         )
 
 
 def sum_to(value: Tensor, like: Tensor) -> Tensor:
-    """Sum over the dimensions along which `like` was stretched."""
+    """Sum over the dimensions along which `like` was broadcast."""
     extra = value.type.ndim - like.type.ndim
     if extra:
         value = sum_over(value, axis=list(range(extra)))
-    stretched = [i for i, n in enumerate(like.type.shape) if n == 1 and value.type.shape[i] != 1]
-    return sum_over(value, axis=stretched, keepdims=True) if stretched else value
+    broadcasted = [i for i, n in enumerate(like.type.shape) if n == 1 and value.type.shape[i] != 1]
+    return sum_over(value, axis=broadcasted, keepdims=True) if broadcasted else value
 
 
 def out_of_range(error: IndexError, node: Apply, x: Any) -> IndexError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Joined, Kernel, Parts, native_kernel
+from theano_linker_c.kernels import ConcatenateKernel, Kernel, SplitKernel, native_kernel
 
 from ..shape import static_int
 from ._join import Join, Split
@@ -12,7 +12,9 @@ from ._join import Join, Split
 @native_kernel.register(Join)
 def _joined(node: Apply) -> Kernel | None:
     axis, result = static_int(node.inputs[0]), node.outputs[0].type
-    return None if axis is None or node.op.view != -1 else Joined(result.dtype, result.ndim, axis % result.ndim)
+    return (
+        None if axis is None or node.op.view != -1 else ConcatenateKernel(result.dtype, result.ndim, axis % result.ndim)
+    )
 
 
 @native_kernel.register(Split)
@@ -21,4 +23,4 @@ def _parts(node: Apply) -> Kernel | None:
     where = static_int(axis)
     if where is None or lengths.type.dtype != "int64":
         return None
-    return Parts(x.type.dtype, x.type.ndim, where % x.type.ndim)
+    return SplitKernel(x.type.dtype, x.type.ndim, where % x.type.ndim)

@@ -204,19 +204,19 @@ class EighGrad(MatrixOp):
         _, w, v, gw, gv = inputs
         same = np.eye(w.shape[-1], dtype=bool)
         gaps = np.where(same, 1, w[..., None, :] - w[..., :, None])
-        turned = np.swapaxes(v, -1, -2)
+        v_t = np.swapaxes(v, -1, -2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            inner = np.where(same, gw[..., None, :], turned @ gv / gaps)
-            full = v @ inner @ turned
+            inner = np.where(same, gw[..., None, :], v_t @ gv / gaps)
+            full = v @ inner @ v_t
         full = full + np.swapaxes(full, -1, -2)
         full = (np.tril if self.UPLO == "L" else np.triu)(np.where(same, full / 2, full))
         output_storage[0][0] = full.astype(node.outputs[0].type.dtype, copy=False)
 
     def expression(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
-        turned = transposed(v)
-        inner = reciprocal_gaps(w) * without_diagonal(matmul(turned, gv))
-        full = matmul(matmul(v, inner), turned) + matmul(scaled_columns(v, gw), turned)
+        v_t = transposed(v)
+        inner = reciprocal_gaps(w) * without_diagonal(matmul(v_t, gv))
+        full = matmul(matmul(v, inner), v_t) + matmul(scaled_columns(v, gw), v_t)
         return folded(full, self.UPLO == "L")
 
 
@@ -331,12 +331,12 @@ def _eigenvalues_by_eigh(node: Apply) -> tuple[Tensor, Tensor]:
 @pullback.register(EigvalshGrad)
 def _pullback_eigvalsh_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     w, v = _eigenvalues_by_eigh(node)
-    gw, turned = node.inputs[-1], transposed(v)
+    gw, v_t = node.inputs[-1], transposed(v)
     factors = (gw, -(gw * w))
     results: list[Tensor | None] = []
     for g, f in zip(cotangents, factors, strict=False):
         wanted = present(g)
-        product = matmul(scaled_columns(v, f), turned)
+        product = matmul(scaled_columns(v, f), v_t)
         results.append(None if wanted is None else (folded(product, node.op.lower) * wanted).sum())
     total = total_of(results)
     assert total is not None

@@ -67,15 +67,15 @@ class ExpmGrad(MatrixOp):
         check_square("expm", node, x)
         result = np.empty_like(x)
         for place in np.ndindex(result.shape[:-2]):
-            turned = np.ascontiguousarray(x[place].T.conj())
-            result[place] = scipy_linalg().expm_frechet(turned, g[place], compute_expm=False, check_finite=False)
+            a_h = np.ascontiguousarray(x[place].T.conj())
+            result[place] = scipy_linalg().expm_frechet(a_h, g[place], compute_expm=False, check_finite=False)
         output_storage[0][0] = result
 
     def expression(self, A: Any, gw: Any) -> Tensor:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
-        turned, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
-        upper = concatenate([turned, gw], axis=A.type.ndim - 1)
-        lower = concatenate([turned.zeros_like(), turned], axis=A.type.ndim - 1)
+        a_h, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
+        upper = concatenate([a_h, gw], axis=A.type.ndim - 1)
+        lower = concatenate([a_h.zeros_like(), a_h], axis=A.type.ndim - 1)
         whole: Tensor = expm(concatenate([upper, lower], axis=A.type.ndim - 2))
         return whole[..., :n, n:]
 

@@ -168,7 +168,7 @@ class Det(MatrixOp):
 
 
 def _on_matrices(x: Any) -> Tensor:
-    """Return one number for each matrix, so that it stretches over the matrix."""
+    """Return one number for each matrix, so that it broadcasts over the matrix."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, [*range(variable.type.ndim), "x", "x"])
 

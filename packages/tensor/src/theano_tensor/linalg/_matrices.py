@@ -133,7 +133,7 @@ def unit_like(x: Any, axis: int = -2) -> Tensor:
 
 
 def _places(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return row and column numbers, so that they stretch over the matrices of `x`."""
+    """Return row and column numbers, so that they broadcast over the matrices of `x`."""
     ndim = x.type.ndim
     rows, columns = arange(shape_i(x, ndim - 2)), arange(shape_i(x, ndim - 1))
     front = ["x"] * (ndim - 2)

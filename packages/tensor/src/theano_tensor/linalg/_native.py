@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Kernel, MatrixRoutine, native_kernel
+from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
 from .._core._variable import Tensor
 from ._cholesky import Cholesky, CholeskyGrad
@@ -26,14 +26,14 @@ def _dtype_of(node: Apply) -> str | None:
 @native_kernel.register(Cholesky)
 def _cholesky(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    return None if dtype is None else MatrixRoutine("cholesky", dtype, node.op.lower)
+    return None if dtype is None else LapackKernel("cholesky", dtype, node.op.lower)
 
 
 @native_kernel.register(CholeskyGrad)
 def _cholesky_gradient(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
     same = all(v.type.dtype == dtype for v in cast("list[Tensor]", node.inputs))
-    return MatrixRoutine("factor_back", dtype) if dtype is not None and same and node.op.lower else None
+    return LapackKernel("factor_back", dtype) if dtype is not None and same and node.op.lower else None
 
 
 @native_kernel.register(Solve)
@@ -43,45 +43,45 @@ def _solve(node: Apply) -> Kernel | None:
         return None
     match op.A_structure:
         case "general":
-            return MatrixRoutine("solve", dtype)
+            return LapackKernel("solve", dtype)
         case "symmetric":
-            return MatrixRoutine("symmetric", dtype, op.lower)
+            return LapackKernel("symmetric", dtype, op.lower)
         case _:
-            return MatrixRoutine("triangular", dtype, op.A_structure == "lower_triangular")
+            return LapackKernel("triangular", dtype, op.A_structure == "lower_triangular")
 
 
 @native_kernel.register(MatrixInverse)
 def _inverse(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    return None if dtype is None else MatrixRoutine("inverse", dtype)
+    return None if dtype is None else LapackKernel("inverse", dtype)
 
 
 @native_kernel.register(Det)
 def _det(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    return None if dtype is None else MatrixRoutine("det", dtype)
+    return None if dtype is None else LapackKernel("det", dtype)
 
 
 @native_kernel.register(SLogDet)
 def _slogdet(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    return None if dtype is None else MatrixRoutine("slogdet", dtype)
+    return None if dtype is None else LapackKernel("slogdet", dtype)
 
 
 @native_kernel.register(Eigh)
 def _eigh(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
-    return None if dtype is None else MatrixRoutine("eigh", dtype, node.op.UPLO == "L")
+    return None if dtype is None else LapackKernel("eigh", dtype, node.op.UPLO == "L")
 
 
 @native_kernel.register(SVD)
 def _svd(node: Apply) -> Kernel | None:
     dtype = _dtype_of(node)
     flag = 0 if not node.op.compute_uv else 2 if node.op.full_matrices else 1
-    return None if dtype is None else MatrixRoutine("svd", dtype, flag)
+    return None if dtype is None else LapackKernel("svd", dtype, flag)
 
 
 @native_kernel.register(QRFull, QRIncomplete)
 def _qr(node: Apply) -> Kernel | None:
     dtype, flag = _dtype_of(node), {"r": 0, "reduced": 1, "complete": 2}.get(node.op.mode)
-    return None if dtype is None or flag is None else MatrixRoutine("qr", dtype, flag)
+    return None if dtype is None or flag is None else LapackKernel("qr", dtype, flag)

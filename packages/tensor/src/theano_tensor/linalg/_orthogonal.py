@@ -214,16 +214,16 @@ def _svd_gradient(
 ) -> Tensor:
     ut, v, gaps, terms = transposed(u), transposed(vt), reciprocal_gaps(s * s), []
     if gu is not None:
-        turned = matmul(ut, gu)
-        inner = scaled_columns(gaps * (turned - transposed(turned)), s)
-        outside = scaled_columns(gu - matmul(u, turned), 1 / s)
+        rotated = matmul(ut, gu)
+        inner = scaled_columns(gaps * (rotated - transposed(rotated)), s)
+        outside = scaled_columns(gu - matmul(u, rotated), 1 / s)
         terms.append(matmul(matmul(u, inner) + outside, vt))
     if gs is not None:
         terms.append(matmul(scaled_columns(u, gs), vt))
     if gvt is not None:
-        turned = matmul(gvt, v)
-        inner = scaled_rows(s, gaps * (transposed(turned) - turned))
-        outside = scaled_rows(1 / s, gvt - matmul(turned, vt))
+        rotated = matmul(gvt, v)
+        inner = scaled_rows(s, gaps * (transposed(rotated) - rotated))
+        outside = scaled_rows(1 / s, gvt - matmul(rotated, vt))
         terms.append(matmul(u, matmul(inner, vt) + outside))
     total = total_of(terms)
     assert total is not None

@@ -22,7 +22,7 @@ from ._lazy import scipy_linalg
 from ._matrices import MatrixOp, adjoint, as_matrices, check_square, folded, linear_error, mirrored, total_of
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
-_TURNED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
+_TRANSPOSED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
 _SINGULAR = "the equations have no unique solution; use nlinalg.lstsq"
 
 
@@ -152,11 +152,13 @@ def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
 @pullback.register(Solve)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op, (a, _), (x,) = node.op, node.inputs, node.outputs
-    turned = Solve(_TURNED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False)
+    adjoint_solve = Solve(
+        _TRANSPOSED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False
+    )
     if op.A_structure == "symmetric":
-        by_b: Tensor = turned(conj(a), cotangents[0])
+        by_b: Tensor = adjoint_solve(conj(a), cotangents[0])
     else:
-        by_b = turned(adjoint(a), cotangents[0])
+        by_b = adjoint_solve(adjoint(a), cotangents[0])
     by_a = outer(by_b, conj(x)) if by_b.type.ndim == 1 else matmul(by_b, adjoint(x))
     return [-_part_that_is_read(op, by_a, gradient=True), by_b]
 
@@ -184,9 +186,9 @@ def _same_stacks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     broadcast_static("solve", fronts, [a, b])
     full = []
     for v, other in (both, both[::-1]):
-        stretched = [v.type.shape[i] == 1 and other.type.shape[i] != 1 for i in range(ndim - 2)]
-        if any(stretched):
-            lengths = [shape_i(other if s else v, i) for i, s in enumerate(stretched)]
+        broadcasted = [v.type.shape[i] == 1 and other.type.shape[i] != 1 for i in range(ndim - 2)]
+        if any(broadcasted):
+            lengths = [shape_i(other if s else v, i) for i, s in enumerate(broadcasted)]
             v = alloc(v, *lengths, shape_i(v, ndim - 2), shape_i(v, ndim - 1))
         full.append(v)
     return full[0], full[1]

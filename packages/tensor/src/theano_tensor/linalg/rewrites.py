@@ -33,7 +33,7 @@ def _as_replacement(node: Apply, new: Variable) -> Found:
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
-def _turned(variable: Variable) -> Tensor | None:
+def _untransposed(variable: Variable) -> Tensor | None:
     """Return x if the variable is the matrix ``x.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or list(node.op.order) != [1, 0]:
@@ -59,7 +59,7 @@ def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
         return None
     left, right = node.inputs
     # A product of a triangular factor with its own transpose.
-    own = _turned(right) is left or _turned(left) is right
+    own = _untransposed(right) is left or _untransposed(left) is right
     if own and _triangle(fgraph, left) == "lower_triangular":
         return cast(Tensor, left)
     return None
@@ -83,9 +83,9 @@ def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
     node = variable.owner
     if node is not None and isinstance(node.op, Cholesky):
         return "lower_triangular" if node.op.lower else "upper_triangular"
-    turned = _turned(variable)
-    if turned is not None and turned.owner is not None and isinstance(turned.owner.op, Cholesky):
-        return "upper_triangular" if turned.owner.op.lower else "lower_triangular"
+    untransposed = _untransposed(variable)
+    if untransposed is not None and untransposed.owner is not None and isinstance(untransposed.owner.op, Cholesky):
+        return "upper_triangular" if untransposed.owner.op.lower else "lower_triangular"
     return None
 
 
@@ -98,8 +98,8 @@ def remove_hint_nodes(fgraph: FunctionGraph, node: Apply) -> Found:
 @rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
 def transinv_to_invtrans(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(x.T) -> inv(x).T``, so that the inverse of x is computed once."""
-    turned = _turned(node.inputs[0])
-    return None if turned is None else _as_replacement(node, transposed(matrix_inverse(turned)))
+    untransposed = _untransposed(node.inputs[0])
+    return None if untransposed is None else _as_replacement(node, transposed(matrix_inverse(untransposed)))
 
 
 @rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
@@ -116,13 +116,13 @@ def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
     """``inv(a) @ b -> solve(a, b)`` and ``b @ inv(a) -> solve(a.T, b.T).T``."""
     left, right = cast("list[Tensor]", node.inputs)
     for variable, other, first in ((left, right, True), (right, left, False)):
-        turned = _turned(variable)
-        a = _inverted(fgraph, variable if turned is None else turned)
-        if a is None or (turned is not None and sole_client(fgraph, variable) is None):
+        untransposed = _untransposed(variable)
+        a = _inverted(fgraph, variable if untransposed is None else untransposed)
+        if a is None or (untransposed is not None and sole_client(fgraph, variable) is None):
             continue
         if a.type.dtype != node.outputs[0].type.dtype:
             continue
-        matrix = a if turned is None else transposed(a)
+        matrix = a if untransposed is None else transposed(a)
         if first:
             return _as_replacement(node, Solve()(matrix, other))
         if other.type.ndim == 1:
@@ -222,11 +222,11 @@ def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
     rows, columns = a.type.shape[0], b.type.shape[1]
     if a.type.dtype != b.type.dtype:
         return None
-    turned = transposed(b)
+    b_t = transposed(b)
     if rows is None or rows != columns:
         # The diagonal of a product that is not square ends with its shorter side.
-        a, turned = a[: shape_i(b, 1)], turned[: shape_i(a, 0)]
-    return _as_replacement(node, Sum(None, node.op.dtype, node.op.acc_dtype)(a * turned))
+        a, b_t = a[: shape_i(b, 1)], b_t[: shape_i(a, 0)]
+    return _as_replacement(node, Sum(None, node.op.dtype, node.op.acc_dtype)(a * b_t))
 
 
 register_rules(optdb, _FIRST)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -62,7 +62,7 @@ class BatchedDot(Op):
 def _native(node: Apply) -> Kernel | None:
     """BLAS for each pair, where both operands have the dtype of the result and BLAS has that dtype."""
     dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs)}
-    return MatrixProduct("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
+    return MatrixProductKernel("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
 
 
 def _transposed(x: Any) -> Tensor:

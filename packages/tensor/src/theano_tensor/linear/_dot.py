@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
@@ -25,7 +25,7 @@ BLAS_DTYPES = frozenset({"float32", "float64"})
 class Dot(Op):
     """Product of two vectors or matrices: the last dimension of the first is summed with the first of the second.
 
-    Gives a scalar, a vector or a matrix. No dimension stretches. Complex numbers are not conjugated.
+    Gives a scalar, a vector or a matrix. No dimension broadcasts. Complex numbers are not conjugated.
     """
 
     __props__ = ()
@@ -128,13 +128,13 @@ def _native(node: Apply) -> Kernel | None:
         return None
     match x.ndim, y.ndim:
         case 1, 1:
-            return MatrixProduct("dot", dtype)
+            return MatrixProductKernel("dot", dtype)
         case 2, 1:
-            return MatrixProduct("gemv", dtype)
+            return MatrixProductKernel("gemv", dtype)
         case 1, 2:
-            return MatrixProduct("vecmat", dtype)
+            return MatrixProductKernel("vecmat", dtype)
         case _:
-            return MatrixProduct("gemm", dtype)
+            return MatrixProductKernel("gemm", dtype)
 
 
 def matrix_product(x: Any, y: Any) -> Tensor:

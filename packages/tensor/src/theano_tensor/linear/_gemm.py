@@ -22,7 +22,7 @@ from theano_graph import (
     shape_rule,
     walk,
 )
-from theano_linker_c.kernels import Kernel, MatrixProduct, native_kernel
+from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
@@ -148,7 +148,7 @@ def _result(name: str, z: Tensor, product: Sequence[int | None]) -> Tensor:
                 compose(
                     f"{name}: a product of shape {tuple(product)} cannot be added to one of shape {z.type.shape}",
                     where=[describe(z)],
-                    mend="give both the same shape: no dimension stretches here",
+                    mend="give both the same shape: no dimension broadcasts here",
                 )
             )
         shape.append(other if own is None else own)
@@ -163,7 +163,7 @@ def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_plac
             compose(
                 f"{name}: a product of shape {product.shape} cannot be added to an array of shape {z.shape}",
                 where=[describe(v) for v in node.inputs],
-                mend="give both the same shape: no dimension stretches here",
+                mend="give both the same shape: no dimension broadcasts here",
             )
         )
     target = z if in_place else np.empty_like(z, order="C")
@@ -267,7 +267,7 @@ class _Accumulation(Op):
 class Gemm(_Accumulation):
     """General matrix product: ``b z + a x y`` for matrices x, y, z and numbers a, b.
 
-    z is not read where b is 0, so that what is in it does not matter then. Nothing stretches.
+    z is not read where b is 0, so that what is in it does not matter then. Nothing broadcasts.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class Gemm(_Accumulation):
 class Gemv(_Accumulation):
     """General product of a matrix and a vector: ``beta y + alpha A x``.
 
-    y is not read where beta is 0. Nothing stretches.
+    y is not read where beta is 0. Nothing broadcasts.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ class Gemv(_Accumulation):
 
 
 class Ger(_Accumulation):
-    """Rank-1 update: ``A + alpha x y'``. Nothing stretches.
+    """Rank-1 update: ``A + alpha x y'``. Nothing broadcasts.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def _accumulated_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 def _product(kind: Literal["gemm", "gemv", "ger"], node: Apply) -> Kernel | None:
     dtype = node.outputs[0].type.dtype
-    return MatrixProduct(kind, dtype) if dtype in BLAS_DTYPES else None
+    return MatrixProductKernel(kind, dtype) if dtype in BLAS_DTYPES else None
 
 
 @native_kernel.register(Dot22)

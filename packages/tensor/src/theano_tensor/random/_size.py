@@ -89,7 +89,7 @@ def _borrowed(name: str, entries: Sequence[Any], params: Sequence[Tensor]) -> li
 
 
 def _fitting(name: str, shape: StaticShape, params: Sequence[Tensor], checked: bool) -> StaticShape:
-    """Return the static shape that is left when parameters of the given shapes must not stretch it."""
+    """Return the static shape that is left when parameters of the given shapes must not broadcast it."""
     lengths = list(shape)
     for param in params:
         if param.type.ndim > len(shape):

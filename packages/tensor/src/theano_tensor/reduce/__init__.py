@@ -8,7 +8,7 @@ from ._argmax import (
     max_and_argmax as max_and_argmax,
 )
 from ._axes import sum_dtype as sum_dtype
-from ._fold import (
+from ._careduce import (
     CAReduce as CAReduce,
     CAReduceDtype as CAReduceDtype,
     ProdWithoutZeros as ProdWithoutZeros,
@@ -43,17 +43,17 @@ from ._reduce import (
 
 __all__ = [
     "AccumulatingReduce",
-    "CAReduce",
-    "CAReduceDtype",
-    "ProdWithoutZeros",
     "All",
     "Any_",
     "ArgMax",
     "ArgMin",
+    "CAReduce",
+    "CAReduceDtype",
     "LogicalReduce",
     "Max",
     "Min",
     "Prod",
+    "ProdWithoutZeros",
     "Reduce",
     "Sum",
     "Supremum",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
-from theano_linker_c.kernels import ExtremumPosition, Kernel, native_kernel
+from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
@@ -102,7 +102,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 def _native(node: Apply) -> Kernel | None:
     (x,) = node.inputs
     largest = isinstance(node.op, ArgMax)
-    return ExtremumPosition(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
+    return ArgmaxKernel(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 
 
 @shape_rule.register(ArgExtremum)

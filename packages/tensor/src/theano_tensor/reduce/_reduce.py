@@ -1,4 +1,4 @@
-"""Reductions: one scalar op folded over axes."""
+"""Reductions of axes by one scalar op."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
 
 class Reduce(Op):
-    """Base of reductions: fold `combine` over `axis`.
+    """Base of reductions of `axis` by `combine`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Reduce(Op):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("axis",)
-    #: Scalar op that is folded; NumPy's ufunc for it; the value of an empty fold (None: an error).
+    #: Scalar op that reduces; NumPy's ufunc for it; the value of an empty reduction (None: an error).
     combine: ClassVar[ScalarOp]
     ufunc: ClassVar[np.ufunc]
     identity: ClassVar[float | int | None] = None
@@ -46,7 +46,7 @@ class Reduce(Op):
 
     @property
     def scalar_op(self) -> ScalarOp:
-        """The scalar op that is folded."""
+        """The scalar op that reduces."""
         return self.combine
 
     def axes(self, ndim: int) -> tuple[int, ...]:
@@ -71,15 +71,15 @@ class Reduce(Op):
         return dtype
 
     def accumulator(self, dtype: str) -> str:
-        """Return the dtype in which an input of `dtype` is folded."""
+        """Return the dtype in which an input of `dtype` is accumulated."""
         return dtype
 
     def kernel_accumulator(self, dtype: str) -> str:
-        """Return the dtype in which compiled code folds: for float16, of which it has no accumulators, float32."""
+        """Return the accumulator dtype of compiled code: for float16, of which it has no accumulators, float32."""
         return "float32" if self.accumulator(dtype) == "float16" else self.accumulator(dtype)
 
     def prepare(self, x: Tensor) -> Tensor:
-        """Convert the input where the fold needs another dtype."""
+        """Convert the input where the reduction needs another dtype."""
         return x
 
     def make_node(self, x: Any) -> Apply:
@@ -95,10 +95,10 @@ class Reduce(Op):
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
-            output_storage[0][0] = np.array(self.fold(inputs[0]), dtype=node.outputs[0].type.dtype)
+            output_storage[0][0] = np.array(self.reduce_array(inputs[0]), dtype=node.outputs[0].type.dtype)
 
-    def fold(self, x: Any) -> Any:
-        """Fold the elements of an array, in the dtype of the accumulator or the result."""
+    def reduce_array(self, x: Any) -> Any:
+        """Reduction the elements of an array, in the dtype of the accumulator or the result."""
         axes = self.axes(x.ndim)
         return self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
 
@@ -227,7 +227,7 @@ class _Extremum(Reduce):
 
 
 class Max(_Extremum):
-    """Largest element over axes; NaN if there is one. An empty fold is an error."""
+    """Largest element over axes; NaN if there is one. An empty reduction is an error."""
 
     combine = scalars.maximum
     ufunc = np.maximum
@@ -242,13 +242,13 @@ class Supremum(Max):
 
     identity = float("-inf")
 
-    def fold(self, x: Any) -> Any:
-        """Fold with a start, so that nothing has a largest element too."""
+    def reduce_array(self, x: Any) -> Any:
+        """Reduction with a start, so that nothing has a largest element too."""
         return np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
 
 
 class Min(_Extremum):
-    """Smallest element over axes; NaN if there is one. An empty fold is an error."""
+    """Smallest element over axes; NaN if there is one. An empty reduction is an error."""
 
     combine = scalars.minimum
     ufunc = np.minimum

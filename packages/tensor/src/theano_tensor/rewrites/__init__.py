@@ -30,13 +30,17 @@ from . import (
     useless as useless,
     views as views,
 )
-from ._fused_nest import FusedNest as FusedNest
 from ._fused_reduce import FusedReduce as FusedReduce
+from ._multi_output_fusion import MultiOutputFusion as MultiOutputFusion
 from ._registry import RULES as RULES, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
 from .canonizer import AlgebraicCanonizer as AlgebraicCanonizer
-from .fusion import FuseElementwise as FuseElementwise, FuseNests as FuseNests, FuseReductions as FuseReductions
+from .fusion import (
+    FuseElementwise as FuseElementwise,
+    FuseMultiOutput as FuseMultiOutput,
+    FuseReductions as FuseReductions,
+)
 from .fusion_rules import fusion_database as fusion_database, long_sums_and_products_cut
 from .inplace import InplaceElemwiseOptimizer as InplaceElemwiseOptimizer
 from .shape_feature import (
@@ -51,16 +55,15 @@ __all__ = [
     "RULES",
     "AlgebraicCanonizer",
     "FuseElementwise",
-    "FuseNests",
+    "FuseMultiOutput",
     "FuseReductions",
-    "FusedNest",
     "FusedReduce",
+    "GemmOptimizer",
     "InplaceElemwiseOptimizer",
+    "MultiOutputFusion",
     "ShapeFeature",
     "ShapeOptimizer",
     "UnShapeOptimizer",
-    "known_shape_i",
-    "GemmOptimizer",
     "algebra",
     "allocs",
     "asserts",
@@ -74,6 +77,7 @@ __all__ = [
     "homogeneous",
     "indexing",
     "joins",
+    "known_shape_i",
     "log_products",
     "log_sums",
     "matrix_products",
@@ -81,9 +85,9 @@ __all__ = [
     "nnet",
     "on_request",
     "reductions",
-    "round_trips",
     "register_blas",
     "register_rules",
+    "round_trips",
     "shape",
     "specials",
     "stability",

@@ -1,4 +1,4 @@
-"""A reduction that computes the elements that it folds."""
+"""A reduction that computes the elements that it reduces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FusedReduce(Op):
         return Apply(self, variables, [result.make_variable()])
 
     def element_dtype(self, node: Apply) -> str:
-        """Return the dtype of the elements that are folded."""
+        """Return the dtype of the elements that are reduced."""
         return self.element.result_dtypes(*(x.type.dtype for x in node.inputs))[0]
 
     def perform(
@@ -67,7 +67,7 @@ class FusedReduce(Op):
             elements = np.asarray(self.element.evaluate(*inputs), dtype=self.element_dtype(node))
             if elements.shape != shape:
                 elements = np.broadcast_to(elements, shape)
-            result = self.reduce_op.fold(elements)
+            result = self.reduce_op.reduce_array(elements)
         output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ from ..elemwise import Elemwise
 MAX_OPERANDS = 30
 MAX_OPERATIONS = 256
 
-Nest = tuple[bool, ...]
+LoopNest = tuple[bool, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +38,7 @@ def has_native_form(op: ScalarOp, inputs: tuple[str, ...], output: str) -> bool:
     return True
 
 
-def nest_of(node: Apply) -> Nest | None:
+def loop_nest_of(node: Apply) -> LoopNest | None:
     """Return the loop nest of a node that can be fused, as its broadcastable pattern; None for all others."""
     op = node.op
     if (
@@ -50,7 +50,7 @@ def nest_of(node: Apply) -> Nest | None:
     dtypes = tuple(v.type.dtype for v in node.inputs)
     if not dtypes or any(not has_native_form(op.scalar_op, dtypes, v.type.dtype) for v in node.outputs):
         return None
-    pattern: Nest = node.outputs[0].type.broadcastable
+    pattern: LoopNest = node.outputs[0].type.broadcastable
     return pattern
 
 
@@ -58,7 +58,7 @@ def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     """Return the groups of two or more nodes that are to become one kernel each, their nodes in topological order."""
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
-    nests = {node: nest for node in order if (nest := nest_of(node)) is not None}
+    nests = {node: nest for node in order if (nest := loop_nest_of(node)) is not None}
     levels = _levels(fgraph, order, nests)
     groups: dict[Hashable, list[Apply]] = {}
     sets = DisjointSets()
@@ -70,7 +70,7 @@ def fusible_groups(fgraph: FunctionGraph) -> list[list[Apply]]:
     return [part for group in groups.values() if len(group) > 1 for part in _parts(fgraph, group) if len(part) > 1]
 
 
-def _ties(node: Apply, nest: Nest, level: int) -> Iterator[Hashable]:
+def _ties(node: Apply, nest: LoopNest, level: int) -> Iterator[Hashable]:
     """Yield keys that nodes of one loop have in common."""
     if not nest:
         yield (level, nest)
@@ -79,7 +79,7 @@ def _ties(node: Apply, nest: Nest, level: int) -> Iterator[Hashable]:
             yield (level, nest, variable)
 
 
-def _levels(fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, Nest]) -> dict[Apply, int]:
+def _levels(fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, LoopNest]) -> dict[Apply, int]:
     """Return levels that bring together what can be computed together.
 
     What something outside of its loop waits for is computed as late as that allows, so that it meets what is needed
@@ -102,7 +102,7 @@ def _levels(fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply,
     return levels
 
 
-def _after_inputs(node: Apply, nests: Mapping[Apply, Nest], levels: Mapping[Apply, int]) -> tuple[int, bool]:
+def _after_inputs(node: Apply, nests: Mapping[Apply, LoopNest], levels: Mapping[Apply, int]) -> tuple[int, bool]:
     """Return the first level at which a node can be, and whether it is in one loop with one of its inputs there."""
     nest = nests.get(node)
     level, together = 0, False
@@ -120,7 +120,7 @@ def _after_inputs(node: Apply, nests: Mapping[Apply, Nest], levels: Mapping[Appl
 
 
 def _latest(
-    fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, Nest], earliest: Mapping[Apply, int]
+    fgraph: FunctionGraph, order: Sequence[Apply], nests: Mapping[Apply, LoopNest], earliest: Mapping[Apply, int]
 ) -> dict[Apply, int]:
     """Return the last level of each fusible node at which it delays nothing outside of its loop, if anything waits."""
     latest: dict[Apply, int] = {}

@@ -79,7 +79,7 @@ def cast_to(variable: Tensor, dtype: str) -> Tensor:
 
 
 def can_replace(old: Variable, new: Variable) -> bool:
-    """Tell whether `new` has the type of `old` or a more precise one, and the same dimensions to stretch."""
+    """Tell whether `new` has the type of `old` or a more precise one, and the same dimensions to broadcast."""
     pattern = getattr(old.type, "broadcastable", None)
     return old.type.is_super(new.type) and pattern == getattr(new.type, "broadcastable", None)
 
@@ -114,7 +114,7 @@ def is_float(variable: Variable) -> bool:
     return getattr(variable.type, "dtype", None) in FLOATS
 
 
-def is_stretched(variable: Tensor) -> bool:
+def is_broadcast(variable: Tensor) -> bool:
     """Tell whether all dimensions of a tensor have static length 1: it holds one number."""
     return all(variable.type.broadcastable)
 

@@ -24,8 +24,8 @@ from ._language import (
     call,
     can_replace,
     fitted,
+    is_broadcast,
     is_float,
-    is_stretched,
     number,
     operands,
     scalar_constant,
@@ -137,7 +137,7 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``f(alloc(value, shape)) -> alloc(f(value), shape)``: f is computed once for each element of the value."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
         return None
-    large = [v for v in node.inputs if not is_stretched(cast(Tensor, v))]
+    large = [v for v in node.inputs if not is_broadcast(cast(Tensor, v))]
     made = _alloc(large[0]) if len(large) == 1 else None
     if made is None or sole_client(fgraph, large[0]) is None:
         return None
@@ -155,7 +155,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     value = cast(Tensor, made.inputs[0])
     output = node.outputs[0]
-    if not is_stretched(value) or not is_regular(value) or is_float(value) != is_float(output):
+    if not is_broadcast(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
     new = filled_reduced(node, value, made.inputs[1:])
     return [new] if can_replace(output, new) else None
@@ -185,7 +185,7 @@ def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
 def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
     made = _alloc(node.inputs[0])
-    if made is None or not is_stretched(cast(Tensor, made.inputs[0])):
+    if made is None or not is_broadcast(cast(Tensor, made.inputs[0])):
         return None
     lengths = made.inputs[1:]
     one = scalar_constant(1, "int64", 0)

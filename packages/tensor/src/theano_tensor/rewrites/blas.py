@@ -36,7 +36,7 @@ from ..linear import (
     matrix_product,
     view_roots,
 )
-from ._language import call, can_replace, cast_to, is_stretched, lift, number, sole_client
+from ._language import call, can_replace, cast_to, is_broadcast, lift, number, sole_client
 from .blas_sums import DTYPES, GemmOptimizer, is_read_elementwise, transposed, without_dimensions
 
 Found = list[Variable] | None
@@ -70,7 +70,7 @@ def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply) -> Found:
     """``a * Dot22(x, y)`` becomes ``Dot22Scalar(x, y, a)``, unless elementwise operations go on with it."""
     factors = _inputs(node)
     products = [v for v in factors if v.owner is not None and isinstance(v.owner.op, Dot22)]
-    numbers = [v for v in factors if is_stretched(v)]
+    numbers = [v for v in factors if is_broadcast(v)]
     if len(products) != 1 or len(numbers) != len(factors) - 1 or products[0].type.dtype != node.outputs[0].type.dtype:
         return None
     if sole_client(fgraph, products[0]) is None or is_read_elementwise(fgraph, node.outputs[0]):

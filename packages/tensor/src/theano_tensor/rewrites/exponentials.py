@@ -141,7 +141,7 @@ def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 def _keeps_places(op: Sum, ndim: int, view: DimShuffle | None) -> bool:
-    """Tell whether a view of a sum stretches it along the axes that were summed, so that a term meets its own sum."""
+    """Tell whether a view of a sum broadcasts it along the axes that were summed, so that a term meets its own sum."""
     gone = op.axes(ndim)
     kept = iter(range(ndim - len(gone)))
     order = ["x" if axis in gone else next(kept) for axis in range(ndim)]

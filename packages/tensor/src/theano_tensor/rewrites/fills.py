@@ -19,7 +19,7 @@ ONLY_RUN = ("fast_run",)
 
 @rule(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",))
 def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``second(like, value) -> value`` where the value has the whole shape: lengths that do not stretch are equal."""
+    """``second(like, value) -> value`` where the value has the whole shape: lengths that do not broadcast are equal."""
     _, value = node.inputs
     return [value] if can_replace(node.outputs[0], value) else None
 

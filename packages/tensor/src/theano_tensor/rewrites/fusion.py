@@ -1,4 +1,4 @@
-"""Elementwise nodes joined into one kernel, and put into the reduction that folds their result."""
+"""Elementwise nodes joined into one kernel, and put into the reduction of their result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
 from ..elemwise import Elemwise
 from ..reduce import Reduce
-from ._fused_nest import FusedNest
+from ._clusters import Cluster, clusters
 from ._fused_reduce import FusedReduce
-from ._groups import MAX_OPERANDS, fusible_groups, nest_of
+from ._groups import MAX_OPERANDS, fusible_groups, loop_nest_of
 from ._language import can_replace, number, sole_client
-from ._nests import Cluster, clusters
+from ._multi_output_fusion import MultiOutputFusion
 
 
 def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[Composite, list[Variable]]:
@@ -112,14 +112,14 @@ class FuseElementwise(GraphRewriter):
         return True
 
 
-class FuseNests(GraphRewriter):
+class FuseMultiOutput(GraphRewriter):
     """Do reductions over the same axes in one pass: with each other, and with elementwise results that are kept.
 
     Nothing is computed twice, and no tensor is read twice for them.
     """
 
     def __init__(self) -> None:
-        super().__init__(info=RewriteInfo("fuse_nests", Phase.FUSE, ("fast_run", "fusion")))
+        super().__init__(info=RewriteInfo("fuse_multi_output", Phase.FUSE, ("fast_run", "fusion")))
 
     def apply(self, fgraph: FunctionGraph) -> RewriteProfile:
         """Change the graph."""
@@ -136,7 +136,7 @@ class FuseNests(GraphRewriter):
         if not inputs or not _covers(inputs, reduced[0]):
             return False
         with origin_from(cluster.reductions[-1]):
-            new = FusedNest(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
+            new = MultiOutputFusion(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
         old = [*kept, *(node.outputs[0] for node in cluster.reductions)]
         if not all(map(can_replace, old, new)):
             return False
@@ -163,7 +163,7 @@ class FuseReductions(GraphRewriter):
         producer = x.owner
         if producer is None or not node.op.axes(x.type.ndim):
             return False
-        if sole_client(fgraph, x) is None or len(producer.outputs) > 1 or nest_of(producer) is None:
+        if sole_client(fgraph, x) is None or len(producer.outputs) > 1 or loop_nest_of(producer) is None:
             return False
         element, inputs = composite_of([producer], [x])
         if not inputs or len(inputs) >= MAX_OPERANDS or not _covers(inputs, x):

@@ -11,7 +11,7 @@ from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 from ..elemwise import Elemwise
 from ._groups import MAX_OPERANDS
 from ._language import lift, sole_client
-from .fusion import FuseElementwise, FuseNests, FuseReductions
+from .fusion import FuseElementwise, FuseMultiOutput, FuseReductions
 
 #: Modes that fuse.
 TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
@@ -93,6 +93,6 @@ def fusion_database() -> SequenceDatabase:
         position=1,
         aliases=("local_elemwise_fusion", "FusionOptimizer"),
     )
-    database.register("fuse_nests", FuseNests(), *TAGS, position=2)
+    database.register("fuse_multi_output", FuseMultiOutput(), *TAGS, position=2)
     database.register("fuse_reductions", FuseReductions(), *TAGS, position=3)
     return database

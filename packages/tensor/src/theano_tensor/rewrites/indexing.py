@@ -166,7 +166,7 @@ def _is_backwards(item: slice) -> bool:
 
 
 def _backwards(outer: Any) -> Any:
-    """Return what takes the part `outer` of a dimension of any length that has been turned round, or None.
+    """Return what takes the part `outer` of a dimension of any length that has been reversed, or None.
 
     What counts from one end counts from the other then: number p is number -1 - p, for all numbers, also those that
     are known only when the graph runs.
@@ -276,15 +276,15 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     taken: list[Any] = []
     index = [*index_of(node), *[FULL] * (len(lengths) - len(node.op.entries))]
     for axis, item in enumerate(index):
-        stretched = axis < extra or value.type.broadcastable[axis - extra]
-        if item != FULL and not stretched and value.type.shape[axis - extra] is None:
+        broadcasted = axis < extra or value.type.broadcastable[axis - extra]
+        if item != FULL and not broadcasted and value.type.shape[axis - extra] is None:
             return None  # it could turn out to have length 1
         if isinstance(item, slice):
             kept.append(slice_length(lengths[axis], item))
-        elif stretched and (whole[axis] is None or not is_static(item)):
+        elif broadcasted and (whole[axis] is None or not is_static(item)):
             return None  # it could be out of range, which only the whole can tell
         if axis >= extra:
-            taken.append(item if not stretched else FULL if isinstance(item, slice) else 0)
+            taken.append(item if not broadcasted else FULL if isinstance(item, slice) else 0)
     return _if_it_fits(node, Alloc()(part_of(value, taken), *kept))
 
 
@@ -387,11 +387,11 @@ def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
     """
     x, y = cast("list[Tensor]", node.inputs[:2])
     index = index_of(node, 2)
-    turned = [item if item == BACKWARDS else FULL for item in index]
+    flips = [item if item == BACKWARDS else FULL for item in index]
     is_set = node.op.set_instead_of_inc
     if not all(
         item == BACKWARDS and is_set if item != FULL else _is_whole(own, x, axis)
-        for axis, (item, own) in enumerate(zip(turned, index, strict=True))
+        for axis, (item, own) in enumerate(zip(flips, index, strict=True))
     ):
         return None
     if y.type.ndim < x.type.ndim:
@@ -399,12 +399,12 @@ def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
     if not is_set:
         return _if_it_fits(node, call(scalar.add, x, y))
     if y.type.broadcastable == x.type.broadcastable and not _equally_long(fgraph, x, y):
-        if BACKWARDS in turned:
+        if BACKWARDS in flips:
             return None
         filled: Any = Alloc()(y, *(shape_i(x, axis) for axis in range(x.type.ndim)))  # compares lengths
     else:
         filled = call(scalar.second, x, y)
-    return _if_it_fits(node, part_of(filled, turned))
+    return _if_it_fits(node, part_of(filled, flips))
 
 
 def _equally_long(fgraph: FunctionGraph, x: Tensor, y: Tensor) -> bool:

@@ -1,6 +1,6 @@
 """Elementwise nodes that overwrite one of their inputs.
 
-The machine lets native loops take over buffers that nobody needs any more, whatever the graph says. What is left are
+The machine lets native loops reuse buffers that nobody needs any more, whatever the graph says. What is left are
 nodes that run in NumPy: these get in-place forms here.
 """
 
@@ -16,7 +16,7 @@ from ..elemwise import Elemwise
 
 
 def has_native_loop(node: Apply) -> bool:
-    """Tell whether a node runs as native code, which takes over buffers by itself."""
+    """Tell whether a node runs as native code, which reuses buffers by itself."""
     form = native_kernel.get(node.op)
     return form is not None and form(node) is not None
 

@@ -21,8 +21,8 @@ from ._language import (
     call,
     can_replace,
     cast_to,
+    is_broadcast,
     is_float,
-    is_stretched,
     number,
     operands,
     scalar_constant,
@@ -68,10 +68,10 @@ def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = operands(x, scalar.mul)
     if inner is not None and len(inner) == 2:
         for c, other in (inner, reversed(inner)):
-            if is_stretched(c) and not is_stretched(other) and is_regular(c) and other.type.dtype == x.type.dtype:
+            if is_broadcast(c) and not is_broadcast(other) and is_regular(c) and other.type.dtype == x.type.dtype:
                 return _as_type(node, call(scalar.mul, _number(c, ndim), _reduced(node, other)))
     inner = operands(x, scalar.true_div)
-    if inner is not None and is_stretched(inner[1]) and not is_stretched(inner[0]):
+    if inner is not None and is_broadcast(inner[1]) and not is_broadcast(inner[0]):
         if number(inner[1]) != 0 and is_regular(inner[1]) and inner[0].type.dtype == x.type.dtype:
             return _as_type(node, call(scalar.true_div, _reduced(node, inner[0]), _number(inner[1], ndim)))
     return None
@@ -168,7 +168,7 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)
-    if inner is None or not is_stretched(inner[1]) or not is_regular(inner[1]):
+    if inner is None or not is_broadcast(inner[1]) or not is_regular(inner[1]):
         return None
     like, value = inner
     output = node.outputs[0]

@@ -12,7 +12,7 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
-from ._language import can_replace, is_stretched, sole_client
+from ._language import can_replace, is_broadcast, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -32,7 +32,7 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
 def _lifted(node: Apply, inner: Apply, view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_stretched(v) else view(v) for v in cast("list[Tensor]", inner.inputs)]
+    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in cast("list[Tensor]", inner.inputs)]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -56,7 +56,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     shuffle = node.op.shuffle
     if list(shuffle) != sorted(shuffle):
-        rest = [v for v in inner.inputs if not is_stretched(cast(Tensor, v))]
+        rest = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
             return None
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
@@ -78,7 +78,7 @@ def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     inner = _elementwise_below(fgraph, node)
     if inner is None:
         return None
-    large = [v for v in inner.inputs if not is_stretched(cast(Tensor, v))]
+    large = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
     if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
         return None
     return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Checked, Gather, Kernel, Length, OtherShape, native_kernel
+from theano_linker_c.kernels import Kernel, LengthKernel, ReshapeKernel, SpecifyShapeKernel, StackKernel, native_kernel
 
 from .._core._type import TensorType
 from ._rebroadcast import Rebroadcast
@@ -13,19 +13,19 @@ from ._shape import MakeVector, ShapeI, SpecifyShape
 
 @native_kernel.register(ShapeI)
 def _length(node: Apply) -> Kernel | None:
-    return Length(node.op.i) if isinstance(node.inputs[0].type, TensorType) else None
+    return LengthKernel(node.op.i) if isinstance(node.inputs[0].type, TensorType) else None
 
 
 @native_kernel.register(MakeVector)
 def _gather(node: Apply) -> Kernel | None:
     dtype = node.op.dtype
-    return Gather(dtype) if all(x.type.dtype == dtype for x in node.inputs) else None
+    return StackKernel(dtype) if all(x.type.dtype == dtype for x in node.inputs) else None
 
 
 @native_kernel.register(Reshape)
 def _other_shape(node: Apply) -> Kernel | None:
     x, shape = (v.type for v in node.inputs)
-    return OtherShape(x.dtype, x.ndim, node.op.ndim) if shape.dtype == "int64" else None
+    return ReshapeKernel(x.dtype, x.ndim, node.op.ndim) if shape.dtype == "int64" else None
 
 
 @native_kernel.register(SpecifyShape)
@@ -35,7 +35,9 @@ def _specified(node: Apply) -> Kernel | None:
         return None
     # Lengths come in the order of the axes of the op.
     return (
-        Checked(tuple(i in node.op.axes for i in range(x.ndim))) if list(node.op.axes) == sorted(node.op.axes) else None
+        SpecifyShapeKernel(tuple(i in node.op.axes for i in range(x.ndim)))
+        if list(node.op.axes) == sorted(node.op.axes)
+        else None
     )
 
 
@@ -45,4 +47,4 @@ def _rebroadcast(node: Apply) -> Kernel | None:
     if not isinstance(x, TensorType):
         return None
     claimed = {axis for axis, flag in node.op.pattern if flag}
-    return Checked(tuple(i in claimed for i in range(x.ndim)))
+    return SpecifyShapeKernel(tuple(i in claimed for i in range(x.ndim)))

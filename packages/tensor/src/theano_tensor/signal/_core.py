@@ -93,7 +93,7 @@ def _steps(axis: Axis, offset: int) -> slice:
     return slice(offset, offset + (axis.windows - 1) * axis.step + 1, axis.step)
 
 
-def _folded(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[..., Any]) -> Any:
+def _reduce_windows(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[..., Any]) -> Any:
     first = x.ndim - len(axes)
     for place, axis in enumerate(axes, first):
         if not axis.windows:
@@ -115,12 +115,12 @@ def lowest(dtype: Any) -> Any:
 
 def largest(x: Any, axes: Sequence[Axis]) -> Any:
     """Return the largest element of each window; padding does not count."""
-    return _folded(x, axes, lowest(x.dtype), np.maximum)
+    return _reduce_windows(x, axes, lowest(x.dtype), np.maximum)
 
 
 def total(x: Any, axes: Sequence[Axis]) -> Any:
     """Return the sum of each window."""
-    return _folded(x, axes, 0, np.add)
+    return _reduce_windows(x, axes, 0, np.add)
 
 
 def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
@@ -131,8 +131,8 @@ def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
     return result
 
 
-def spread(g: Any, axes: Sequence[Axis]) -> Any:
-    """Add the number of each window to all of its elements: the transpose of `total`."""
+def sum_pool_grad(g: Any, axes: Sequence[Axis]) -> Any:
+    """Return the gradient of `total`: each element gets the gradients of its windows added up."""
     first = g.ndim - len(axes)
     for place, axis in reversed(list(enumerate(axes, first))):
         shape = (*g.shape[:place], max(axis.span, axis.pad + axis.length), *g.shape[place + 1 :])
@@ -169,8 +169,8 @@ def surrounded(x: Any, axes: Sequence[Axis], fill: Any) -> Any:
     return x
 
 
-def give_to_largest(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
-    """Add the number of each window to its first largest element."""
+def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
+    """Return the gradient of `largest`: each window's is added to its first largest element."""
     result = np.zeros(x.shape, g.dtype)
     if not y.size:
         return result
@@ -194,7 +194,7 @@ def give_to_largest(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
     return result
 
 
-def take_from_largest(x: Any, y: Any, t: Any, axes: Sequence[Axis]) -> Any:
+def max_pool_grad_grad(x: Any, y: Any, t: Any, axes: Sequence[Axis]) -> Any:
     """Return for each window the element of `t` where that of `x` is the first largest one."""
     result = np.zeros(y.shape, t.dtype)
     if y.size:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import cast
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Kernel, Pooling, PoolingMode, PoolingTask, native_kernel
+from theano_linker_c.kernels import Kernel, PoolingKernel, PoolingMode, PoolingTask, native_kernel
 
 from .._core._variable import TensorVariable
-from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolPick, Pool, PoolingOp
+from ._ops import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool, PoolingOp
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 _MOST_AXES = 3
 #: Task and number of the tensors among the inputs, by the class of the op.
 _TASKS: dict[type[PoolingOp], tuple[PoolingTask, int]] = {
     Pool: ("pool", 1),
-    AveragePoolGrad: ("spread", 1),
-    MaxPoolGrad: ("give", 3),
-    MaxPoolPick: ("pick", 3),
+    AveragePoolGrad: ("average_pool_grad", 1),
+    MaxPoolGrad: ("max_pool_grad", 3),
+    MaxPoolGradGrad: ("max_pool_grad_grad", 3),
 }
 
 
@@ -30,4 +30,4 @@ def _pooling(node: Apply) -> Kernel | None:
     dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:count], *node.outputs])}
     if len(dtypes) != 1 or not dtypes <= _NATIVE_DTYPES:
         return None
-    return Pooling(task, dtypes.pop(), op.ndim, cast(PoolingMode, op.mode), op.ignore_border)
+    return PoolingKernel(task, dtypes.pop(), op.ndim, cast(PoolingMode, op.mode), op.ignore_border)

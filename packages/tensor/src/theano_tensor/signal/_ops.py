@@ -17,7 +17,7 @@ from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, maximum, minimum
 from ..shape import as_lengths, lengths_of, make_vector, static_lengths
-from ._core import Axis, axes_of, count_of, elements, give_to_largest, largest, spread, take_from_largest, total
+from ._core import Axis, axes_of, count_of, elements, largest, max_pool_grad, max_pool_grad_grad, sum_pool_grad, total
 from ._shapes import shape_of_pooled
 
 MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -278,7 +278,7 @@ class AveragePoolGrad(PoolingOp):
             )
         if self.mode != "sum":
             g = (g / elements(axes, self.mode == "average_inc_pad")).astype(g.dtype)
-        _store(output_storage, node, spread(g, axes))
+        _store(output_storage, node, sum_pool_grad(g, axes))
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Nothing depends differentiably on lengths and layout."""
@@ -327,10 +327,10 @@ class MaxPoolGrad(_OfLargest):
         x, y, g, *layout = inputs
         axes = self.axes(x.shape[-self.ndim :], layout)
         self._fitting(axes, x, y, g, y)
-        _store(output_storage, node, give_to_largest(x, y, g, axes))
+        _store(output_storage, node, max_pool_grad(x, y, g, axes))
 
 
-class MaxPoolPick(_OfLargest):
+class MaxPoolGradGrad(_OfLargest):
     """The elements of another tensor at the first largest element of each window."""
 
     def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
@@ -345,7 +345,7 @@ class MaxPoolPick(_OfLargest):
         x, y, t, *layout = inputs
         axes = self.axes(x.shape[-self.ndim :], layout)
         self._fitting(axes, x, y, t, x)
-        _store(output_storage, node, take_from_largest(x, y, t, axes))
+        _store(output_storage, node, max_pool_grad_grad(x, y, t, axes))
 
 
 _NOTHING: tuple[None, ...] = (None,) * _LAYOUT
@@ -366,7 +366,7 @@ def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Vari
     if t is None:
         return [None]
     if op.mode == "max":
-        return [MaxPoolPick(op.ignore_border, op.ndim)(x, node.outputs[0], t, *layout)]
+        return [MaxPoolGradGrad(op.ignore_border, op.ndim)(x, node.outputs[0], t, *layout)]
     return [op(t, *layout)]
 
 
@@ -384,10 +384,10 @@ def _pushforward_average(node: Apply, tangents: list[Variable | None]) -> list[V
 @pullback.register(MaxPoolGrad)
 def _pullback_largest(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
-    return [None, None, MaxPoolPick(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
+    return [None, None, MaxPoolGradGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
 
 
-@pullback.register(MaxPoolPick)
+@pullback.register(MaxPoolGradGrad)
 def _pullback_pick(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
     return [None, None, MaxPoolGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
@@ -421,6 +421,6 @@ def _shape_largest(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-@shape_rule.register(MaxPoolPick)
+@shape_rule.register(MaxPoolGradGrad)
 def _shape_pick(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

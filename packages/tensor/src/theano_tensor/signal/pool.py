@@ -13,12 +13,12 @@ from ..shape import as_lengths
 from ._ops import (
     AveragePoolGrad as AveragePoolGrad,
     MaxPoolGrad as MaxPoolGrad,
-    MaxPoolPick as MaxPoolPick,
+    MaxPoolGradGrad as MaxPoolGradGrad,
     Pool as Pool,
 )
 from ._shapes import renamed
 
-__all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolPick", "Pool", "max_pool_2d_same_size", "pool_2d", "pool_3d"]
+__all__ = ["AveragePoolGrad", "MaxPoolGrad", "MaxPoolGradGrad", "Pool", "max_pool_2d_same_size", "pool_2d", "pool_3d"]
 
 
 def _pooled(

@@ -92,8 +92,8 @@ class Draw:
         """Return the dtype of an item."""
         return self._names[number]
 
-    def stretches(self, number: int) -> tuple[bool, ...]:
-        """Return which dimensions of an item may be stretched."""
+    def broadcastable(self, number: int) -> tuple[bool, ...]:
+        """Return which dimensions of an item may be broadcast."""
         return tuple(self.variables[number].type.broadcastable)
 
     def add_leaf(self, leaf: Leaf) -> int:
@@ -182,16 +182,16 @@ class Draw:
         for d in range(len(shape)):
             if self.chance(0.2):
                 shape[d] = static[d] = 1
-            elif shape[d] != 1 or not self.stretches(number)[d]:
+            elif shape[d] != 1 or not self.broadcastable(number)[d]:
                 static[d] = None
         drop = self.between(0, len(shape)) if self.chance(0.3) else 0
         dtype = self.dtype(number) if self.dtype(number) in dtypes and self.chance(0.7) else self.any_dtype(dtypes)
         return self.leaf(dtype, tuple(shape[drop:]), low=low, high=high, static=tuple(static[drop:]))
 
     def combine(self, a: int, b: int) -> bool:
-        """Tell whether two items can be combined element by element: only what is declared to stretch does."""
+        """Tell whether two items can be combined element by element: only what is declared to broadcast does."""
         first, second = self.shape(a), self.shape(b)
-        one, two = self.stretches(a), self.stretches(b)
+        one, two = self.broadcastable(a), self.broadcastable(b)
         for k in range(1, min(len(first), len(second)) + 1):
             if first[-k] != second[-k] and not (one[-k] or two[-k]):
                 return False
@@ -233,7 +233,7 @@ class Draw:
             kind = str(self.rng.choice(["input", "constant", "shared"], p=[0.72, 0.2, 0.08]))
         plain = {"input": 0.6, "shared": 0.7}.get(kind, 1.0)
         layout = "c" if self.chance(plain) else str(self.one_of(LAYOUTS))
-        if layout == "stretched" and values is None and value.ndim and len(value):
+        if layout == "broadcast" and values is None and value.ndim and len(value):
             value = np.repeat(value[:1], len(value), axis=0)
         return self.add_leaf(Leaf(np.ascontiguousarray(value).reshape(value.shape), static, kind, layout))
 

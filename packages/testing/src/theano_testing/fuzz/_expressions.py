@@ -137,11 +137,11 @@ def called(name: str) -> Callable[[Sequence[str], Any], str]:
 
 
 def fitting(d: Draw, dtype: str, shape: tuple[int, ...], *, low: float = -2.0, high: float = 2.0) -> int:
-    """Return an item of a dtype and lengths none of which stretches; a leaf at times, and where there is none."""
+    """Return an item of a dtype and lengths none of which broadcasts; a leaf at times, and where there is none."""
     found = [
         i
         for i in range(len(d.items))
-        if d.dtype(i) == dtype and d.shape(i) == shape and not any(d.stretches(i)) and _is_modest(d.values[i])
+        if d.dtype(i) == dtype and d.shape(i) == shape and not any(d.broadcastable(i)) and _is_modest(d.values[i])
     ]
     if found and d.chance(0.6):
         return int(d.one_of(found))

@@ -76,7 +76,7 @@ def _usable(program: Program, notes: Refusals) -> Program:
             notes.note(error)
             return replace(program, updates=())
         if any(np.shape(a) != np.shape(b) for a, b in zip(values, later, strict=True)):
-            # NumPy stretches whatever has length 1 now; graphs stretch what is declared to have it.
+            # NumPy broadcasts whatever has length 1 now; graphs broadcast what is declared to have it.
             return replace(program, updates=())
     return program
 
@@ -154,6 +154,6 @@ def _can_become(d: Draw, leaf: int, number: int) -> bool:
     return (
         d.dtype(number) == d.dtype(leaf)
         and d.shape(number) == d.shape(leaf)
-        and d.stretches(number) == d.stretches(leaf)
+        and d.broadcastable(number) == d.broadcastable(leaf)
         and bool(d.variables[leaf].type.is_super(d.variables[number].type))
     )

@@ -102,7 +102,7 @@ def _written(d: Draw) -> Drawn:
         if d.dtype(i) != d.dtype(x) or d.ndim(i) > len(shape):
             return False
         lead = len(shape) - d.ndim(i)
-        return all(n == shape[lead + k] or d.stretches(i)[k] for k, n in enumerate(d.shape(i)))
+        return all(n == shape[lead + k] or d.broadcastable(i)[k] for k, n in enumerate(d.shape(i)))
 
     try:
         y = d.pick((d.dtype(x),), where=fits)
@@ -170,7 +170,7 @@ def _written_rows(d: Draw) -> Drawn:
     x = d.pick(ALL, (1, 2))
     i = _numbers_below(d, d.shape(x)[0])
     shape = (*d.shape(i), *d.shape(x)[1:])
-    static = (*(1 if b else None for b in d.stretches(i)), *(1 if b else None for b in d.stretches(x)[1:]))
+    static = (*(1 if b else None for b in d.broadcastable(i)), *(1 if b else None for b in d.broadcastable(x)[1:]))
     return [x, i, d.leaf(d.dtype(x), shape, static=static) if d.chance(0.6) else d.leaf(d.dtype(x), ())], {}
 
 
@@ -265,9 +265,11 @@ def _mask_for(d: Draw, x: int) -> int:
     ndim = d.between(1, d.ndim(x))
     shape = d.shape(x)[:ndim]
     try:
-        return d.pick(("bool",), where=lambda i: d.shape(i) == shape and d.stretches(i) == d.stretches(x)[:ndim])
+        return d.pick(
+            ("bool",), where=lambda i: d.shape(i) == shape and d.broadcastable(i) == d.broadcastable(x)[:ndim]
+        )
     except NoOperands:
-        static = tuple(1 if b else None for b in d.stretches(x)[:ndim])
+        static = tuple(1 if b else None for b in d.broadcastable(x)[:ndim])
         return d.leaf("bool", shape, static=static)
 
 
@@ -308,7 +310,7 @@ def _picking(d: Draw) -> Drawn:
     i = _numbers_below(d, d.shape(x)[1])
     if d.values[i].size != rows or not rows:
         i = d.leaf("int64", (rows,), values=d.rng.integers(0, max(d.shape(x)[1], 1), rows))
-    if d.stretches(x)[0] != d.stretches(i)[0] or not d.shape(x)[1]:
+    if d.broadcastable(x)[0] != d.broadcastable(i)[0] or not d.shape(x)[1]:
         raise NoOperands
     return [x, i], {}
 

@@ -28,12 +28,12 @@ def _product_of(dtypes: Sequence[str]) -> Callable[[Draw], Drawn]:
         inner = d.shape(x)[-1]
 
         def fits(i: int) -> bool:
-            return d.shape(i)[0] == inner and d.stretches(i)[0] == d.stretches(x)[-1]
+            return d.shape(i)[0] == inner and d.broadcastable(i)[0] == d.broadcastable(x)[-1]
 
         try:
             y = d.pick(dtypes, (1, 2), where=fits)
         except NoOperands:
-            static = 1 if d.stretches(x)[-1] else None
+            static = 1 if d.broadcastable(x)[-1] else None
             y = d.leaf(d.dtype(x), (inner, d.between(1, 4)), static=(static, None))
         return [x, y], {}
 
@@ -55,13 +55,15 @@ def _batches(d: Draw) -> Drawn:
     dtype = d.any_dtype(FLOATS[:2])
     x = d.pick((dtype,), 3) if d.chance(0.5) else d.leaf(dtype, (n, a, b), static=(None,) * 3)
     n, a, b = d.shape(x)
-    y = d.leaf(dtype, (n, b, c), static=(1 if d.stretches(x)[0] else None, 1 if d.stretches(x)[2] else None, None))
+    y = d.leaf(
+        dtype, (n, b, c), static=(1 if d.broadcastable(x)[0] else None, 1 if d.broadcastable(x)[2] else None, None)
+    )
     return [x, y], {}
 
 
 def _contracted(d: Draw) -> Drawn:
     x = d.pick(FLOATS[:2], (2, 3))
-    y = d.leaf(d.dtype(x), (*d.shape(x)[-1:], d.between(1, 3)), static=(1 if d.stretches(x)[-1] else None, None))
+    y = d.leaf(d.dtype(x), (*d.shape(x)[-1:], d.between(1, 3)), static=(1 if d.broadcastable(x)[-1] else None, None))
     return [x, y], {"axes": 1}
 
 
@@ -93,11 +95,11 @@ def _with_rest(d: Draw) -> Drawn:
     """A product and what is added to it: the form of BLAS."""
     x, y = _two_matrices(d, _DENSE)
     shape = (d.shape(x)[0], d.shape(y)[1])
-    stretch = (d.stretches(x)[0], d.stretches(y)[1])
+    pattern = (d.broadcastable(x)[0], d.broadcastable(y)[1])
     try:
-        z = d.pick((d.dtype(x),), 2, where=lambda i: d.shape(i) == shape and d.stretches(i) == stretch)
+        z = d.pick((d.dtype(x),), 2, where=lambda i: d.shape(i) == shape and d.broadcastable(i) == pattern)
     except NoOperands:
-        z = d.leaf(d.dtype(x), shape, static=tuple(1 if s else None for s in stretch))
+        z = d.leaf(d.dtype(x), shape, static=tuple(1 if s else None for s in pattern))
     return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5, -0.25, 0)), "rest": d.one_of((1, -1, 1, 0.5, 0, 2))}
 
 
@@ -111,8 +113,8 @@ def _gemm_of_transposes(x: Any, y: Any, z: Any, factor: float, rest: float) -> A
 
 def _with_vector(d: Draw) -> Drawn:
     x = d.pick(_DENSE, 2)
-    y = d.leaf(d.dtype(x), (d.shape(x)[1],), static=(1 if d.stretches(x)[1] else None,))
-    z = d.leaf(d.dtype(x), (d.shape(x)[0],), static=(1 if d.stretches(x)[0] else None,))
+    y = d.leaf(d.dtype(x), (d.shape(x)[1],), static=(1 if d.broadcastable(x)[1] else None,))
+    z = d.leaf(d.dtype(x), (d.shape(x)[0],), static=(1 if d.broadcastable(x)[0] else None,))
     return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5)), "rest": d.one_of((1, -1, 0.5, 2))}
 
 
@@ -122,8 +124,8 @@ def _ger(x: Any, y: Any, z: Any, factor: float) -> Any:
 
 def _with_outer(d: Draw) -> Drawn:
     z = d.pick(_DENSE, 2)
-    x = d.leaf(d.dtype(z), (d.shape(z)[1],), static=(1 if d.stretches(z)[1] else None,))
-    y = d.leaf(d.dtype(z), (d.shape(z)[0],), static=(1 if d.stretches(z)[0] else None,))
+    x = d.leaf(d.dtype(z), (d.shape(z)[1],), static=(1 if d.broadcastable(z)[1] else None,))
+    y = d.leaf(d.dtype(z), (d.shape(z)[0],), static=(1 if d.broadcastable(z)[0] else None,))
     return [x, y, z], {"factor": d.one_of((1, -1, 2, 0.5))}
 
 
@@ -226,5 +228,5 @@ def _modest(value: Any) -> bool:
 
 def _system(d: Draw) -> Drawn:
     (x,), _ = _square(d)
-    static = 1 if d.stretches(x)[0] else None
+    static = 1 if d.broadcastable(x)[0] else None
     return [x, d.leaf(d.dtype(x), (d.shape(x)[0], d.between(1, 3)), static=(static, None))], {}

@@ -81,7 +81,7 @@ def _pullback_spoil(node: Apply, cotangents: list[Any]) -> list[Variable | None]
 bump, spoil = Bump(), Spoil()
 _IMPORTS = "from theano_tensor.control import ifelse\nfrom theano_testing.fuzz import bump, spoil"
 #: Layouts of arrays that cannot be written.
-FIXED = ("fixed", "stretched")
+FIXED = ("fixed", "broadcast")
 _KINDS = tuple(name for name in ALL if name != "bool")
 
 
@@ -224,7 +224,7 @@ def arrays_of(program: Program, kind: str, given: Mapping[int, Any] | None = Non
     arrays: dict[int, Any] = {**(given or {}), **{i: leaf.array() for i, leaf in leaves.items()}}
     for part, base, how in program.memory.overlaps if overlap else ():
         whole: Any = arrays.get(base)
-        if part not in numbers or whole is None or (how == "turned" and whole.ndim != 2) or not whole.ndim:
+        if part not in numbers or whole is None or (how == "transposed" and whole.ndim != 2) or not whole.ndim:
             continue
         leaf, view = leaves[part], OVERLAPS[how](whole)
         if view.dtype == leaf.value.dtype and view.shape == leaf.value.shape and view.tobytes() == leaf.value.tobytes():

@@ -106,12 +106,12 @@ def _places(d: Draw, x: int, *, distinct: bool) -> tuple[list[int], tuple[Any, .
         if d.chance(0.1):
             entries.append(None)
         if kind == "array":
-            # Any part of the shape of all, with lengths of one where it stretches.
+            # Any part of the shape of all, with lengths of one where it broadcasts.
             shape = tuple(1 if d.chance(0.2) else m for m in arrays[d.between(0, len(arrays)) :])
             operands.append(_positions(d, n, shape, distinct=distinct))
         elif kind == "mask":
             dims = d.between(1, min(2, len(lengths) - axis))
-            static = tuple(1 if b else None for b in d.stretches(x)[axis : axis + dims])
+            static = tuple(1 if b else None for b in d.broadcastable(x)[axis : axis + dims])
             operands.append(d.leaf("bool", tuple(lengths[axis : axis + dims]), static=static))
             axis += dims - 1
         elif kind in ("at", "from", "to"):

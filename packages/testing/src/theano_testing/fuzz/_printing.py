@@ -62,8 +62,8 @@ def _definitions(program: Program) -> list[str]:
         elif item.kind == "constant":
             text = f"tt.constant({_data(item.value)})"
         elif item.kind == "shared":
-            stretched = tuple(n == 1 for n in item.shape)
-            text = f'shared({_data(item.value)}, name="v{i}", broadcastable={stretched})'
+            broadcasted = tuple(n == 1 for n in item.shape)
+            text = f'shared({_data(item.value)}, name="v{i}", broadcastable={broadcasted})'
         else:
             text = f'tt.TensorType("{item.value.dtype.name}", {item.shape})("v{i}")'
         lines.append(f"v{i} = {text}")
@@ -88,7 +88,7 @@ def _array_text(item: Any) -> str:
         return f"np.flip(np.flip({text}).copy())"
     if item.layout == "swapped":
         return f"{text}.astype(np.dtype({item.value.dtype.name!r}).newbyteorder())"
-    if item.layout in ("fixed", "stretched"):
+    if item.layout in ("fixed", "broadcast"):
         return f"np.broadcast_to({text}, {item.value.shape})"
     return f"np.repeat({text}, 2, axis=-1)[..., ::2]"
 

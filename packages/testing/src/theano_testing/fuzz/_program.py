@@ -16,7 +16,7 @@ from theano_tensor import TensorType, as_tensor_variable, grad
 Options = Mapping[str, Any]
 
 #: How the elements of an argument lie in memory.
-LAYOUTS = ("c", "fortran", "flipped", "stepped", "fixed", "swapped", "stretched")
+LAYOUTS = ("c", "fortran", "flipped", "stepped", "fixed", "swapped", "broadcast")
 
 #: How one array can be a part of another one.
 OVERLAPS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
@@ -25,7 +25,7 @@ OVERLAPS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "head": lambda a: a[:-1],
         "tail": lambda a: a[1:],
         "flipped": lambda a: a[::-1],
-        "turned": lambda a: a.T,
+        "transposed": lambda a: a.T,
     }
 )
 
@@ -241,7 +241,7 @@ def arrange(value: Any, layout: str) -> Any:
         fixed = np.array(value, order="C")
         fixed.flags.writeable = False
         return fixed
-    if layout == "stretched" and len(value) and all(row.tobytes() == value[0].tobytes() for row in value):
+    if layout == "broadcast" and len(value) and all(row.tobytes() == value[0].tobytes() for row in value):
         return np.broadcast_to(np.array(value[:1]), value.shape)
     return np.array(value, order="C")
 

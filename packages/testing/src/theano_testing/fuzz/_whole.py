@@ -123,8 +123,8 @@ def _reductions() -> list[Operation]:
 # Views
 def _permuted(d: Draw) -> Drawn:
     x = d.pick(ALL, (0, 1, 2, 3))
-    stretched = d.stretches(x)
-    kept = [k for k in range(d.ndim(x)) if not (stretched[k] and d.chance(0.5))]
+    broadcasted = d.broadcastable(x)
+    kept = [k for k in range(d.ndim(x)) if not (broadcasted[k] and d.chance(0.5))]
     order: list[Any] = [int(k) for k in d.rng.permutation(kept)] if d.chance(0.7) else list(kept)
     while len(order) < 4 and d.chance(0.35):
         order.insert(d.between(0, len(order)), "x")
@@ -249,7 +249,7 @@ def _joined(d: Draw) -> Drawn:
 
     def fits(i: int) -> bool:
         return d.ndim(i) == d.ndim(x) and all(
-            k == axis or (m == n and d.stretches(i)[k] == d.stretches(x)[k])
+            k == axis or (m == n and d.broadcastable(i)[k] == d.broadcastable(x)[k])
             for k, (m, n) in enumerate(zip(d.shape(i), d.shape(x), strict=True))
         )
 
@@ -262,7 +262,7 @@ def _joined(d: Draw) -> Drawn:
 def _stacked(d: Draw) -> Drawn:
     x = d.pick(ALL, (0, 1, 2))
     others = [
-        d.pick(ALL, where=lambda i: d.shape(i) == d.shape(x) and d.stretches(i) == d.stretches(x))
+        d.pick(ALL, where=lambda i: d.shape(i) == d.shape(x) and d.broadcastable(i) == d.broadcastable(x))
         for _ in range(d.between(1, 2))
     ]
     return [x, *others], {"axis": d.between(0, d.ndim(x))}
@@ -371,8 +371,8 @@ def _argsorted(d: Draw) -> Drawn:
 def _filled(d: Draw) -> Drawn:
     x = d.pick(ALL, (0, 1, 2))
     lead = tuple(d.between(1, 3) for _ in range(d.between(0, 2)))
-    stretched = d.stretches(x)
-    tail = tuple(d.between(1, 4) if stretched[k] else n for k, n in enumerate(d.shape(x)))
+    broadcasted = d.broadcastable(x)
+    tail = tuple(d.between(1, 4) if broadcasted[k] else n for k, n in enumerate(d.shape(x)))
     return [x], {"shape": (*lead, *tail)}
 
 

@@ -1,6 +1,6 @@
 """Ops that rewrites of Theano 1.0 put into graphs, on the arrays that sparse matrices consist of.
 
-Rewrites put others in here (`theano_sparse.StructuredDotLines` and the like), which run in C.
+Rewrites put others in here (`theano_sparse.CompressedDot` and the like), which run in C.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 # fmt: off
 # isort: off
 from theano_sparse import (
-    CSC as CSC, CSR as CSR, StructuredDotLines as StructuredDotLines, UsmmCscDense as UsmmCscDense,
-    UsmmLines as UsmmLines, csm_data as csm_data, csm_indices as csm_indices, csm_indptr as csm_indptr,
+    CSC as CSC, CSR as CSR, CompressedDot as CompressedDot, UsmmCscDense as UsmmCscDense,
+    CompressedUsmm as CompressedUsmm, csm_data as csm_data, csm_indices as csm_indices, csm_indptr as csm_indptr,
     csm_properties as csm_properties, usmm as usmm,
 )
 from ._historical import csm_grad as csm_grad

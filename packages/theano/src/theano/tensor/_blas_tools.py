@@ -102,12 +102,12 @@ def _as_scalar(res: Any, dtype: str | None = None) -> Any:
 
 
 def _is_real_matrix(res: Any) -> bool:
-    """Tell whether a variable is a matrix of real numbers that stretches nowhere."""
+    """Tell whether a variable is a matrix of real numbers that broadcasts nowhere."""
     return bool(res.type.dtype in _REAL and res.type.ndim == 2 and not any(res.type.broadcastable))
 
 
 def _is_real_vector(res: Any) -> bool:
-    """Tell whether a variable is a vector of real numbers that does not stretch."""
+    """Tell whether a variable is a vector of real numbers that does not broadcast."""
     return bool(res.type.dtype in _REAL and res.type.ndim == 1 and not any(res.type.broadcastable))
 
 

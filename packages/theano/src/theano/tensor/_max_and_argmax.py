@@ -70,8 +70,8 @@ class MaxAndArgmax(Op):
 
     def _along(self, x: Any, point: Any) -> Any:
         largest = self(x)[0]
-        stretched = largest.dimshuffle(["x" if i in self.axis else self._place(i) for i in range(x.type.ndim)])
-        first = eq(x, stretched).astype(point.dtype)
+        broadcasted = largest.dimshuffle(["x" if i in self.axis else self._place(i) for i in range(x.type.ndim)])
+        first = eq(x, broadcasted).astype(point.dtype)
         return (first * point).sum(axis=self.axis) / first.sum(axis=self.axis)
 
     def _place(self, i: int) -> int:

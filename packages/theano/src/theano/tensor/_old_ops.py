@@ -125,7 +125,7 @@ default = setdefault = Default()
 class PermuteRowElements(Op):
     """Elements of rows in another order; the orders are rows of integers.
 
-    Both have as many dimensions; lengths of 1 stretch. With `inverse`, elements go back to where they came from.
+    Both have as many dimensions; lengths of 1 broadcast. With `inverse`, elements go back to where they came from.
     """
 
     __props__ = ()
@@ -158,13 +158,13 @@ class PermuteRowElements(Op):
         output_storage[0][0] = result
 
     def infer_shape(self, node: Apply, in_shapes: Sequence[Any]) -> list[Any]:
-        """Return the stretched shape."""
+        """Return the broadcast shape."""
         patterns = (node.inputs[0].type.broadcastable, node.inputs[1].type.broadcastable)
         pairs = zip(*patterns, in_shapes[0], in_shapes[1], strict=True)
-        return [[m if stretched else n for stretched, _, n, m in pairs]]
+        return [[m if broadcasted else n for broadcasted, _, n, m in pairs]]
 
     def grad(self, inp: Sequence[Any], grads: Sequence[Any]) -> list[Variable]:
-        """Send each element back, and add where rows were stretched."""
+        """Send each element back, and add where rows were broadcast."""
         x, y, inverse = inp
         (gz,) = grads
         gx = permute_row_elements(gz, y, eq(inverse, 0))

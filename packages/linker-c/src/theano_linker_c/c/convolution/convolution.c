@@ -6,7 +6,7 @@
 #include "convolution.h"
 #include <stdlib.h>
 
-enum { FORWARD = 0, BY_IMAGES = 1, BY_KERNEL = 2 };
+enum { FORWARD = 0, INPUT_GRAD = 1, WEIGHT_GRAD = 2 };
 /* Widths of borders that depend on the filters. */
 enum { HALF = -1, FULL = -2 };
 /* Lengths and steps up to here are computed with; products of steps are numbers of phases (convolution_apply.c). */
@@ -175,10 +175,10 @@ static int understand(const Convolution *p, Geometry *g, PyArrayObject *images, 
 
 static PyArrayObject *result(Machine *m, Frame *f, const Instruction *in, const Convolution *p, const Geometry *g) {
     npy_intp shape[5] = {g->images, g->filters * g->groups};
-    const int64_t *lengths = p->task == FORWARD ? g->top : p->task == BY_IMAGES ? g->image : g->kernel;
-    if (p->task == BY_IMAGES)
+    const int64_t *lengths = p->task == FORWARD ? g->top : p->task == INPUT_GRAD ? g->image : g->kernel;
+    if (p->task == INPUT_GRAD)
         shape[1] = g->channels * g->groups;
-    if (p->task == BY_KERNEL) {
+    if (p->task == WEIGHT_GRAD) {
         shape[0] = g->filters * g->groups;
         shape[1] = g->channels;
     }
@@ -194,11 +194,11 @@ static int compute(Machine *m, Convolution *p, const Geometry *g, PyArrayObject 
     const char *a = PyArray_BYTES(first), *b = PyArray_BYTES(second);
     switch (p->task) {
     case FORWARD:
-        return convolve_forward(&means, g, a, b, PyArray_BYTES(out));
-    case BY_IMAGES:
-        return convolve_images(&means, g, a, b, PyArray_BYTES(out));
+        return convolution_forward(&means, g, a, b, PyArray_BYTES(out));
+    case INPUT_GRAD:
+        return convolution_input_grad(&means, g, a, b, PyArray_BYTES(out));
     default:
-        return convolve_kernel(&means, g, a, b, PyArray_BYTES(out));
+        return convolution_weight_grad(&means, g, a, b, PyArray_BYTES(out));
     }
 }
 
@@ -213,7 +213,7 @@ static int convolution_run(Machine *m, Frame *f, const Instruction *in) {
         fits = lengths != NULL && PyArray_DIMS(lengths)[0] == p->ndim && PyArray_IS_C_CONTIGUOUS(lengths);
     }
     if (!fits || !(p->task == FORWARD     ? understand(p, &g, a, b, NULL, NULL)
-                   : p->task == BY_IMAGES ? understand(p, &g, NULL, a, b, lengths)
+                   : p->task == INPUT_GRAD ? understand(p, &g, NULL, a, b, lengths)
                                           : understand(p, &g, a, NULL, b, lengths)))
         return frame_call(f, in, p->fallback);
     /* Held: a buffer of this register may be one of the operands of the call before. */
@@ -248,7 +248,7 @@ static npy_intp *read_axes(PyObject *numbers, int ndim, npy_intp least) {
     return found;
 }
 
-/* Payload: (task, type, whether filters are turned over, groups, strides, dilations, zeros before, zeros after, Python
+/* Payload: (task, type, whether filters are flipped, groups, strides, dilations, zeros before, zeros after, Python
  * form); zeros are numbers, HALF or FULL. */
 int convolution_prepare(Machine *m, Instruction *in, PyObject *payload) {
     PyObject *strides, *dilations, *before, *after;
@@ -265,7 +265,7 @@ int convolution_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     p->groups = groups;
     p->ndim = (int)PyTuple_GET_SIZE(strides);
-    int known = p->task >= FORWARD && p->task <= BY_KERNEL && p->ndim >= 1 && p->ndim <= 3 && groups > 0 &&
+    int known = p->task >= FORWARD && p->task <= WEIGHT_GRAD && p->ndim >= 1 && p->ndim <= 3 && groups > 0 &&
                 (p->type_num == NPY_FLOAT || p->type_num == NPY_DOUBLE) && in->n_outputs == 1 &&
                 in->n_inputs == (p->task == FORWARD ? 2 : 3);
     if (known && (p->strides = read_axes(strides, p->ndim, 1)) != NULL &&

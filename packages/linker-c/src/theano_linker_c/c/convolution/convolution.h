@@ -12,18 +12,18 @@ enum { TILE_VECTORS = 3, TILE_ROW_KINDS = 4, SUM_TAPS = 6, SUM_VECTORS = 4 };
 /* Elements in a row: `count` of them, from the element `from` on; in a packed row they begin at the element `at`. */
 typedef struct {
     int64_t from, at, count;
-} Stretch;
+} Span;
 
-/* Let each of `taps` packed rows of `width` elements be the stretches of `from`, moved by the offset of the tap. Reads
- * and writes up to a vector beyond the end of a stretch. */
+/* Let each of `taps` packed rows of `width` elements be the spans of `from`, moved by the offset of the tap. Reads
+ * and writes up to a vector beyond the end of a span. */
 typedef void (*pack_fn)(void *to, int64_t width, const void *from, const int64_t *offsets, int64_t taps,
-                        const Stretch *stretches, int64_t count);
+                        const Span *spans, int64_t count);
 /* A tile of a product: c[r][j] = (more ? c[r][j] : 0) + sum over taps of w[tap][r] * b[tap][j]; `width` is the step of
  * b, `step` that of c. */
 typedef void (*tile_fn)(int64_t taps, const void *w, const void *b, int64_t width, void *c, int64_t step, int more);
-/* Sums over places: s[tap][f] += sum over stretches of x[place * pace + offset of the tap] * t[place][f], SUM_TAPS taps;
+/* Sums over places: s[tap][f] += sum over spans of x[place * pace + offset of the tap] * t[place][f], SUM_TAPS taps;
  * places of t follow each other. */
-typedef void (*sum_fn)(const void *x, const int64_t *offsets, int64_t pace, const Stretch *stretches, int64_t count,
+typedef void (*sum_fn)(const void *x, const int64_t *offsets, int64_t pace, const Span *spans, int64_t count,
                        const void *t, void *s);
 
 typedef struct {
@@ -74,8 +74,8 @@ typedef struct {
     size_t item;
     double threshold; /* cycles from which threads are used */
 } Means;
-int convolve_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top);
-int convolve_images(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images);
-int convolve_kernel(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel);
+int convolution_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top);
+int convolution_input_grad(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images);
+int convolution_weight_grad(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel);
 
 #endif

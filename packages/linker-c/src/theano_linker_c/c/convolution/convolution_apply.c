@@ -101,12 +101,12 @@ static int64_t tile_begin(int64_t tile, int64_t vectors) {
     return vectors % 3 == 1 && vectors > 1 && tile >= count - 1 ? vectors - 2 * (count - tile) : smaller(3 * tile, vectors);
 }
 
-/* The stretches of rows that the places first..last lie in. */
-static int64_t cut(const Pass *pass, int64_t first, int64_t last, Stretch *stretches) {
+/* The spans of rows that the places first..last lie in. */
+static int64_t cut(const Pass *pass, int64_t first, int64_t last, Span *spans) {
     int64_t count = 0, row = first / pass->length, column = first % pass->length;
     for (int64_t p = first; p < last; row++, column = 0) {
         int64_t length = smaller(pass->length - column, last - p);
-        stretches[count++] = (Stretch){pass->bases[row] + column, p - first, length};
+        spans[count++] = (Span){pass->bases[row] + column, p - first, length};
         p += length;
     }
     return count;
@@ -135,7 +135,7 @@ static void scatter(const Job *job, const Pass *pass, const char *from, int64_t 
 
 typedef struct {
     char *packed, *spilled;
-    Stretch *stretches;
+    Span *spans;
 } Room;
 
 static void run_tile(const Job *job, const Pass *pass, const char *source, char *target, int64_t group, int64_t first,
@@ -144,12 +144,12 @@ static void run_tile(const Job *job, const Pass *pass, const char *source, char 
     size_t item = job->means->item;
     int64_t vectors = (last - first + k->lanes - 1) / k->lanes, width = vectors * k->lanes;
     int direct = pass->contiguous && last - first == width;
-    int64_t count = cut(pass, first, last, room->stretches), step = direct ? job->plane : width;
+    int64_t count = cut(pass, first, last, room->spans), step = direct ? job->plane : width;
     char *c = direct ? target + (size_t)(pass->targets[0] + first) * item : room->spilled;
     for (int64_t tap = 0; tap < pass->taps; tap += TAPS) {
         int64_t taps = smaller(TAPS, pass->taps - tap);
         const char *w = pass->weights + (size_t)(group * job->rows * pass->taps) * item;
-        k->pack(room->packed, width, source, pass->offsets + tap, taps, room->stretches, count);
+        k->pack(room->packed, width, source, pass->offsets + tap, taps, room->spans, count);
         for (int64_t row = 0; row < job->rows;) {
             int kind = block_kind(job->rows - row, k->rows), rows = 1 << kind;
             k->tile[kind][vectors - 1](taps, w + (size_t)(tap * rows) * item, room->packed, width,
@@ -185,14 +185,14 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     size_t filled = (size_t)(layout_size(&job->layout) + lanes) * item, packed = (size_t)((TAPS + 1) * width) * item;
     size_t spilled = (size_t)(job->rows * width) * item, total = filled + packed + spilled + 3 * 64;
     Slot *slot;
-    char *memory = workspace_take(total + (size_t)width * sizeof(Stretch), &slot);
+    char *memory = workspace_take(total + (size_t)width * sizeof(Span), &slot);
     if (memory == NULL) {
         atomic_store(&job->failed, 1);
         return;
     }
     char *prepared = memory + (packed + 63) / 64 * 64;
     char *after = prepared + (filled + 63) / 64 * 64;
-    Room room = {memory, after, (Stretch *)(after + (spilled + 63) / 64 * 64)};
+    Room room = {memory, after, (Span *)(after + (spilled + 63) / 64 * 64)};
     int64_t present = -1;
     for (int64_t u = begin; u < end; u++) {
         int64_t image = u / job->parts;
@@ -211,7 +211,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     workspace_give(slot, memory);
 }
 
-/* Join rows that follow each other, so that stretches are long. */
+/* Join rows that follow each other, so that spans are long. */
 static void join_rows(Pass *pass) {
     int source = 1, target = pass->pace == 1;
     for (int64_t r = 1; r < pass->rows; r++) {
@@ -278,7 +278,7 @@ static char *job_memory(const Job *job, int64_t passes, int64_t rows, int64_t ta
     return memory;
 }
 
-int convolve_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top) {
+int convolution_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top) {
     int64_t size = volume(g->kernel), taps = g->channels * size, rows = g->top[0] * g->top[1], after[3], k[3];
     Job job = {.means = m, .source = images, .target = top, .images = g->images, .groups = g->groups,
                .rows = g->filters, .plane = volume(g->top), .source_channels = g->channels, .n_passes = 1,
@@ -395,7 +395,7 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
     }
 }
 
-int convolve_images(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images) {
+int convolution_input_grad(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images) {
     int64_t size = volume(g->kernel), taps = g->filters * size, phases = volume(g->stride), before[3], after[3];
     int64_t rows = g->image[0] * g->image[1] * smaller(g->stride[2], g->image[2]), r[3];
     Job job = {.means = m, .source = top, .target = images, .images = g->images, .groups = g->groups,

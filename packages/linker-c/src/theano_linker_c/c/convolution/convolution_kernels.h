@@ -4,14 +4,14 @@
 typedef NUMBER NAME(vector) __attribute__((vector_size(LANES * sizeof(NUMBER)), aligned(sizeof(NUMBER)), may_alias));
 
 static TARGET void NAME(pack)(void *to, int64_t width, const void *from, const int64_t *offsets, int64_t taps,
-                              const Stretch *stretches, int64_t count) {
+                              const Span *spans, int64_t count) {
     NUMBER *row = to;
     for (int64_t t = 0; t < taps; t++, row += width) {
         const NUMBER *base = (const NUMBER *)from + offsets[t];
         for (int64_t k = 0; k < count; k++) {
-            const NUMBER *x = base + stretches[k].from;
-            NUMBER *y = row + stretches[k].at;
-            for (int64_t j = 0; j < stretches[k].count; j += LANES)
+            const NUMBER *x = base + spans[k].from;
+            NUMBER *y = row + spans[k].at;
+            for (int64_t j = 0; j < spans[k].count; j += LANES)
                 *(NAME(vector) *)(y + j) = *(const NAME(vector) *)(x + j);
         }
     }
@@ -48,7 +48,7 @@ DEFINE_TILES(8)
 
 #define DEFINE_SUM(V)                                                                                                  \
     static TARGET void NAME(sum_##V)(const void *images, const int64_t *offsets, int64_t pace,                         \
-                                     const Stretch *stretches, int64_t count, const void *tops, void *target) {        \
+                                     const Span *spans, int64_t count, const void *tops, void *target) {        \
         const NUMBER *x = images, *t = tops;                                                                           \
         NUMBER *s = target;                                                                                            \
         NAME(vector) sums[SUM_TAPS][V];                                                                                \
@@ -58,8 +58,8 @@ DEFINE_TILES(8)
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const NUMBER *at[SUM_TAPS];                                                                                \
             UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                                \
-                at[k] = x + offsets[k] + stretches[i].from;                                                            \
-            int64_t end = stretches[i].count * pace;                                                                   \
+                at[k] = x + offsets[k] + spans[i].from;                                                            \
+            int64_t end = spans[i].count * pace;                                                                   \
             for (int64_t j = 0; j < end; j += pace, t += V * LANES) {                                                  \
                 NAME(vector) y[V];                                                                                     \
                 UNROLLED for (int v = 0; v < V; v++)                                                                   \

@@ -1,14 +1,14 @@
-/* Gradients of convolutions by filters: for each tap the sum over places of the element that it meets, times the
- * cotangent of all filters there.
+/* Weight gradients of convolutions: for each tap the sum over output positions of the input element there times the
+ * cotangent of all filters.
  *
- * Vectors are made of filters, so that no place is left over at the end of a row; the cotangent of some places is
- * turned over for that. Images are divided into slabs with sums of their own, which are added up in the end: results
+ * Vectors hold filters, so that no position is left over at the end of a row; the cotangent of some positions is
+ * transposed for that. Images are divided into slabs with sums of their own, which are added up in the end: results
  * do not depend on which thread does what. */
 #include "runtime.h"
 #include "convolution.h"
 #include <stdlib.h>
 
-/* Places that are turned over at a time; units of work that are aimed at; bytes that the sums of slabs may take. */
+/* Places that are transposed at a time; units of work that are aimed at; bytes that the sums of slabs may take. */
 enum { PLACES = 128, UNITS = 32, MOST_BYTES = 1 << 22 };
 
 typedef struct {
@@ -27,8 +27,8 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t volume(const int64_t *lengths) { return lengths[0] * lengths[1] * lengths[2]; }
 
-/* Turn over the cotangent of `count` places: rows of filters become rows of places. */
-#define DEFINE_TURN(NAME, TYPE)                                                                                        \
+/* Transpose the cotangent of `count` positions: from one row per filter to one row per position. */
+#define DEFINE_TRANSPOSE(NAME, TYPE)                                                                                        \
     static void NAME(TYPE *to, const TYPE *from, int64_t filters, int64_t width, int64_t plane, int64_t count) {       \
         for (int64_t p = 0; p < count; p += 8) {                                                                       \
             int64_t end = smaller(p + 8, count);                                                                       \
@@ -37,32 +37,32 @@ static int64_t volume(const int64_t *lengths) { return lengths[0] * lengths[1] *
                     to[i * width + f] = from[f * plane + i];                                                           \
         }                                                                                                              \
     }
-DEFINE_TURN(turn_floats, float)
-DEFINE_TURN(turn_doubles, double)
+DEFINE_TRANSPOSE(transpose_floats, float)
+DEFINE_TRANSPOSE(transpose_doubles, double)
 
 /* The sums over the places first..last of one image. */
 static void add_places(const Job *job, const char *image, const char *top, int64_t filters, int64_t first, int64_t last,
-                       char *turned, Stretch *stretches, char *sums) {
+                       char *transposed, Span *spans, char *sums) {
     const Geometry *g = job->g;
     const WindowKernels *k = job->means->kernels;
     size_t item = job->means->item;
     int64_t width = job->vectors * k->lanes, plane = volume(g->top), count = 0;
     const char *from = top + (size_t)first * item;
     if (item == sizeof(float))
-        turn_floats((float *)turned, (const float *)from, filters, width, plane, last - first);
+        transpose_floats((float *)transposed, (const float *)from, filters, width, plane, last - first);
     else
-        turn_doubles((double *)turned, (const double *)from, filters, width, plane, last - first);
+        transpose_doubles((double *)transposed, (const double *)from, filters, width, plane, last - first);
     for (int64_t p = first; p < last; count++) {
         int64_t row = p / g->top[2], column = p % g->top[2], length = smaller(g->top[2] - column, last - p);
-        stretches[count] = (Stretch){job->bases[row] + column * g->stride[2], 0, length};
+        spans[count] = (Span){job->bases[row] + column * g->stride[2], 0, length};
         p += length;
     }
     for (int64_t t = 0; t < job->whole_taps; t += SUM_TAPS)
-        k->sum[job->vectors - 1](image, job->offsets + t, g->stride[2], stretches, count, turned,
+        k->sum[job->vectors - 1](image, job->offsets + t, g->stride[2], spans, count, transposed,
                                  sums + (size_t)(t * width) * item);
 }
 
-static void run_unit(const Job *job, int64_t unit, char *filled, char *turned, Stretch *stretches) {
+static void run_unit(const Job *job, int64_t unit, char *filled, char *transposed, Span *spans) {
     const Geometry *g = job->g;
     size_t item = job->means->item;
     int64_t width = job->vectors * job->means->kernels->lanes, plane = volume(g->top), image_size = volume(g->image);
@@ -70,7 +70,7 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *turned, S
     int64_t filter = block * width, filters = smaller(width, g->filters - filter);
     char *sums = job->sums + (size_t)(unit * job->whole_taps * width) * item;
     memset(sums, 0, (size_t)(job->whole_taps * width) * item);
-    memset(turned, 0, (size_t)(PLACES * width) * item);
+    memset(transposed, 0, (size_t)(PLACES * width) * item);
     for (int64_t n = g->images * slab / job->slabs; n < g->images * (slab + 1) / job->slabs; n++) {
         const char *image = job->images + (size_t)((n * g->groups + group) * g->channels * image_size) * item;
         const char *top = job->top + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
@@ -79,7 +79,7 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *turned, S
             image = filled;
         }
         for (int64_t p = 0; p < plane; p += PLACES)
-            add_places(job, image, top, filters, p, smaller(p + PLACES, plane), turned, stretches, sums);
+            add_places(job, image, top, filters, p, smaller(p + PLACES, plane), transposed, spans, sums);
     }
 }
 
@@ -87,15 +87,15 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     Job *job = context;
     size_t item = job->means->item, width = (size_t)(job->vectors * job->means->kernels->lanes);
     size_t filled = job->layout.whole ? 0 : ((size_t)layout_size(&job->layout) * item + 63) / 64 * 64;
-    size_t turned = (PLACES * width * item + 63) / 64 * 64;
+    size_t transposed = (PLACES * width * item + 63) / 64 * 64;
     Slot *slot;
-    char *memory = workspace_take(turned + filled + (PLACES + 1) * sizeof(Stretch), &slot);
+    char *memory = workspace_take(transposed + filled + (PLACES + 1) * sizeof(Span), &slot);
     if (memory == NULL) {
         atomic_store(&job->failed, 1);
         return;
     }
     for (int64_t unit = begin; unit < end; unit++)
-        run_unit(job, unit, memory + turned, memory, (Stretch *)(memory + turned + filled));
+        run_unit(job, unit, memory + transposed, memory, (Span *)(memory + transposed + filled));
     workspace_give(slot, memory);
 }
 
@@ -171,7 +171,7 @@ static int run(const Job *job, range_fn fn, int64_t units, double work) {
     return RUN_DONE;
 }
 
-int convolve_kernel(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel) {
+int convolution_weight_grad(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel) {
     Job job = {.means = m, .g = g, .images = images, .top = top, .kernel = kernel};
     double work = set_sizes(&job);
     int64_t blocks = g->groups * job.blocks, units = job.slabs * blocks;

@@ -1,4 +1,4 @@
-/* Pooling of images, and what its derivatives are made of: the instruction.
+/* Pooling of images and its gradients: the instruction.
  *
  * Whatever is out of the ordinary (layouts that cannot be, shapes that do not fit, nothing to do) is left to the op's
  * Python code, which computes it or raises. */
@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { POOL = 0, SPREAD = 1, GIVE = 2, PICK = 3 };
+enum { POOL = 0, AVERAGE_POOL_GRAD = 1, MAX_POOL_GRAD = 2, MAX_POOL_GRAD_GRAD = 3 };
 
 typedef struct {
     int task, type_num, ndim, mode, ignore_border;
@@ -100,18 +100,18 @@ static int understand(const Frame *f, const Instruction *in, const Pooling *p, P
     npy_intp windows[NPY_MAXDIMS], lengths[NPY_MAXDIMS];
     int ndim = PyArray_NDIM(operands[0]), first = ndim - p->ndim;
     const npy_intp *along = PyArray_DIMS(operands[0]) + first;
-    if (p->task == SPREAD && (along = (const npy_intp *)numbers(f, in->inputs[1], p->ndim)) == NULL)
+    if (p->task == AVERAGE_POOL_GRAD && (along = (const npy_intp *)numbers(f, in->inputs[1], p->ndim)) == NULL)
         return 0;
     if (!lay_out(f, in, p, along, w))
         return 0;
     shape_of(p, operands[0], w, 1, windows);
     shape_of(p, operands[0], w, 0, lengths);
-    int result_has_windows = p->task == POOL || p->task == PICK;
+    int result_has_windows = p->task == POOL || p->task == MAX_POOL_GRAD_GRAD;
     memcpy(shape, result_has_windows ? windows : lengths, (size_t)ndim * sizeof *shape);
-    if (p->task == SPREAD)
+    if (p->task == AVERAGE_POOL_GRAD)
         return has_shape(operands[0], ndim, windows);
     return p->task == POOL ||
-           (has_shape(operands[1], ndim, windows) && has_shape(operands[2], ndim, p->task == GIVE ? windows : lengths));
+           (has_shape(operands[1], ndim, windows) && has_shape(operands[2], ndim, p->task == MAX_POOL_GRAD ? windows : lengths));
 }
 
 static void run_planes(void *context, int64_t begin, int64_t end) {
@@ -131,14 +131,14 @@ static void run_planes(void *context, int64_t begin, int64_t end) {
         case POOL:
             job->kernels->pool(w, x[0], to, room);
             break;
-        case SPREAD:
-            job->kernels->spread(w, x[0], to, room);
+        case AVERAGE_POOL_GRAD:
+            job->kernels->average_pool_grad(w, x[0], to, room);
             break;
-        case GIVE:
-            job->kernels->give(w, x[0], x[1], x[2], to, room);
+        case MAX_POOL_GRAD:
+            job->kernels->max_pool_grad(w, x[0], x[1], x[2], to, room);
             break;
         default:
-            job->kernels->pick(w, x[0], x[1], x[2], to, room);
+            job->kernels->max_pool_grad_grad(w, x[0], x[1], x[2], to, room);
         }
     }
     free(room);
@@ -151,14 +151,14 @@ static int run_job(const Machine *m, const Pooling *p, Job *job, PyArrayObject *
     int64_t lengths = a[0].length * a[1].length * a[2].length;
     for (int d = 0; d < 3; d++)
         elements *= a[d].window;
-    int result_has_windows = p->task == POOL || p->task == PICK;
+    int result_has_windows = p->task == POOL || p->task == MAX_POOL_GRAD_GRAD;
     job->target = PyArray_BYTES(out);
     job->target_step = (size_t)(result_has_windows ? windows : lengths) * item;
     job->room = (size_t)windows_room(&job->windows) * 2 * item;
     for (int k = 0; k < 3; k++) {
         if (operands[k] == NULL)
             continue;
-        int of_windows = p->task == SPREAD || k == 1 || (k == 2 && p->task == GIVE);
+        int of_windows = p->task == AVERAGE_POOL_GRAD || k == 1 || (k == 2 && p->task == MAX_POOL_GRAD);
         job->operands[k] = PyArray_BYTES(operands[k]);
         job->steps[k] = (size_t)(of_windows ? windows : lengths) * item;
     }
@@ -183,7 +183,7 @@ static int pooling_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *operands[3] = {NULL, NULL, NULL}, *held[3] = {NULL, NULL, NULL};
     Job job = {.pooling = p, .kernels = pool_kernels(p->type_num == NPY_DOUBLE)};
     npy_intp shape[NPY_MAXDIMS];
-    int count = p->task == GIVE || p->task == PICK ? 3 : 1, status = RUN_RAISED;
+    int count = p->task == MAX_POOL_GRAD || p->task == MAX_POOL_GRAD_GRAD ? 3 : 1, status = RUN_RAISED;
     for (int k = 0; k < count; k++)
         if ((operands[k] = plain(f, in->inputs[k], p)) == NULL)
             return frame_call(f, in, p->fallback);
@@ -214,7 +214,7 @@ int pooling_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiiipO", &p->task, &p->type_num, &p->ndim, &p->mode, &p->ignore_border,
                           &p->fallback))
         return -1;
-    if (p->task < POOL || p->task > PICK || (p->type_num != NPY_FLOAT && p->type_num != NPY_DOUBLE) || p->ndim < 1 ||
+    if (p->task < POOL || p->task > MAX_POOL_GRAD_GRAD || (p->type_num != NPY_FLOAT && p->type_num != NPY_DOUBLE) || p->ndim < 1 ||
         p->ndim > 3 || p->mode < POOL_MAX || p->mode > POOL_MEAN_OF_INSIDE || in->n_outputs != 1 ||
         in->n_inputs != inputs[p->task]) {
         PyErr_SetString(PyExc_ValueError, "pooling payload: unknown task, type or mode");

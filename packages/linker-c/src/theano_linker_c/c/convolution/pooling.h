@@ -34,9 +34,9 @@ static inline int64_t window_elements(const WindowAxis *a, int mode, int64_t win
 
 typedef struct {
     void (*pool)(const Windows *w, const void *x, void *y, void *room);
-    void (*spread)(const Windows *w, const void *g, void *x, void *room);
-    void (*give)(const Windows *w, const void *x, const void *y, const void *g, void *to, void *room);
-    void (*pick)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *room);
+    void (*average_pool_grad)(const Windows *w, const void *g, void *x, void *room);
+    void (*max_pool_grad)(const Windows *w, const void *x, const void *y, const void *g, void *to, void *room);
+    void (*max_pool_grad_grad)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *room);
 } PoolKernels;
 
 extern int most_vector_bytes; /* convolution_kernels.c */

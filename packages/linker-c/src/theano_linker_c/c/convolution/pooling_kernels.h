@@ -106,8 +106,8 @@ static TARGET void NAME(pool)(const Windows *w, const void *from, void *to, void
         }
 }
 
-/* What windows give to their elements, each the same. */
-static TARGET void NAME(spread)(const Windows *w, const void *from, void *to, void *room) {
+/* The gradient of sums and means: each element gets the gradients of its windows. */
+static TARGET void NAME(average_pool_grad)(const Windows *w, const void *from, void *to, void *room) {
     const WindowAxis *a = w->axes;
     const NUMBER *g = from;
     int64_t n = a[2].length, near, far, top, bottom, all = windows_room(w);
@@ -177,7 +177,7 @@ static TARGET void NAME(pick_row)(const WindowAxis *a, const NUMBER *restrict x,
     }
 }
 
-static TARGET void NAME(give)(const Windows *w, const void *from, const void *tops, const void *gifts, void *target,
+static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const void *tops, const void *gifts, void *target,
                               void *room) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *g = gifts;
@@ -195,7 +195,7 @@ static TARGET void NAME(give)(const Windows *w, const void *from, const void *to
         }
 }
 
-static TARGET void NAME(pick)(const Windows *w, const void *from, const void *tops, const void *others, void *target,
+static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, const void *tops, const void *others, void *target,
                               void *room) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *t = others;
@@ -213,7 +213,7 @@ static TARGET void NAME(pick)(const Windows *w, const void *from, const void *to
         }
 }
 
-static const PoolKernels NAME(kernels) = {NAME(pool), NAME(spread), NAME(give), NAME(pick)};
+static const PoolKernels NAME(kernels) = {NAME(pool), NAME(average_pool_grad), NAME(max_pool_grad), NAME(max_pool_grad_grad)};
 
 #undef FOR_STEPS
 #undef NUMBER

@@ -13,7 +13,7 @@ typedef struct {
     int64_t lanes;
     const int32_t *kinds;
     void (*vector[2])(int64_t n, char *const *data);
-} BlockNest;
+} BlockLoopNest;
 
 #define COPY(size, target, source)                                                                                     \
     case size:                                                                                                         \
@@ -29,23 +29,23 @@ typedef struct {
         COPY(16, target, source)                                                                                       \
     }
 
-/* Copy elements that lie `stride` bytes apart to where they lie side by side. */
-void block_gather(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
+/* Pack elements that lie `stride` bytes apart into contiguous memory. */
+void block_pack(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
     if (stride == size)
         memcpy(to, from, n * size);
     else
         COPIES(to + i * size, from + i * stride)
 }
 
-/* Copy elements that lie side by side to where they lie `stride` bytes apart. */
-void block_scatter(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
+/* Unpack contiguous elements to where they lie `stride` bytes apart. */
+void block_unpack(char *to, const char *from, int64_t stride, int64_t n, int64_t size) {
     if (stride == size)
         memcpy(to, from, n * size);
     else
         COPIES(to + i * stride, from + i * size)
 }
 
-static void run_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockNest *nest, int loop) {
+static void run_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockLoopNest *nest, int loop) {
     const int32_t count = nest->count, *kinds = nest->kinds;
     const int64_t lanes = nest->lanes, most = n < BLOCK ? (n + lanes - 1) & -lanes : BLOCK;
     int64_t bytes = 64;
@@ -62,22 +62,22 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *strides, con
                 continue;
             /* One value for all elements is copied once: the block keeps it. */
             if (IS_READ(kinds[k]) && (start == 0 || stride != 0)) {
-                block_gather(copy, block[k], stride, left, size);
-                block_gather(copy + left * size, block[k] + (left - 1) * stride, 0, whole - left, size);
+                block_pack(copy, block[k], stride, left, size);
+                block_pack(copy + left * size, block[k] + (left - 1) * stride, 0, whole - left, size);
             }
             block[k] = copy;
         }
         nest->vector[loop](whole, block);
         for (int32_t k = 0; k < count; k++)
             if (IS_WRITTEN(kinds[k]) && block[k] != data[k] + start * strides[k])
-                block_scatter(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
+                block_unpack(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
     }
 }
 
 /* What remains after whole vectors of contiguous operands: the last whole vector, whose first elements were done before.
  * They may have been overwritten since; what is computed of them is dropped. Nothing is put together from small pieces,
  * for which a wide load would have to wait. */
-static void run_rest(int64_t n, char *const *data, const BlockNest *nest, int loop) {
+static void run_remainder(int64_t n, char *const *data, const BlockLoopNest *nest, int loop) {
     const int32_t count = nest->count, *kinds = nest->kinds;
     const int64_t lanes = nest->lanes, left = n & (lanes - 1), start = n - lanes;
     int64_t bytes = 64;
@@ -104,12 +104,12 @@ static void run_rest(int64_t n, char *const *data, const BlockNest *nest, int lo
 }
 
 /* Run the first of the kernel's loops that fits the strides, on copies where none does. */
-static void run_nest(int64_t n, char *const *data, const int64_t *strides, const BlockNest *nest) {
+static void run_loop_nest(int64_t n, char *const *data, const int64_t *strides, const BlockLoopNest *nest) {
     for (int32_t loop = 0; loop < nest->loops; loop++) {
-        int misfit = 0;
+        int mismatch = 0;
         for (int32_t k = 0; k < nest->count; k++)
-            misfit |= strides[k] != (IS_FIXED(nest->kinds[k], loop) ? 0 : SIZE_OF(nest->kinds[k]));
-        if (misfit)
+            mismatch |= strides[k] != (IS_FIXED(nest->kinds[k], loop) ? 0 : SIZE_OF(nest->kinds[k]));
+        if (mismatch)
             continue;
         const int64_t whole = n & -nest->lanes;
         if (whole == 0) {
@@ -117,7 +117,7 @@ static void run_nest(int64_t n, char *const *data, const int64_t *strides, const
         } else {
             nest->vector[loop](whole, data);
             if (whole < n)
-                run_rest(n, data, nest, loop);
+                run_remainder(n, data, nest, loop);
         }
         return;
     }
@@ -128,6 +128,6 @@ static void run_nest(int64_t n, char *const *data, const int64_t *strides, const
 
 /* A dictionary of the addresses by the names that kernels use. */
 PyObject *shared_code(void) {
-    return Py_BuildValue("{s:K,s:K,s:K}", "theano_gather", ADDRESS(block_gather), "theano_run", ADDRESS(run_nest),
-                         "theano_fold", ADDRESS(fold_blocks));
+    return Py_BuildValue("{s:K,s:K,s:K}", "theano_pack", ADDRESS(block_pack), "theano_run", ADDRESS(run_loop_nest),
+                         "theano_reduce", ADDRESS(reduce_blocks));
 }

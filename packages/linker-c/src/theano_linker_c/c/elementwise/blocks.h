@@ -11,18 +11,18 @@
 #define IS_WRITTEN(kind) ((kind) & 64)
 #define IS_FIXED(kind, loop) ((kind) & 128 << (loop))
 
-/* A kernel that folds: operands are its inputs, what it keeps, and a total for each fold. */
+/* A kernel that reduces: operands are its inputs, what it keeps, and a total for each reduction. */
 typedef struct {
-    int32_t count, loops, folds;
+    int32_t count, loops, reductions;
     int32_t whole; /* loops take whole vectors only, and leave out the first `skip` elements; otherwise any number */
     int64_t lanes;
     const int32_t *kinds; /* [count] */
-    const int32_t *joins; /* [folds]: how the total of a block is joined with that of the blocks before */
+    const int32_t *joins; /* [reduces]: how the total of a block is joined with that of the blocks before */
     void (*vector[2])(int64_t n, char *const *data, int64_t skip);
-} BlockFold;
+} BlockReduction;
 
-void block_gather(char *to, const char *from, int64_t stride, int64_t n, int64_t size);
-void block_scatter(char *to, const char *from, int64_t stride, int64_t n, int64_t size);
-void fold_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockFold *fold);
+void block_pack(char *to, const char *from, int64_t stride, int64_t n, int64_t size);
+void block_unpack(char *to, const char *from, int64_t stride, int64_t n, int64_t size);
+void reduce_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockReduction *reduction);
 
 #endif

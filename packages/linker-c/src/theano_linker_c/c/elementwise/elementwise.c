@@ -1,4 +1,4 @@
-/* Elementwise instructions: shapes, output memory, and the nest that the kernel runs over. */
+/* Elementwise instructions: shapes, output memory, and the loop nest that the kernel runs in. */
 #include "runtime.h"
 
 typedef struct {
@@ -6,20 +6,20 @@ typedef struct {
     int ndim, n_inputs, n_outputs;
     int *types;             /* of inputs, then outputs */
     signed char *broadcast; /* [n_inputs][ndim] */
-    int all_full;           /* no input is stretched along any axis */
+    int all_full;           /* no input is broadcast along any axis */
     double cost;
-    int **takers; /* for each output, the count and positions of the inputs whose memory it may take over; one that is
+    int **donors; /* for each output, the count and positions of the inputs whose memory it may reuse; one that is
                    * named twice is overwritten, whoever else has it */
 } Elementwise;
 
-static void elementwise_free_takers(Elementwise *e) {
-    if (e->takers != NULL)
+static void elementwise_free_donors(Elementwise *e) {
+    if (e->donors != NULL)
         for (int k = 0; k < e->n_outputs; k++)
-            PyMem_Free(e->takers[k]);
+            PyMem_Free(e->donors[k]);
 }
 
 /* Put the arrays of the operands into `arrays`, which lies in the frame's scratch memory. */
-static int gather(Frame *f, const Instruction *in, const Elementwise *e, PyArrayObject **arrays) {
+static int collect(Frame *f, const Instruction *in, const Elementwise *e, PyArrayObject **arrays) {
     for (int i = 0; i < e->n_inputs; i++) {
         arrays[i] = operand(f, in->inputs[i], e->types[i], e->ndim);
         if (arrays[i] == NULL)
@@ -28,7 +28,7 @@ static int gather(Frame *f, const Instruction *in, const Elementwise *e, PyArray
     return RUN_DONE;
 }
 
-/* The common shape. An axis that an input does not stretch along has one length in all such inputs. */
+/* The common shape. An axis that an input does not broadcast along has one length in all such inputs. */
 static int common_shape(const Elementwise *e, PyArrayObject **arrays, npy_intp *shape) {
     for (int d = 0; d < e->ndim; d++) {
         npy_intp length = -1;
@@ -36,10 +36,10 @@ static int common_shape(const Elementwise *e, PyArrayObject **arrays, npy_intp *
             npy_intp own = PyArray_DIMS(arrays[i])[d];
             if (e->broadcast[i * e->ndim + d]) {
                 if (own != 1)
-                    return RUN_MISFIT;
+                    return RUN_MISMATCH;
             } else if (length != own) {
                 if (length >= 0)
-                    return RUN_MISFIT;
+                    return RUN_MISMATCH;
                 length = own;
             }
         }
@@ -54,10 +54,10 @@ static int prefers_fortran(const Elementwise *e, PyArrayObject **arrays) {
     if (e->ndim < 2)
         return 0;
     for (int i = 0; i < e->n_inputs; i++) {
-        int stretched = 0;
+        int is_broadcast = 0;
         for (int d = 0; d < e->ndim; d++)
-            stretched |= e->broadcast[i * e->ndim + d];
-        if (stretched)
+            is_broadcast |= e->broadcast[i * e->ndim + d];
+        if (is_broadcast)
             continue;
         int flags = PyArray_FLAGS(arrays[i]);
         if (!(flags & NPY_ARRAY_F_CONTIGUOUS) || (flags & NPY_ARRAY_C_CONTIGUOUS))
@@ -69,16 +69,16 @@ static int prefers_fortran(const Elementwise *e, PyArrayObject **arrays) {
 
 static PyArrayObject *output_array(Machine *m, Frame *f, const Instruction *in, const Elementwise *e,
                                    PyArrayObject **arrays, const npy_intp *shape, int k, int fortran) {
-    const int *takers = e->takers[k];
-    if (takers[0] > 1 && takers[1] == takers[2] && f->commits == NULL && PyArray_ISBEHAVED(arrays[takers[1]])) {
-        frame_set(f, in->outputs[k], Py_NewRef((PyObject *)arrays[takers[1]]));
-        return arrays[takers[1]];
+    const int *donors = e->donors[k];
+    if (donors[0] > 1 && donors[1] == donors[2] && f->commits == NULL && PyArray_ISBEHAVED(arrays[donors[1]])) {
+        frame_set(f, in->outputs[k], Py_NewRef((PyObject *)arrays[donors[1]]));
+        return arrays[donors[1]];
     }
-    for (int t = 1; t <= takers[0] && !slot_offered(f, in->outputs[k]); t++) {
-        int position = takers[t], reg = in->inputs[position], taken = 0;
+    for (int t = 1; t <= donors[0] && !slot_offered(f, in->outputs[k]); t++) {
+        int position = donors[t], reg = in->inputs[position], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[e->n_inputs + other] == arrays[position];
-        if (!taken && buffer_take_over(m, f, reg, in->outputs[k]))
+        if (!taken && buffer_reuse(m, f, reg, in->outputs[k]))
             return arrays[position];
     }
     return buffer_obtain(m, f, in->outputs[k], e->types[e->n_inputs + k], e->ndim, shape, fortran);
@@ -99,7 +99,7 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
     char **data = (char **)(arrays + nops);
     npy_intp *strides = (npy_intp *)(data + nops);
     npy_intp shape[NPY_MAXDIMS];
-    if ((status = gather(f, in, e, arrays)) != RUN_DONE || (status = common_shape(e, arrays, shape)) != RUN_DONE)
+    if ((status = collect(f, in, e, arrays)) != RUN_DONE || (status = common_shape(e, arrays, shape)) != RUN_DONE)
         return status;
     int fortran = prefers_fortran(e, arrays);
     for (int k = 0; k < e->n_outputs; k++) {
@@ -109,8 +109,8 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
     }
     for (int k = 0; k < nops; k++)
         data[k] = PyArray_BYTES(arrays[k]);
-    Nest nest = {e->ndim, nops, shape, strides, data};
-    npy_intp size = nest_size(&nest);
+    LoopNest nest = {e->ndim, nops, shape, strides, data};
+    npy_intp size = loop_nest_size(&nest);
     if (size == 0)
         return RUN_DONE;
     if (e->ndim > 0 && e->all_full && same_order(arrays, nops)) {
@@ -121,12 +121,12 @@ static int elementwise_run(Machine *m, Frame *f, const Instruction *in) {
     } else {
         for (int k = 0; k < nops; k++)
             for (int d = 0; d < e->ndim; d++) {
-                int stretched = k < e->n_inputs && e->broadcast[k * e->ndim + d];
-                strides[d * nops + k] = stretched ? 0 : PyArray_STRIDES(arrays[k])[d];
+                int is_broadcast = k < e->n_inputs && e->broadcast[k * e->ndim + d];
+                strides[d * nops + k] = is_broadcast ? 0 : PyArray_STRIDES(arrays[k])[d];
             }
-        nest_simplify(&nest);
+        loop_nest_simplify(&nest);
     }
-    return nest_run(m, &nest, e->fn, e->cost);
+    return loop_nest_run(m, &nest, e->fn, e->cost);
 }
 
 /* The kernel of an instruction and the types of its operands, for those who call it themselves. */
@@ -139,36 +139,36 @@ const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double 
 
 static void elementwise_free(void *plan) {
     Elementwise *e = plan;
-    elementwise_free_takers(e);
-    PyMem_Free(e->takers);
+    elementwise_free_donors(e);
+    PyMem_Free(e->donors);
     PyMem_Free(e->types);
     PyMem_Free(e->broadcast);
     PyMem_Free(e);
 }
 
-static int parse_takers(Elementwise *e, PyObject *rows) {
-    e->takers = PyMem_Calloc(e->n_outputs + 1, sizeof(int *));
-    if (e->takers == NULL)
+static int parse_donors(Elementwise *e, PyObject *rows) {
+    e->donors = PyMem_Calloc(e->n_outputs + 1, sizeof(int *));
+    if (e->donors == NULL)
         return -1;
     for (int k = 0; k < e->n_outputs; k++) {
         int count, *positions = parse_ints(PyTuple_GET_ITEM(rows, k), &count);
         if (positions == NULL)
             return -1;
-        e->takers[k] = PyMem_Calloc(count + 1, sizeof(int));
-        if (e->takers[k] != NULL) {
-            e->takers[k][0] = count;
-            memcpy(e->takers[k] + 1, positions, count * sizeof(int));
+        e->donors[k] = PyMem_Calloc(count + 1, sizeof(int));
+        if (e->donors[k] != NULL) {
+            e->donors[k][0] = count;
+            memcpy(e->donors[k] + 1, positions, count * sizeof(int));
         }
         PyMem_Free(positions);
-        if (e->takers[k] == NULL)
+        if (e->donors[k] == NULL)
             return -1;
     }
     return 0;
 }
 
-/* Payload: (address, ndim, types of inputs and outputs, broadcast rows, cost, takers of each output). */
+/* Payload: (address, ndim, types of inputs and outputs, broadcast rows, cost, donors of each output). */
 int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    PyObject *types, *rows, *takers;
+    PyObject *types, *rows, *donors;
     unsigned long long address;
     Elementwise *e = PyMem_Calloc(1, sizeof *e);
     if (e == NULL)
@@ -179,7 +179,7 @@ int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload) {
     e->n_inputs = in->n_inputs;
     e->n_outputs = in->n_outputs;
     if (!PyArg_ParseTuple(payload, "KiO!O!dO!", &address, &e->ndim, &PyTuple_Type, &types, &PyTuple_Type, &rows,
-                          &e->cost, &PyTuple_Type, &takers))
+                          &e->cost, &PyTuple_Type, &donors))
         return -1;
     e->fn = (elementwise_fn)(uintptr_t)address;
     int count;
@@ -187,12 +187,12 @@ int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (e->types == NULL)
         return -1;
     if (count != in->n_inputs + in->n_outputs || PyTuple_GET_SIZE(rows) != in->n_inputs ||
-        PyTuple_GET_SIZE(takers) != in->n_outputs || e->ndim < 0 || e->ndim > NPY_MAXDIMS) {
+        PyTuple_GET_SIZE(donors) != in->n_outputs || e->ndim < 0 || e->ndim > NPY_MAXDIMS) {
         PyErr_SetString(PyExc_ValueError, "elementwise payload: counts differ");
         return -1;
     }
     e->broadcast = parse_flags(rows, e->ndim);
-    if (e->broadcast == NULL || parse_takers(e, takers) < 0)
+    if (e->broadcast == NULL || parse_donors(e, donors) < 0)
         return -1;
     e->all_full = 1;
     for (int k = 0; k < in->n_inputs * e->ndim; k++)

@@ -68,7 +68,7 @@ static int add_slice(Frame *f, const Instruction *in, const IndexPlan *p, const 
     if (status != RUN_DONE)
         return status;
     if (step == 0)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     if (step < -PY_SSIZE_T_MAX)
         step = -PY_SSIZE_T_MAX;
     if ((status = number_get(f, in, p, &e->start, step < 0 ? PY_SSIZE_T_MAX : 0, &start)) != RUN_DONE ||
@@ -89,7 +89,7 @@ static int add_number(Frame *f, const Instruction *in, const IndexPlan *p, const
     if (status != RUN_DONE)
         return status;
     if (value < -length || value >= length)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     region->start += (value < 0 ? value + length : value) * stride;
     return RUN_DONE;
 }
@@ -99,7 +99,7 @@ typedef struct {
     const char *data;
     int type_num, ndim, raw;
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    npy_uint64 stretches;
+    npy_uint64 broadcastable;
     npy_intp length, stride; /* of the axis */
     npy_intp *owned;
     PyObject *holder;
@@ -111,7 +111,7 @@ static int mask_offsets(PyArrayObject *mask, const npy_intp *dims, const npy_int
     int ndim = PyArray_NDIM(mask);
     for (int d = 0; d < ndim; d++)
         if (PyArray_DIMS(mask)[d] != dims[d])
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     npy_intp count = count_true(mask), size = PyArray_SIZE(mask), index[NPY_MAXDIMS] = {0}, offset = 0, found = 0;
     s->owned = PyMem_Malloc((count + 1) * sizeof(npy_intp));
     if (s->owned == NULL) {
@@ -148,7 +148,7 @@ static int source_make(Frame *f, const Instruction *in, const IndexPlan *p, cons
     PyArrayObject *array = index_operand(f, in, p, e->position);
     if (array == NULL)
         return RUN_RAISED;
-    s->stretches = e->stretches;
+    s->broadcastable = e->broadcastable;
     if (e->mask)
         return mask_offsets(array, dims, strides, s);
     s->holder = (PyObject *)array;
@@ -164,7 +164,7 @@ static int source_make(Frame *f, const Instruction *in, const IndexPlan *p, cons
     return RUN_DONE;
 }
 
-/* Only dimensions that are known to have length 1 stretch; the others must agree. */
+/* Only dimensions that are known to have length 1 broadcast; the others must agree. */
 static int common_index_shape(const Source *sources, int n, Region *region) {
     for (int d = 0; d < region->index_ndim; d++) {
         npy_intp length = -1;
@@ -172,11 +172,11 @@ static int common_index_shape(const Source *sources, int n, Region *region) {
             int own = d - region->index_ndim + sources[i].ndim;
             if (own < 0)
                 continue;
-            if (sources[i].stretches >> own & 1) {
+            if (sources[i].broadcastable >> own & 1) {
                 if (sources[i].shape[own] != 1)
-                    return RUN_MISFIT;
+                    return RUN_MISMATCH;
             } else if (length >= 0 && length != sources[i].shape[own]) {
-                return RUN_MISFIT;
+                return RUN_MISMATCH;
             } else {
                 length = sources[i].shape[own];
             }
@@ -236,7 +236,7 @@ static int source_add(const Source *s, Region *region) {
     npy_intp strides[NPY_MAXDIMS], index[NPY_MAXDIMS] = {0};
     for (int d = 0; d < ndim; d++) {
         int own = d - ndim + s->ndim;
-        strides[d] = own < 0 || (s->stretches >> own & 1) ? 0 : s->strides[own];
+        strides[d] = own < 0 || (s->broadcastable >> own & 1) ? 0 : s->strides[own];
     }
     npy_intp inner = ndim ? region->index_shape[ndim - 1] : 1, step = ndim ? strides[ndim - 1] : 0;
     const char *data = s->data;
@@ -250,14 +250,14 @@ static int source_add(const Source *s, Region *region) {
             data -= region->index_shape[d] * strides[d];
         }
     }
-    return bad ? RUN_MISFIT : RUN_DONE;
+    return bad ? RUN_MISMATCH : RUN_DONE;
 }
 
-/* The offsets of some elements of a long vector of indices. RUN_MISFIT if one is out of range. */
+/* The offsets of some elements of a long vector of indices. RUN_MISMATCH if one is out of range. */
 int region_piece(const Region *region, npy_intp begin, npy_intp n, npy_intp *offsets) {
     Source s = {.type_num = region->numbers_type, .length = region->length, .stride = region->stride};
     const char *data = region->numbers + begin * region->numbers_step;
-    return put_offsets(&s, data, region->numbers_step, n, offsets, 1) ? RUN_MISFIT : RUN_DONE;
+    return put_offsets(&s, data, region->numbers_step, n, offsets, 1) ? RUN_MISMATCH : RUN_DONE;
 }
 
 /* Leave a long vector of indices as it is; with `checked`, look for what is out of range now. */
@@ -272,7 +272,7 @@ static int take_numbers(const Source *s, int checked, Region *region) {
     for (npy_intp begin = 0; checked && begin < region->count; begin += LONG_VECTOR) {
         npy_intp n = region->count - begin < LONG_VECTOR ? region->count - begin : LONG_VECTOR;
         if (region_piece(region, begin, n, offsets) != RUN_DONE)
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     }
     return RUN_DONE;
 }
@@ -281,7 +281,7 @@ static int sources_add(const Source *sources, int n, int checked, Region *region
     int status = common_index_shape(sources, n, region);
     if (status != RUN_DONE)
         return status;
-    if (n == 1 && !sources->raw && sources->ndim == 1 && !sources->stretches && !region->n_before &&
+    if (n == 1 && !sources->raw && sources->ndim == 1 && !sources->broadcastable && !region->n_before &&
         region->count >= LONG_VECTOR)
         return take_numbers(sources, checked, region);
     region->offsets = PyMem_Calloc(region->count + 1, sizeof(npy_intp));
@@ -329,7 +329,7 @@ static int walk_entries(Frame *f, const Instruction *in, const IndexPlan *p, con
     return status;
 }
 
-/* What the plan stands for on an array of the given shape and strides. RUN_MISFIT: the index does not fit. What is out
+/* What the plan stands for on an array of the given shape and strides. RUN_MISMATCH: the index does not fit. What is out
  * of range is found now if `checked`, else perhaps only while elements are moved. */
 int region_resolve(Frame *f, const Instruction *in, const IndexPlan *p, const npy_intp *dims, const npy_intp *strides,
                    int checked, Region *region) {
@@ -364,12 +364,12 @@ static int parse_entries(IndexPlan *p, PyObject *rows, int n_inputs) {
         return -1;
     for (int i = 0; i < p->n_entries; i++) {
         Entry *e = &p->entries[i];
-        unsigned long long stretches;
+        unsigned long long broadcastable;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "iinininipK", &e->kind, &e->start.kind, &e->start.value,
                               &e->stop.kind, &e->stop.value, &e->step.kind, &e->step.value, &e->position, &e->mask,
-                              &stretches))
+                              &broadcastable))
             return -1;
-        e->stretches = stretches;
+        e->broadcastable = broadcastable;
         const Number *numbers[] = {&e->start, &e->stop, &e->step};
         for (int k = 0; k < 3; k++)
             if (numbers[k]->kind == NUMBER_INPUT && (numbers[k]->value < 0 || numbers[k]->value >= n_inputs))
@@ -391,10 +391,10 @@ static void plan_free(void *plan) {
 }
 
 /* Payload: (entries, types and numbers of dimensions of the inputs, advanced, adjacent, dimensions of the index arrays,
- * replace, takes, number of the update + 1 if the write may wait, else 0, bits of the dimensions along which the part stretches). */
+ * replace, takes, number of the update + 1 if the write may wait, else 0, bits of the dimensions along which the part broadcasts). */
 IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
     PyObject *rows, *types, *ndims;
-    unsigned long long stretches;
+    unsigned long long broadcastable;
     int n_types, n_ndims, consumed = 0;
     IndexPlan *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
@@ -402,9 +402,9 @@ IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
     in->plan = p;
     in->free = plan_free;
     if (!PyArg_ParseTuple(payload, "O!O!O!ppipiiK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
-                          &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &stretches))
+                          &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &broadcastable))
         return NULL;
-    p->part_stretches = stretches;
+    p->part_broadcastable = broadcastable;
     p->types = parse_ints(types, &n_types);
     p->ndims = parse_ints(ndims, &n_ndims);
     if (p->types == NULL || p->ndims == NULL || parse_entries(p, rows, in->n_inputs) < 0)

@@ -21,7 +21,7 @@ typedef struct {
     int kind;
     Number start, stop, step; /* a number is in `start` */
     int position, mask;       /* of an array: the input, and whether it holds truth values */
-    npy_uint64 stretches;     /* bits of the dimensions of an array that are known to have length 1 */
+    npy_uint64 broadcastable;     /* bits of the dimensions of an array that are known to have length 1 */
 } Entry;
 
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     int replace;
     int deferred; /* the number of the update, counted from 1, for which the write may wait; or 0 */
     int takes; /* 1: the first input may be written into where it is ours; 2: it is, whoever else has it */
-    npy_uint64 part_stretches;
+    npy_uint64 part_broadcastable;
 } IndexPlan;
 
 typedef struct {

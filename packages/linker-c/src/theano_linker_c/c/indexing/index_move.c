@@ -115,7 +115,7 @@ static line_fn copier(npy_intp itemsize, int packed) {
 typedef struct {
     const Move *move;
     line_fn line;
-    atomic_int misfit; /* an index is out of range */
+    atomic_int mismatch; /* an index is out of range */
     int ndim; /* of the block; the last dimension is the line */
     npy_intp shape[2 * NPY_MAXDIMS], own[2 * NPY_MAXDIMS], part[2 * NPY_MAXDIMS];
 } Job;
@@ -247,7 +247,7 @@ static void pieces_run(void *context, int64_t begin, int64_t end) {
     for (; begin < end; begin += PIECE) {
         npy_intp n = end - begin < PIECE ? end - begin : PIECE;
         if (region_piece(move->region, begin, n, offsets) != RUN_DONE) {
-            atomic_store(&job->misfit, 1);
+            atomic_store(&job->mismatch, 1);
             return;
         }
         blocks_run(job, move->data + move->region->start, move->part + begin * step, step, offsets, n);
@@ -263,11 +263,11 @@ static void units_run(void *context, int64_t begin, int64_t end) {
     npy_intp outer = begin / r->count, k = begin % r->count, left = end - begin;
     for (; left > 0; outer++, k = 0) {
         char *own = move->data + r->start, *part = move->part;
-        npy_intp rest = outer, stop = r->count - k < left ? r->count : k + left;
+        npy_intp remainder = outer, stop = r->count - k < left ? r->count : k + left;
         for (int d = r->n_before - 1; d >= 0; d--) {
-            own += rest % r->shape[d] * r->strides[d];
-            part += rest % r->shape[d] * move->part_strides[d];
-            rest /= r->shape[d];
+            own += remainder % r->shape[d] * r->strides[d];
+            part += remainder % r->shape[d] * move->part_strides[d];
+            remainder /= r->shape[d];
         }
         left -= stop - k;
         if (r->index_ndim == 1) {
@@ -287,7 +287,7 @@ static void units_run(void *context, int64_t begin, int64_t end) {
 
 /* Move all elements. Called with the GIL, which is let go for long copies out; what is written into (an array that
  * others may look at as soon as they can run) is written with the GIL held. Copies out may end with RUN_RAISED, when
- * the handler of a signal raised, or with RUN_MISFIT, for an index out of range. */
+ * the handler of a signal raised, or with RUN_MISMATCH, for an index out of range. */
 int move_run(const Machine *m, const Move *move) {
     Job job = {.move = move};
     const Region *r = move->region;
@@ -309,5 +309,5 @@ int move_run(const Machine *m, const Move *move) {
         int64_t grain = units / (8 * threads_get()), least = r->numbers != NULL ? PIECE / 4 : 1;
         status = run_long(run, &job, units, grain < least ? least : grain, work, m->thread_scale * work_for_threads);
     }
-    return status == RUN_DONE && atomic_load(&job.misfit) ? RUN_MISFIT : status;
+    return status == RUN_DONE && atomic_load(&job.mismatch) ? RUN_MISMATCH : status;
 }

@@ -49,25 +49,25 @@ static int read_run(Machine *m, Frame *f, const Instruction *in) {
         status = move_run(m, &move);
     }
     region_free(&region);
-    return part != NULL ? status : ndim < 0 ? RUN_MISFIT : RUN_RAISED;
+    return part != NULL ? status : ndim < 0 ? RUN_MISMATCH : RUN_RAISED;
 }
 
-/* Strides of the new part in the dimensions of the indexed one: 0 where it stretches. RUN_MISFIT if it does not fit. */
+/* Strides of the new part in the dimensions of the indexed one: 0 where it broadcasts. RUN_MISMATCH if it does not fit. */
 static int part_strides(const IndexPlan *p, const Region *region, PyArrayObject *part, npy_intp *strides) {
     npy_intp shape[NPY_MAXDIMS];
     int ndim = region_shape(region, shape), own = PyArray_NDIM(part);
     if (ndim < own)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     for (int d = 0; d < ndim; d++) {
         int at = d - ndim + own;
-        if (at < 0 || p->part_stretches >> at & 1) {
+        if (at < 0 || p->part_broadcastable >> at & 1) {
             strides[d] = 0;
             if (at >= 0 && PyArray_DIMS(part)[at] != 1)
-                return RUN_MISFIT;
+                return RUN_MISMATCH;
         } else if (PyArray_DIMS(part)[at] == shape[d]) {
             strides[d] = PyArray_STRIDES(part)[at];
         } else {
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
         }
     }
     return RUN_DONE;
@@ -129,7 +129,7 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, const 
         frame_set(f, in->outputs[0], Py_NewRef((PyObject *)array));
         return array;
     }
-    if (ours && buffer_take_over(m, f, in->inputs[0], in->outputs[0]))
+    if (ours && buffer_reuse(m, f, in->inputs[0], in->outputs[0]))
         return array;
     PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, PyArray_DIMS(array), 0);
     return copy == NULL || PyArray_CopyInto(copy, array) < 0 ? NULL : copy;

@@ -5,12 +5,12 @@
 typedef struct {
     int type_num, ndim, ndim_out; /* of the array; of the result */
     int axis;
-    signed char *stretches; /* [ndim]: which dimensions have length 1 by their type */
+    signed char *flags; /* [ndim]: which dimensions are broadcast, or are checked */
 } ShapePlan;
 
 static void shape_free(void *plan) {
     ShapePlan *p = plan;
-    PyMem_Free(p->stretches);
+    PyMem_Free(p->flags);
     PyMem_Free(p);
 }
 
@@ -59,7 +59,7 @@ int length_prepare(Machine *m, Instruction *in, PyObject *payload) {
 
 /* ---- a vector of scalars */
 
-static int gather_run(Machine *m, Frame *f, const Instruction *in) {
+static int stack_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     npy_intp count = in->n_inputs;
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, 1, &count, 0);
@@ -76,35 +76,35 @@ static int gather_run(Machine *m, Frame *f, const Instruction *in) {
 }
 
 /* Payload: (type,). */
-int gather_prepare(Machine *m, Instruction *in, PyObject *payload) {
+int stack_prepare(Machine *m, Instruction *in, PyObject *payload) {
     (void)m;
-    ShapePlan *p = shape_plan(in, gather_run);
+    ShapePlan *p = shape_plan(in, stack_run);
     if (p == NULL || !PyArg_ParseTuple(payload, "i", &p->type_num))
         return -1;
-    return in->n_outputs != 1 ? refuse("gather payload: one output is expected") : 0;
+    return in->n_outputs != 1 ? refuse("stack payload: one output is expected") : 0;
 }
 
 /* ---- the same elements in another shape: a view where the array is contiguous */
 
-/* Lengths from a vector; one -1 is worked out. RUN_MISFIT if the number of elements does not fit. */
+/* Lengths from a vector; one -1 is worked out. RUN_MISMATCH if the number of elements does not fit. */
 static int wanted_shape(PyArrayObject *vector, npy_intp size, int ndim, npy_intp *shape) {
     int open = -1;
     npy_intp known = 1, step = PyArray_STRIDES(vector)[0];
     if (PyArray_DIMS(vector)[0] != ndim)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     for (int d = 0; d < ndim; d++) {
         shape[d] = (npy_intp) * (const npy_int64 *)(PyArray_BYTES(vector) + d * step);
         if (shape[d] == -1 && open < 0)
             open = d;
         else if (shape[d] < 0 || (shape[d] > 0 && known > NPY_MAX_INTP / shape[d]))
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
         else
             known *= shape[d];
     }
     if (open < 0)
-        return known == size ? RUN_DONE : RUN_MISFIT;
+        return known == size ? RUN_DONE : RUN_MISMATCH;
     if (known == 0 || size % known != 0)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     shape[open] = size / known;
     return RUN_DONE;
 }
@@ -153,9 +153,9 @@ int reshape_prepare(Machine *m, Instruction *in, PyObject *payload) {
                : 0;
 }
 
-/* ---- a new array filled with a value, which is broadcast to it */
+/* ---- a new array full of a value, which is broadcast to it */
 
-static int fill_run(Machine *m, Frame *f, const Instruction *in) {
+static int full_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     npy_intp shape[NPY_MAXDIMS];
     for (int d = 0; d < p->ndim_out; d++) {
@@ -164,14 +164,14 @@ static int fill_run(Machine *m, Frame *f, const Instruction *in) {
             return RUN_RAISED;
         shape[d] = (npy_intp) * (const npy_int64 *)PyArray_DATA(length);
         if (shape[d] < 0)
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     }
     PyArrayObject *value = operand(f, in->inputs[0], p->type_num, p->ndim);
     if (value == NULL)
         return RUN_RAISED;
     for (int d = 0; d < p->ndim; d++)
-        if (!p->stretches[d] && PyArray_DIMS(value)[d] != shape[p->ndim_out - p->ndim + d])
-            return RUN_MISFIT;
+        if (!p->flags[d] && PyArray_DIMS(value)[d] != shape[p->ndim_out - p->ndim + d])
+            return RUN_MISMATCH;
     /* The output may get the buffer of another register, never that of the value, which is still there. */
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim_out, shape, 0);
     if (out == NULL)
@@ -190,19 +190,19 @@ static int fill_run(Machine *m, Frame *f, const Instruction *in) {
     return bytes == 0 || PyArray_CopyInto(out, value) == 0 ? RUN_DONE : RUN_RAISED;
 }
 
-/* Payload: (type, ndim of the value, its dimensions that stretch). */
-int fill_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    PyObject *stretches;
+/* Payload: (type, ndim of the value, its dimensions that broadcast). */
+int full_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    PyObject *flags;
     (void)m;
-    ShapePlan *p = shape_plan(in, fill_run);
-    if (p == NULL || !PyArg_ParseTuple(payload, "iiO!", &p->type_num, &p->ndim, &PyTuple_Type, &stretches))
+    ShapePlan *p = shape_plan(in, full_run);
+    if (p == NULL || !PyArg_ParseTuple(payload, "iiO!", &p->type_num, &p->ndim, &PyTuple_Type, &flags))
         return -1;
     p->ndim_out = in->n_inputs - 1;
     if (p->ndim < 0 || p->ndim_out > NPY_MAXDIMS || p->ndim > p->ndim_out || in->n_outputs != 1 ||
-        PyTuple_GET_SIZE(stretches) != 1 || PyTuple_GET_SIZE(PyTuple_GET_ITEM(stretches, 0)) != p->ndim)
-        return refuse("fill payload: dimensions do not fit");
-    p->stretches = parse_flags(stretches, p->ndim);
-    return p->stretches == NULL ? -1 : 0;
+        PyTuple_GET_SIZE(flags) != 1 || PyTuple_GET_SIZE(PyTuple_GET_ITEM(flags, 0)) != p->ndim)
+        return refuse("full payload: dimensions do not fit");
+    p->flags = parse_flags(flags, p->ndim);
+    return p->flags == NULL ? -1 : 0;
 }
 
 /* ---- arrays one after the other along an axis */
@@ -223,7 +223,7 @@ static int put_part(PyArrayObject *part, char *to, npy_intp outer, npy_intp byte
     return RUN_DONE;
 }
 
-static int join_run(Machine *m, Frame *f, const Instruction *in) {
+static int concatenate_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     npy_intp shape[NPY_MAXDIMS], outer = 1, inner = 1;
     for (int i = 1; i < in->n_inputs; i++) {
@@ -236,7 +236,7 @@ static int join_run(Machine *m, Frame *f, const Instruction *in) {
             else if (d == p->axis)
                 shape[d] += PyArray_DIMS(part)[d];
             else if (shape[d] != PyArray_DIMS(part)[d])
-                return RUN_MISFIT;
+                return RUN_MISMATCH;
         }
     }
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, p->ndim, shape, 0);
@@ -258,19 +258,19 @@ static int join_run(Machine *m, Frame *f, const Instruction *in) {
 }
 
 /* Payload: (type, ndim, axis); the first input is the axis again. */
-int join_prepare(Machine *m, Instruction *in, PyObject *payload) {
+int concatenate_prepare(Machine *m, Instruction *in, PyObject *payload) {
     (void)m;
-    ShapePlan *p = shape_plan(in, join_run);
+    ShapePlan *p = shape_plan(in, concatenate_run);
     if (p == NULL || !PyArg_ParseTuple(payload, "iii", &p->type_num, &p->ndim, &p->axis))
         return -1;
     return p->axis < 0 || p->axis >= p->ndim || p->ndim > NPY_MAXDIMS || in->n_inputs < 2 || in->n_outputs != 1
-               ? refuse("join payload: no such axis")
+               ? refuse("concatenate payload: no such axis")
                : 0;
 }
 
 /* ---- the array itself, with a check of some of its lengths */
 
-static int checked_run(Machine *m, Frame *f, const Instruction *in) {
+static int specify_shape_run(Machine *m, Frame *f, const Instruction *in) {
     const ShapePlan *p = in->plan;
     PyObject *value = f->registers[in->inputs[0]];
     (void)m;
@@ -280,7 +280,7 @@ static int checked_run(Machine *m, Frame *f, const Instruction *in) {
     }
     const npy_intp *dims = PyArray_DIMS((PyArrayObject *)value);
     for (int d = 0, k = 1; d < p->ndim; d++) {
-        if (!p->stretches[d])
+        if (!p->flags[d])
             continue;
         npy_int64 wanted = 1;
         if (in->n_inputs > 1) {
@@ -290,28 +290,28 @@ static int checked_run(Machine *m, Frame *f, const Instruction *in) {
             wanted = *(const npy_int64 *)PyArray_DATA(length);
         }
         if (dims[d] != wanted)
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     }
     frame_set(f, in->outputs[0], Py_NewRef(value));
     return RUN_DONE;
 }
 
 /* Payload: (dimensions that are checked,). Further inputs are the lengths, in order; without any, the lengths are 1. */
-int checked_prepare(Machine *m, Instruction *in, PyObject *payload) {
+int specify_shape_prepare(Machine *m, Instruction *in, PyObject *payload) {
     PyObject *checked;
     (void)m;
-    ShapePlan *p = shape_plan(in, checked_run);
+    ShapePlan *p = shape_plan(in, specify_shape_run);
     if (p == NULL || !PyArg_ParseTuple(payload, "O!", &PyTuple_Type, &checked))
         return -1;
     if (PyTuple_GET_SIZE(checked) != 1 || !PyTuple_Check(PyTuple_GET_ITEM(checked, 0)) || in->n_outputs != 1)
         return refuse("check payload: flags are expected");
     p->ndim = (int)PyTuple_GET_SIZE(PyTuple_GET_ITEM(checked, 0));
-    p->stretches = parse_flags(checked, p->ndim);
-    if (p->stretches == NULL)
+    p->flags = parse_flags(checked, p->ndim);
+    if (p->flags == NULL)
         return -1;
     int count = 0;
     for (int d = 0; d < p->ndim; d++)
-        count += p->stretches[d];
+        count += p->flags[d];
     return in->n_inputs != 1 && in->n_inputs != 1 + count ? refuse("check payload: one length for each flag") : 0;
 }
 
@@ -326,17 +326,17 @@ static int split_run(Machine *m, Frame *f, const Instruction *in) {
     if (lengths == NULL)
         return RUN_RAISED;
     if (PyArray_DIMS(lengths)[0] != in->n_outputs)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     const char *at = PyArray_BYTES(lengths);
     npy_intp step = PyArray_STRIDES(lengths)[0], long_axis = PyArray_DIMS(array)[p->axis];
     for (int k = 0; k < in->n_outputs; k++) {
         npy_int64 length = *(const npy_int64 *)(at + k * step);
         if (length < 0 || length > long_axis - total)
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
         total += length;
     }
     if (total != long_axis)
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     memcpy(shape, PyArray_DIMS(array), p->ndim * sizeof *shape);
     char *data = PyArray_BYTES(array);
     for (int k = 0; k < in->n_outputs; k++) {

@@ -5,10 +5,10 @@ typedef struct {
     int ndim_in, ndim_out, n_drop;
     int *order; /* source axis, or -1 for a new axis of length 1 */
     int *drop;
-} Reorder;
+} Transpose;
 
-static int reorder_run(Machine *m, Frame *f, const Instruction *in) {
-    const Reorder *r = in->plan;
+static int transpose_run(Machine *m, Frame *f, const Instruction *in) {
+    const Transpose *r = in->plan;
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     (void)m;
     PyObject *value = f->registers[in->inputs[0]];
@@ -19,7 +19,7 @@ static int reorder_run(Machine *m, Frame *f, const Instruction *in) {
     }
     for (int k = 0; k < r->n_drop; k++)
         if (PyArray_DIMS(array)[r->drop[k]] != 1)
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     for (int d = 0; d < r->ndim_out; d++) {
         shape[d] = r->order[d] < 0 ? 1 : PyArray_DIMS(array)[r->order[d]];
         strides[d] = r->order[d] < 0 ? 0 : PyArray_STRIDES(array)[r->order[d]];
@@ -44,23 +44,23 @@ static int reorder_run(Machine *m, Frame *f, const Instruction *in) {
     return RUN_DONE;
 }
 
-static void reorder_free(void *plan) {
-    Reorder *r = plan;
+static void transpose_free(void *plan) {
+    Transpose *r = plan;
     PyMem_Free(r->order);
     PyMem_Free(r->drop);
     PyMem_Free(r);
 }
 
 /* Payload: (ndim of the input, order, dropped axes). */
-int reorder_prepare(Machine *m, Instruction *in, PyObject *payload) {
+int transpose_prepare(Machine *m, Instruction *in, PyObject *payload) {
     PyObject *order, *drop;
     (void)m;
-    Reorder *r = PyMem_Calloc(1, sizeof *r);
+    Transpose *r = PyMem_Calloc(1, sizeof *r);
     if (r == NULL)
         return -1;
     in->plan = r;
-    in->run = reorder_run;
-    in->free = reorder_free;
+    in->run = transpose_run;
+    in->free = transpose_free;
     if (!PyArg_ParseTuple(payload, "iO!O!", &r->ndim_in, &PyTuple_Type, &order, &PyTuple_Type, &drop))
         return -1;
     r->order = parse_ints(order, &r->ndim_out);
@@ -69,12 +69,12 @@ int reorder_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     for (int d = 0; d < r->ndim_out; d++)
         if (r->order[d] < -1 || r->order[d] >= r->ndim_in || r->ndim_out > NPY_MAXDIMS) {
-            PyErr_SetString(PyExc_ValueError, "reorder payload: axis out of range");
+            PyErr_SetString(PyExc_ValueError, "transpose payload: axis out of range");
             return -1;
         }
     for (int k = 0; k < r->n_drop; k++)
         if (r->drop[k] < 0 || r->drop[k] >= r->ndim_in) {
-            PyErr_SetString(PyExc_ValueError, "reorder payload: dropped axis out of range");
+            PyErr_SetString(PyExc_ValueError, "transpose payload: dropped axis out of range");
             return -1;
         }
     return 0;

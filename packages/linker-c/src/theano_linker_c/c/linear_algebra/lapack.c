@@ -89,10 +89,10 @@ static void copy_turned(const Lapack *p, void *to, PyArrayObject *b) {
 }
 
 /* Whether one side of a matrix is contiguous, so that routines can read it where it lies. */
-static int readable(PyArrayObject *a, size_t item, int *turned, int *step) {
+static int readable(PyArrayObject *a, size_t item, int *transposed, int *step) {
     npy_intp n = PyArray_DIMS(a)[0], down = PyArray_STRIDES(a)[0], right = PyArray_STRIDES(a)[1];
-    for (*turned = 0; *turned < 2; ++*turned) {
-        npy_intp inner = *turned ? down : right, outer = *turned ? right : down;
+    for (*transposed = 0; *transposed < 2; ++*transposed) {
+        npy_intp inner = *transposed ? down : right, outer = *transposed ? right : down;
         if (inner == (npy_intp)item && outer % (npy_intp)item == 0 && outer / (npy_intp)item >= n &&
             outer / (npy_intp)item <= INT_MAX) {
             *step = (int)(outer / (npy_intp)item);
@@ -121,26 +121,26 @@ static int has_zero(const Lapack *p, PyArrayObject *a) {
 
 /* The solution takes the place of a copy of the right-hand side; `work` holds the matrix where it must be copied. */
 static int triangular(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject *out, void *work) {
-    int n = (int)PyArray_DIMS(a)[0], turned = 0, step = n, one = 1;
+    int n = (int)PyArray_DIMS(a)[0], transposed = 0, step = n, one = 1;
     void *matrix = PyArray_DATA(a);
     if (has_zero(p, a))
         return 1;
-    if (!readable(a, p->item, &turned, &step)) {
+    if (!readable(a, p->item, &transposed, &step)) {
         copy_matrix(p, work, a, 0);
         matrix = work;
-        turned = 0;
+        transposed = 0;
         step = n;
     }
-    char triangle = (p->flag != 0) == (turned != 0) ? 'L' : 'U', diagonal = 'N';
+    char triangle = (p->flag != 0) == (transposed != 0) ? 'L' : 'U', diagonal = 'N';
     if (PyArray_NDIM(b) == 1) {
-        char trans = turned ? 'N' : 'T';
+        char trans = transposed ? 'N' : 'T';
         copy_turned(p, PyArray_DATA(out), b);
         ((trsv_fn)p->routines[0])(&triangle, &trans, &diagonal, &n, matrix, &step, PyArray_DATA(out), &one);
         return 0;
     }
     /* For Fortran the rows of b are columns: x' A' = b'. */
     int columns = (int)PyArray_DIMS(b)[1];
-    char side = 'R', trans = turned ? 'T' : 'N';
+    char side = 'R', trans = transposed ? 'T' : 'N';
     copy_matrix(p, PyArray_DATA(out), b, 0);
     ((trsm_fn)p->routines[1])(&side, &triangle, &trans, &diagonal, &columns, &n,
                               p->type_num == NPY_DOUBLE ? (void *)&one_d : &one_s, matrix, &step, PyArray_DATA(out),
@@ -222,7 +222,7 @@ static int eigh(const Lapack *p, PyArrayObject *a, PyArrayObject *values, PyArra
     return info;
 }
 
-/* The matrix is turned for Fortran, and its vectors are turned back: of the transpose they would have other signs than
+/* The matrix is transposed for Fortran, and its vectors are transposed back: of the transpose they would have other signs than
  * NumPy's. */
 static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObject *s, PyArrayObject *vt) {
     int m = (int)PyArray_DIMS(a)[0], n = (int)PyArray_DIMS(a)[1], k = m < n ? m : n, info = 0, length = -1;
@@ -262,7 +262,7 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
 #define DEFINE_BLOCK_BACK(NAME, TYPE)                                                                                  \
     static void NAME(TYPE *f, const TYPE *l, int n, int step, TYPE *both) {                                            \
         for (int k = n - 1; k >= 0; k--) {                                                                             \
-            TYPE pivot = l[k * step + k], rest = f[k * step + k];                                                      \
+            TYPE pivot = l[k * step + k], remainder = f[k * step + k];                                                      \
             for (int i = k + 1; i < n; i++)                                                                            \
                 for (int j = k + 1; j <= i; j++) {                                                                     \
                     f[i * step + k] -= f[i * step + j] * l[j * step + k];                                              \
@@ -270,9 +270,9 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
                 }                                                                                                      \
             for (int j = k + 1; j < n; j++) {                                                                          \
                 f[j * step + k] /= pivot;                                                                              \
-                rest -= l[j * step + k] * f[j * step + k];                                                             \
+                remainder -= l[j * step + k] * f[j * step + k];                                                             \
             }                                                                                                          \
-            f[k * step + k] = rest / (2 * pivot);                                                                      \
+            f[k * step + k] = remainder / (2 * pivot);                                                                      \
         }                                                                                                              \
         for (int i = 0; i < n; i++)                                                                                    \
             for (int j = 0; j <= i; j++) {                                                                             \
@@ -285,9 +285,9 @@ DEFINE_BLOCK_BACK(block_back_doubles, double)
 DEFINE_BLOCK_BACK(block_back_floats, float)
 
 /* c -= op(a) b for matrices with contiguous rows, `step` apart in b and c. */
-static void subtract_product(const Lapack *p, int turned, int rows, int cols, int inner, void *a, int step_a, void *b,
+static void subtract_product(const Lapack *p, int transposed, int rows, int cols, int inner, void *a, int step_a, void *b,
                              void *c, int step) {
-    char plain = 'N', trans = turned ? 'T' : 'N';
+    char plain = 'N', trans = transposed ? 'T' : 'N';
     int d = p->type_num == NPY_DOUBLE;
     if (rows > 0 && cols > 0 && inner > 0)
         ((gemm_fn)p->routines[1])(&plain, &trans, &cols, &rows, &inner, d ? (void *)&minus_d : &minus_s, b, &step, a,

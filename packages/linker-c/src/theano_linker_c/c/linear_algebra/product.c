@@ -366,7 +366,7 @@ static int defer(Frame *f, const Instruction *in, Operands *o, double alpha, dou
  * and no write that waits may still have to read it; else a copy. */
 static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArrayObject *z, double beta) {
     const Product *p = in->plan;
-    if (p->takes && PyArray_IS_C_CONTIGUOUS(z) && buffer_take_over(m, f, in->inputs[0], in->outputs[0]))
+    if (p->takes && PyArray_IS_C_CONTIGUOUS(z) && buffer_reuse(m, f, in->inputs[0], in->outputs[0]))
         return z;
     if (p->overwrites && f->commits == NULL && PyArray_IS_C_CONTIGUOUS(z) && PyArray_ISBEHAVED(z)) {
         frame_set(f, in->outputs[0], Py_NewRef((PyObject *)z));
@@ -381,7 +381,7 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
  * nobody else has z, nobody can tell; the caller has what he lets us overwrite. */
 static int put_back(const Machine *m, Frame *f, const Instruction *in, PyArrayObject *made, PyArrayObject *z) {
     const Product *p = in->plan;
-    int reg = in->inputs[0], unseen = p->takes && !is_loan(z) && buffer_is_ours(m, f, reg);
+    int reg = in->inputs[0], unseen = p->takes && !is_donated(z) && buffer_is_ours(m, f, reg);
     if (f->commits != NULL || !PyArray_ISBEHAVED(z) || unseen)
         return RUN_DONE;
     if (PyArray_CopyInto(z, made) < 0)
@@ -398,7 +398,7 @@ static int accumulate(Machine *m, Frame *f, const Instruction *in, Operands *o, 
     npy_intp lengths[2] = {o->rows, o->cols}, *shape = p->kind == VECMAT ? lengths + 1 : lengths;
     for (int d = 0; d < PyArray_NDIM(z); d++)
         if (PyArray_DIMS(z)[d] != shape[d])
-            return RUN_MISFIT;
+            return RUN_MISMATCH;
     if (may_defer(m, p, o, z, alpha))
         return defer(f, in, o, alpha, beta, z);
     if (f->commits != NULL && (z = commits_settle(f, in->inputs[0])) == NULL)
@@ -450,7 +450,7 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     /* The first operand may have been replaced when both are one register. */
     a = (PyArrayObject *)f->registers[in->inputs[first]];
     if (p->kind != GER && PyArray_DIMS(a)[ndim_a - 1] != PyArray_DIMS(b)[0])
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     if (!fits_int(a) || !fits_int(b)) {
         PyErr_SetString(PyExc_OverflowError, "a dimension is too long for BLAS, which counts with 32 bits");
         return RUN_RAISED;

@@ -145,11 +145,11 @@ int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     int home = f->home[reg];
     Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
     return Py_REFCNT(value) == expected &&
-           (buffer_is_plain((PyArrayObject *)value) || (PyArray_CheckExact(value) && is_loan((PyArrayObject *)value)));
+           (buffer_is_plain((PyArrayObject *)value) || (PyArray_CheckExact(value) && is_donated((PyArrayObject *)value)));
 }
 
 /* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */
-int buffer_take_over(Machine *m, Frame *f, int from, int to) {
+int buffer_reuse(Machine *m, Frame *f, int from, int to) {
     if (!buffer_is_ours(m, f, from))
         return 0;
     frame_set(f, to, Py_NewRef(f->registers[from]));

@@ -125,7 +125,7 @@ int cells_read(Machine *m, Frame *f) {
 /* Borrowed. */
 static PyObject *result_of(const Machine *m, const Frame *f, int k) {
     PyObject *value = f->registers[m->outputs[k]];
-    return m->n_overwrite > 0 ? loan_returned(value) : value;
+    return m->n_overwrite > 0 ? donated_result(value) : value;
 }
 
 /* The outputs in the form that the call returns. */
@@ -145,7 +145,7 @@ static PyObject *collect(Machine *m, Frame *f, int raw) {
 /* Everything has succeeded: store the updates. New values are all known before the first cell changes. */
 int updates_store(Machine *m, Frame *f) {
     for (int k = 0; k < m->n_updates; k++)
-        if (m->n_overwrite > 0 && unlend(f, m->updates[k].reg) < 0) /* the caller keeps what he has passed */
+        if (m->n_overwrite > 0 && undonate(f, m->updates[k].reg) < 0) /* the caller keeps what he has passed */
             return -1;
     for (int k = 0; k < m->n_updates; k++)
         if (PyList_GET_SIZE(m->updates[k].cell) < 1) {
@@ -181,12 +181,12 @@ static PyObject *finish_call(Machine *m, Frame *f, int raw, double *run_seconds)
 /* The frame of a call that begins: the machine's own, or `extra` where that is in use. NULL with an exception. */
 Frame *frame_begin(Machine *m, Frame *extra) {
     Frame *f = &m->frame;
-    if (m->n_turns > 0 && turns_take(m) < 0)
+    if (m->n_locks > 0 && locks_acquire(m) < 0)
         return NULL;
     if (f->busy) {
         f = extra;
         if (frame_make(m, f) < 0) {
-            turns_hand_back(m);
+            locks_release(m);
             return NULL;
         }
     }
@@ -198,7 +198,7 @@ Frame *frame_begin(Machine *m, Frame *extra) {
 void frame_end(Machine *m, Frame *f, Frame *extra) {
     frame_release_all(m, f);
     f->busy = 0;
-    turns_hand_back(m);
+    locks_release(m);
     if (f == extra)
         frame_free(m, f);
 }
@@ -209,19 +209,19 @@ static PyObject *call_with(Machine *m, PyObject *const *values, int raw) {
     Frame extra, *f = frame_begin(m, &extra);
     if (f == NULL)
         return NULL;
-    if (m->keep != NULL && f == &m->frame)
-        keep_drop(m);
+    if (m->retained != NULL && f == &m->frame)
+        retained_drop(m);
     for (int i = 0; i < m->n_inputs; i++)
         if (input_accept(m, f, i, values[i]) < 0)
             goto done;
     if (cells_read(m, f) == 0) {
-        if (m->n_overwrite > 0 && lend_inputs(m, f) < 0)
+        if (m->n_overwrite > 0 && donate_inputs(m, f) < 0)
             goto done;
         result = finish_call(m, f, raw, begin == 0 ? NULL : &run_seconds);
     }
 done:
-    if (m->keep != NULL && f == &m->frame)
-        keep_take(m, f);
+    if (m->retained != NULL && f == &m->frame)
+        retained_store(m, f);
     frame_end(m, f, &extra);
     if (begin != 0)
         profile_call(m, begin, run_seconds);
@@ -230,7 +230,7 @@ done:
 
 static PyObject *call_irregular(Machine *m, PyObject *const *args, Py_ssize_t count, PyObject *kwnames) {
     /* What is read for an argument that was left out may be updated by another thread, too. */
-    if (m->n_turns > 0 && turns_take(m) < 0)
+    if (m->n_locks > 0 && locks_acquire(m) < 0)
         return NULL;
     PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *answer = NULL, *result = NULL;
     if (positional == NULL || keywords == NULL)
@@ -254,7 +254,7 @@ done:
     Py_XDECREF(answer);
     Py_XDECREF(positional);
     Py_XDECREF(keywords);
-    turns_hand_back(m);
+    locks_release(m);
     return result;
 }
 

@@ -49,7 +49,7 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload) {
     return 0;
 }
 
-/* Replace the exception that is set (or compose one for a misfit) by what the Python hook returns. */
+/* Replace the exception that is set (or compose one for a mismatch) by what the Python hook returns. */
 void machine_explain(Machine *m, Frame *f, int position, int status) {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (status == RUN_RAISED) {
@@ -105,12 +105,12 @@ int machine_execute(Machine *m, Frame *f) {
         }
         if (status != RUN_DONE)
             return -1;
-        if (m->keep == NULL)
+        if (m->retained == NULL)
             for (int k = 0; k < in->n_release; k++)
                 frame_set(f, in->release[k], NULL);
         else
             for (int k = 0; k < in->n_release; k++)
-                keep_instead(f, in, in->release[k]);
+                retain_instead_of_release(f, in, in->release[k]);
     }
     return 0;
 }

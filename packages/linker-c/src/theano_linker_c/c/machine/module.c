@@ -22,7 +22,7 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
-    if (profile_traverse(m, visit, arg) != 0 || keep_traverse(m, visit, arg) != 0 || turns_traverse(m, visit, arg) != 0)
+    if (profile_traverse(m, visit, arg) != 0 || retained_traverse(m, visit, arg) != 0 || locks_traverse(m, visit, arg) != 0)
         return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
@@ -43,7 +43,7 @@ static int machine_clear(PyObject *self) {
     Py_CLEAR(m->finish);
     Py_CLEAR(m->view);
     profile_free(m);
-    keep_drop(m);
+    retained_drop(m);
     return 0;
 }
 
@@ -57,7 +57,7 @@ static void machine_dealloc(PyObject *self) {
 static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
     Machine *m = (Machine *)self;
     (void)unused;
-    keep_drop(m);
+    retained_drop(m);
     buffers_clear(m);
     if (m->view != NULL && m->view != Py_None)
         return PyObject_CallMethod(m->view, "clear", NULL);
@@ -66,11 +66,11 @@ static PyObject *machine_drop_buffers(PyObject *self, PyObject *unused) {
 
 static PyMethodDef machine_methods[] = {
     {"run", machine_run, METH_O, "Run on one value an input and return all outputs as a list."},
-    {"repeat", machine_repeat, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
+    {"run_loop", machine_run_loop, METH_VARARGS, "Run many times, states and rows of sequences being handed on in C."},
     {"clear", machine_drop_buffers, METH_NOARGS, "Let go of memory kept for the next call."},
     {"set_schedule", machine_set_schedule, METH_VARARGS, "Say what each instruction needs, so that lazy ones can ask."},
-    {"keep_registers", machine_keep_registers, METH_O, "Say which registers stay after a call, to be looked at."},
-    {"kept", machine_kept, METH_NOARGS, "The values that stayed, by register."},
+    {"retain_registers", machine_retain_registers, METH_O, "Say which registers stay after a call, to be looked at."},
+    {"retained", machine_retained, METH_NOARGS, "The retained values, by register."},
     {"start_profile", machine_start_profile, METH_VARARGS, "Count calls and times from now on."},
     {"read_profile", machine_read_profile, METH_NOARGS, "What has been counted, or None."},
     {NULL, NULL, 0, NULL}};
@@ -156,12 +156,12 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__runtime(void) {
     import_array();
-    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&TurnsType) < 0 || PyType_Ready(&LoanType) < 0 ||
+    if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&UpdateLockType) < 0 || PyType_Ready(&DonatedBufferType) < 0 ||
         threads_init() != 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||
-                           PyModule_AddObjectRef(module, "Turns", (PyObject *)&TurnsType) < 0))
+                           PyModule_AddObjectRef(module, "UpdateLock", (PyObject *)&UpdateLockType) < 0))
         Py_CLEAR(module);
     PyObject *code = module == NULL ? NULL : shared_code();
     if (module != NULL && (code == NULL || PyModule_AddObjectRef(module, "SHARED_CODE", code) < 0))

@@ -134,9 +134,9 @@ static int push_asked(const Schedule *s, Progress *p, const Instruction *in, con
 
 static void release_after(const Machine *m, Frame *f, Progress *p, const Instruction *in) {
     const Schedule *s = m->schedule;
-    if (m->keep != NULL) {
+    if (m->retained != NULL) {
         for (int k = 0; k < in->n_release; k++)
-            keep_instead(f, in, in->release[k]);
+            retain_instead_of_release(f, in, in->release[k]);
         return;
     }
     for (int k = 0; k < in->n_release; k++)

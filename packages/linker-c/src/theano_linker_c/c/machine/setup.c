@@ -51,13 +51,13 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
 }
 
 typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
-static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, reorder_prepare,
+static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, transpose_prepare,
                                                copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
-                                               branch_prepare,      thunk_prepare,     position_prepare,
+                                               branch_prepare,      thunk_prepare,     argmax_prepare,
                                                index_view_prepare,  index_read_prepare, index_write_prepare,
-                                               length_prepare,      gather_prepare,    reshape_prepare, fill_prepare,
-                                               join_prepare,        stacks_prepare,     lapack_prepare,  checked_prepare,
-                                               split_prepare,       folds_prepare,     routine_prepare, convolution_prepare,
+                                               length_prepare,      stack_prepare,    reshape_prepare, full_prepare,
+                                               concatenate_prepare,        batched_product_prepare,     lapack_prepare,  specify_shape_prepare,
+                                               split_prepare,       multi_output_prepare,     routine_prepare, convolution_prepare,
                                                pooling_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
@@ -148,13 +148,13 @@ static int has_storage(const Machine *m) {
 
 int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"n_registers",  "inputs",   "cells",    "constants", "instructions", "outputs", "updates",
-                            "single",       "on_irregular", "on_input", "on_result", "on_error",  "finish",       "buffer_limit", "thread_scale", "turns", NULL};
-    PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish, *turns;
+                            "single",       "on_irregular", "on_input", "on_result", "on_error",  "finish",       "buffer_limit", "thread_scale", "locks", NULL};
+    PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish, *locks;
     PyObject *irregular, *input, *result, *error;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOOndO!", names, &m->n_registers, &PyTuple_Type,
                                      &inputs, &PyTuple_Type, &cells, &PyTuple_Type, &constants, &PyTuple_Type,
                                      &instructions, &PyTuple_Type, &outputs, &PyTuple_Type, &updates, &m->single,
-                                     &irregular, &input, &result, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &turns))
+                                     &irregular, &input, &result, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &locks))
         return -1;
     m->on_irregular = Py_NewRef(irregular);
     m->on_input = Py_NewRef(input);
@@ -166,7 +166,7 @@ int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
     if (setup_cells(m, &m->cells, &m->n_cells, cells, 1) < 0 ||
         setup_cells(m, &m->constants, &m->n_constants, constants, 0) < 0 ||
         setup_cells(m, &m->updates, &m->n_updates, updates, 1) < 0 ||
-        setup_parts(m, inputs, instructions, outputs) < 0 || turns_setup(m, turns, has_storage(m)) < 0) {
+        setup_parts(m, inputs, instructions, outputs) < 0 || locks_setup(m, locks, has_storage(m)) < 0) {
         if (!PyErr_Occurred())
             PyErr_NoMemory();
         return -1;
@@ -225,7 +225,7 @@ void machine_free_parts(Machine *m) {
     frame_free(m, &m->frame);
     schedule_free(m);
     profile_free(m);
-    keep_free(m);
+    retained_free(m);
     buffers_clear(m);
     PyMem_Free(m->buffers);
     PyMem_Free(m->buffer_bytes);
@@ -247,5 +247,5 @@ void machine_free_parts(Machine *m) {
     free_cells(m->cells, m->n_cells);
     free_cells(m->constants, m->n_constants);
     free_cells(m->updates, m->n_updates);
-    turns_free(m);
+    locks_free(m);
 }

@@ -36,7 +36,7 @@ _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
 
 
 @record
-class MatrixRoutine:
+class LapackKernel:
     """Linear algebra on single matrices; stacks, and what fails, are left to the op's `perform`.
 
     Parameters

@@ -20,7 +20,7 @@ class Geometry(NamedTuple):
         Zeros before and after each axis.
     stride, dilation : tuple of int
     flip : bool
-        Whether filters are turned over before.
+        Whether filters are flipped before.
     groups : int
     unshared : bool
     """
@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
         )
 
 
-def _turned(kernel: Any, geometry: Geometry) -> Any:
+def _flipped(kernel: Any, geometry: Geometry) -> Any:
     """Return filters as they meet the image."""
     return np.flip(kernel, tuple(range(-geometry.ndim, 0))) if geometry.flip else kernel
 
@@ -147,10 +147,10 @@ def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
     if not result.size or not size.taps:
         return result.reshape(*result.shape[:2], *output)
     windows = _windows(_padded(images, geometry), lengths, output, geometry)
-    turned = _turned(kernel, geometry)
+    flipped = _flipped(kernel, geometry)
     source = _Columns(windows, size)
     for g in range(geometry.groups):
-        matrix = _matrix(turned, g, size, geometry.unshared)
+        matrix = _matrix(flipped, g, size, geometry.unshared)
         for chunk in source.chunks():
             columns, target = source.of(chunk, g), result[chunk, _group(g, size)]
             if geometry.unshared:
@@ -160,7 +160,7 @@ def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
     return result.reshape(*result.shape[:2], *output)
 
 
-def backward_images(kernel: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def input_grad(kernel: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by images of `shape`, of a convolution whose result has the cotangent `top`."""
     other = _transposed(kernel, geometry)
     if other is not None:
@@ -169,9 +169,9 @@ def backward_images(kernel: Any, top: Any, shape: Sequence[int], geometry: Geome
     size = _sizes(kernel.shape[0], shape[1], lengths, output, geometry.groups)
     padded = np.zeros(_padded_shape(shape, geometry), np.result_type(kernel, top))
     if padded.size and size.places and kernel.size:
-        turned, flat = _turned(kernel, geometry), top.reshape(*top.shape[:2], size.places)
+        flipped, flat = _flipped(kernel, geometry), top.reshape(*top.shape[:2], size.places)
         for g in range(geometry.groups):
-            matrix = _matrix(turned, g, size, geometry.unshared)
+            matrix = _matrix(flipped, g, size, geometry.unshared)
             for chunk in _chunks(shape[0], size.taps * size.places * padded.itemsize):
                 part = flat[chunk, _group(g, size)]
                 if geometry.unshared:
@@ -193,8 +193,8 @@ def _transposed(kernel: Any, geometry: Geometry) -> tuple[Any, Geometry] | None:
     if geometry.unshared or filters > channels or any(s != 1 for s in geometry.stride) or min(map(min, pad)) < 0:
         return None
     grouped = kernel.reshape(geometry.groups, filters, *kernel.shape[1:]).swapaxes(1, 2)
-    turned = grouped.reshape(geometry.groups * channels, filters, *kernel.shape[2:])
-    return turned, geometry._replace(pad=pad, flip=not geometry.flip)
+    swapped = grouped.reshape(geometry.groups * channels, filters, *kernel.shape[2:])
+    return swapped, geometry._replace(pad=pad, flip=not geometry.flip)
 
 
 def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) -> None:
@@ -208,7 +208,7 @@ def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) ->
         target[(slice(None), slice(None), *places)] += windows[(slice(None), slice(None), *tap)]
 
 
-def backward_kernel(images: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def weight_grad(images: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by filters of `shape`, of a convolution whose result has the cotangent `top`."""
     lengths, output = tuple(shape[-geometry.ndim :]), top.shape[2:]
     size = _sizes(shape[0], images.shape[1], lengths, output, geometry.groups)
@@ -227,4 +227,4 @@ def backward_kernel(images: Any, top: Any, shape: Sequence[int], geometry: Geome
             else:
                 for one, other in zip(part, columns, strict=True):
                     target += one @ other.T
-    return np.ascontiguousarray(_turned(result, geometry))
+    return np.ascontiguousarray(_flipped(result, geometry))

@@ -22,7 +22,7 @@ _HINTS = ("unroll_batch", "unroll_kern", "unroll_patch", "openmp")
 
 
 class ConvOp(AbstractConv2d):
-    """Convolution of images with filters that are turned over, by its former arguments.
+    """Convolution of images with filters that are flipped, by its former arguments.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def conv3d2d(
     signals : tensor_like
         Of shape (batch size, time, channels, rows, columns).
     filters : tensor_like
-        Of shape (number of filters, time, channels, rows, columns); they are turned over.
+        Of shape (number of filters, time, channels, rows, columns); they are flipped.
     signals_shape, filters_shape : sequence of (int, constant or None), optional
     border_mode : {'valid', 'full', 'half'}
 

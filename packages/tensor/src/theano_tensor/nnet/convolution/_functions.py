@@ -64,7 +64,7 @@ def conv2d(
     subsample : pair of int
         Steps of the filters (strides).
     filter_flip : bool
-        Whether filters are turned over; without, this is a cross-correlation.
+        Whether filters are flipped; without, this is a cross-correlation.
     image_shape : optional
         The former name of `input_shape`.
     filter_dilation : pair of int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from theano_graph import Apply
-from theano_linker_c.kernels import Convolution, ConvolutionTask, Kernel, native_kernel
+from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
 
 from ..._core._variable import TensorVariable
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
@@ -31,8 +31,8 @@ def _convolution(node: Apply) -> Kernel | None:
     op: BaseAbstractConv = node.op
     task: ConvolutionTask = "forward"
     if not isinstance(op, AbstractConv):
-        task = "by_images" if isinstance(op, AbstractConv_gradInputs) else "by_kernel"
-    return Convolution(
+        task = "input_grad" if isinstance(op, AbstractConv_gradInputs) else "weight_grad"
+    return ConvolutionKernel(
         task,
         cast(TensorVariable, node.inputs[0]).type.dtype,
         op.subsample,

@@ -17,7 +17,7 @@ from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
-from ._core import Geometry, backward_images, backward_kernel, forward
+from ._core import Geometry, forward, input_grad, weight_grad
 from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
 
 _DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
@@ -47,7 +47,7 @@ class BaseAbstractConv(Op):
     subsample : tuple of int
         Steps of the filters.
     filter_flip : bool
-        Whether filters are turned over, as in mathematics.
+        Whether filters are flipped, as in mathematics.
     filter_dilation : tuple of int
         Distances of the elements that neighbouring elements of a filter meet.
     num_groups : int
@@ -124,7 +124,7 @@ class BaseAbstractConv(Op):
         unshared: bool = False,
         direction: str = "forward",
     ) -> Any:
-        """Convolve arrays, filters turned over.
+        """Convolve arrays, filters flipped.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class BaseAbstractConv(Op):
         inp : array
             The image; for 'backprop inputs' the cotangent of the result.
         kern : array
-            The filters (rows and columns of the result, rows and columns), turned over when they are used; for
+            The filters (rows and columns of the result, rows and columns), flipped when they are used; for
             'backprop weights' the cotangent of the result.
         out_shape : sequence of int
             Shape of what is computed.
@@ -183,11 +183,11 @@ class BaseAbstractConv(Op):
         one, other = np.asarray(inp)[None, None], np.asarray(kern)
         if direction == "backprop weights":
             rows, columns = out_shape[:2], out_shape[2:]
-            return backward_kernel(one, other[None, None], (1, *rows, 1, *columns), way)[0, :, :, 0]
+            return weight_grad(one, other[None, None], (1, *rows, 1, *columns), way)[0, :, :, 0]
         filters = other[None, :, :, None]
         if direction == "forward":
             return forward(one, filters, way)[0, 0]
-        return backward_images(filters, one, (1, 1, *out_shape), way)[0, 0]
+        return input_grad(filters, one, (1, 1, *out_shape), way)[0, 0]
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
@@ -315,7 +315,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         kernel, top, lengths = inputs
         shape = (top.shape[0], kernel.shape[-self.convdim - 1] * self.num_groups, *map(int, lengths))
         geometry = self.check(shape, kernel.shape, top.shape)
-        _store(output_storage, node, backward_images(_working(kernel), _working(top), shape, geometry))
+        _store(output_storage, node, input_grad(_working(kernel), _working(top), shape, geometry))
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
@@ -352,7 +352,7 @@ class AbstractConv_gradWeights(BaseAbstractConv):
         places = top.shape[2:] if self.unshared else ()
         shape = (top.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
         geometry = self.check(images.shape, shape, top.shape)
-        _store(output_storage, node, backward_kernel(_working(images), _working(top), shape, geometry))
+        _store(output_storage, node, weight_grad(_working(images), _working(top), shape, geometry))
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
@@ -376,12 +376,12 @@ def _spatial(x: Variable, convdim: int) -> tuple[Tensor, ...]:
     return lengths_of(x)[-convdim:]
 
 
-def _by_images(op: BaseAbstractConv, kernel: Variable, top: Variable, images: Variable) -> Variable:
+def _input_grad(op: BaseAbstractConv, kernel: Variable, top: Variable, images: Variable) -> Variable:
     result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, top, _spatial(images, op.convdim))
     return result
 
 
-def _by_kernel(op: BaseAbstractConv, images: Variable, top: Variable, kernel: Variable) -> Variable:
+def _weight_grad(op: BaseAbstractConv, images: Variable, top: Variable, kernel: Variable) -> Variable:
     result: Variable = op.sibling(AbstractConv_gradWeights)(images, top, _spatial(kernel, op.convdim))
     return result
 
@@ -394,19 +394,19 @@ def _convolved(op: BaseAbstractConv, images: Variable, kernel: Variable) -> Vari
 @pullback.register(AbstractConv)
 def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     (images, kernel), (g,) = node.inputs, cotangents
-    return [_by_images(node.op, kernel, g, images), _by_kernel(node.op, images, g, kernel)]
+    return [_input_grad(node.op, kernel, g, images), _weight_grad(node.op, images, g, kernel)]
 
 
 @pullback.register(AbstractConv_gradInputs)
 def _pullback_images(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     (kernel, top, _), (g,) = node.inputs, cotangents
-    return [_by_kernel(node.op, g, top, kernel), _convolved(node.op, g, kernel), None]
+    return [_weight_grad(node.op, g, top, kernel), _convolved(node.op, g, kernel), None]
 
 
 @pullback.register(AbstractConv_gradWeights)
 def _pullback_kernel(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     (images, top, _), (g,) = node.inputs, cotangents
-    return [_by_images(node.op, g, top, images), _convolved(node.op, images, g), None]
+    return [_input_grad(node.op, g, top, images), _convolved(node.op, images, g), None]
 
 
 @pushforward.register(BaseAbstractConv)

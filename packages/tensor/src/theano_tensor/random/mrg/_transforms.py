@@ -162,14 +162,14 @@ def truncated(
     wide = "float32" if dtype == "float16" else dtype
     draw = cast(draw, wide)
     radius, angle = _radius(draw[:middle], wide), _number(2 * math.pi, wide) * draw[middle:]
-    parts = [(turned, radius * turned) for turned in (cos(angle), sin(angle))]
+    parts = [(rotated, radius * rotated) for rotated in (cos(angle), sin(angle))]
     beyond = [abs_(z) > _number(2.0, wide) for _, z in parts]
     places = [nonzero(found)[0] for found in beyond]
     first: Any = places[0].shape[0]
     other = _radius(cast(radii(first + places[1].shape[0]), wide), wide)
     joined = []
-    for (turned, z), outside, found, chosen in zip(parts, beyond, places, (other[:first], other[first:]), strict=True):
-        joined += [z[nonzero(invert(outside))[0]], chosen * turned[found]]
+    for (rotated, z), outside, found, chosen in zip(parts, beyond, places, (other[:first], other[first:]), strict=True):
+        joined += [z[nonzero(invert(outside))[0]], chosen * rotated[found]]
     known = static_product(shape)
     samples = concatenate(joined)[: product(vector) if known is None else known]
     return cast(reshape(samples, _lengths(vector, shape), ndim=len(shape)), dtype)

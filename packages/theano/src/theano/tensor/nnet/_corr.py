@@ -25,7 +25,7 @@ _FAMILY: dict[tuple[type, int], type[Correlation]] = {}
 
 
 class Correlation(BaseAbstractConv, OpenMPOp):
-    """Base of correlations and their gradients: convolutions whose filters are not turned over.
+    """Base of correlations and their gradients: convolutions whose filters are not flipped.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Correlation(BaseAbstractConv, OpenMPOp):
     Attributes
     ----------
     filter_flip : bool
-        Whether filters are turned over after all: graphs of compiled functions have such ops in the place of
-        convolutions, and need no node that turns the filters.
+        Whether filters are flipped after all: graphs of compiled functions have such ops in the place of
+        convolutions, and need no node that flips the filters.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 from theano_graph import Apply
 from theano_linker_c.cop import EnumList
 from theano_tensor import Tensor
-from theano_tensor.signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolPick, Pool
+from theano_tensor.signal.pool import AveragePoolGrad, MaxPoolGrad, MaxPoolGradGrad, Pool
 
 from .._expression_ops import ExpressionOp
 
@@ -19,7 +19,7 @@ PoolingMode_t = EnumList(
 )
 
 
-class DownsampleFactorMaxGradGrad(MaxPoolPick):
+class DownsampleFactorMaxGradGrad(MaxPoolGradGrad):
     """The elements of another tensor at the first largest element of each window.
 
     Parameters
@@ -67,7 +67,7 @@ class MaxPoolRop(ExpressionOp):
         """Return the derivative."""
         if self.mode != "max":
             return [self.pool(eval_point, *layout)]
-        return [MaxPoolPick(self.ignore_border, self.ndim)(x, self.pool(x, *layout), eval_point, *layout)]
+        return [MaxPoolGradGrad(self.ignore_border, self.ndim)(x, self.pool(x, *layout), eval_point, *layout)]
 
 
 class PoolGrad(Pool):

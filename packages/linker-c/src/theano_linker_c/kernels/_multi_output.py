@@ -1,6 +1,6 @@
-"""C text of kernels that keep some results of each element and fold others, all in one pass.
+"""C text of kernels that keep some results of each element and reduce others, all in one pass.
 
-As in reductions, elements are folded in blocks by one vectorised loop, and sums of floats join the sums of blocks with
+As in reductions, elements are reduced in blocks by one vectorised loop, and sums of floats join the sums of blocks with
 a running compensation. Kept results are stored by the same loop. The runtime runs it over blocks and joins the totals.
 """
 
@@ -24,21 +24,21 @@ from ..scalar import (
     is_discrete,
     program_of,
 )
-from ._descriptions import EXPENSIVE, FoldingKernel, reduction_seed
-from ._elementwise import PARAMETERS, Nest, nest_functions
+from ._descriptions import EXPENSIVE, MultiOutputKernel, reduction_seed
+from ._elementwise import PARAMETERS, LoopNest, loop_nest_functions
 from ._shared_code import join_code
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
-def can_fold(combine: ScalarOp, acc_dtype: str) -> bool:
-    """Say whether a :class:`FoldingKernel` can fold by `combine` in an accumulator of `acc_dtype`.
+def can_reduce(combine: ScalarOp, acc_dtype: str) -> bool:
+    """Say whether a :class:`MultiOutputKernel` can reduce by `combine` in an accumulator of `acc_dtype`.
 
     Examples
     --------
     >>> from theano_linker_c.scalar import add
-    >>> can_fold(add, "float64"), can_fold(add, "complex128")
+    >>> can_reduce(add, "float64"), can_reduce(add, "complex128")
     (True, False)
     """
     return combine.name in _CLAUSES and not is_complex(acc_dtype) and acc_dtype != "float16"
@@ -46,7 +46,7 @@ def can_fold(combine: ScalarOp, acc_dtype: str) -> bool:
 
 @record
 class _Accumulator:
-    """One fold in the generated text: its number, what it joins elements by, and its dtype."""
+    """One reduction in the generated text: its number, what it joins elements by, and its dtype."""
 
     number: int
     combine: ScalarOp
@@ -92,7 +92,7 @@ class _Accumulator:
             writer.line(f"int32_t {self.nan} = 0;")
 
     def add(self, writer: CWriter, value: CValue, masked: bool) -> None:
-        """Fold the value of an element into the total of its block, unless it is `masked` and one to leave out."""
+        """Reduce the value of an element into the total of its block, unless it is `masked` and one to leave out."""
         name = f"v{self.number}"
         text = c_cast(value, self.dtype)
         text = f"at >= 0 ? {text} : {self.seed}" if masked else text
@@ -140,8 +140,8 @@ class _Parts:
         return self.program.cost >= EXPENSIVE
 
 
-def folding_source(kernel: FoldingKernel) -> KernelSource:
-    """Generate ``NAME_inner`` and ``NAME_outer``, called with (n, data, strides); NAME alone where all axes are folded.
+def multi_output_source(kernel: MultiOutputKernel) -> KernelSource:
+    """Generate ``NAME_inner`` and ``NAME_outer``, called with (n, data, strides); NAME where all axes go.
 
     The operands are the inputs, what is kept, and the accumulators.
 
@@ -150,14 +150,18 @@ def folding_source(kernel: FoldingKernel) -> KernelSource:
     NoNativeForm
         If a dtype or an op has no C form.
     """
-    if not all(can_fold(fold.combine, fold.acc_dtype) for fold in kernel.folds):
-        raise NoNativeForm("one of the folds has no form that is joined with others")
+    if not all(can_reduce(reduction.combine, reduction.acc_dtype) for reduction in kernel.reductions):
+        raise NoNativeForm("one of the reductions has no form that is joined with others")
     inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
     n = len(inputs)
     kept = tuple(Operand(n + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.kept_dtypes))
     n += len(kept)
-    totals = tuple(Operand(n + i, fold.acc_dtype, read=True, written=True) for i, fold in enumerate(kernel.folds))
-    accumulators = tuple(_Accumulator(i, fold.combine, fold.acc_dtype) for i, fold in enumerate(kernel.folds))
+    totals = tuple(
+        Operand(n + i, reduction.acc_dtype, read=True, written=True) for i, reduction in enumerate(kernel.reductions)
+    )
+    accumulators = tuple(
+        _Accumulator(i, reduction.combine, reduction.acc_dtype) for i, reduction in enumerate(kernel.reductions)
+    )
     layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
     program = program_of(kernel.scalar_op, kernel.input_dtypes)
     parts = _Parts(program, inputs, kept, totals, accumulators, tuple(layouts))
@@ -202,7 +206,7 @@ def _block(parts: _Parts, number: int) -> CFunction:
 
 
 def _inner(parts: _Parts, suffix: str) -> CFunction:
-    """Write the function that folds along its loop: the runtime goes from block to block."""
+    """Write the function that reduces along its loop: the runtime goes from block to block."""
     writer = CWriter()
     rest = (False,) * (len(parts.kept) + len(parts.totals))
     layouts = [(*layout, *rest) for layout in parts.layouts]
@@ -211,13 +215,13 @@ def _inner(parts: _Parts, suffix: str) -> CFunction:
     loops = ", ".join(f"{SYMBOL}__part{i}" for i in range(len(layouts)))
     writer.line(f"static const int32_t kinds[] = {{{kinds}}}, joins[] = {{{joins}}};")
     counts = f"{len(parts.operands)}, {len(layouts)}, {len(parts.accumulators)}, {int(parts.masked)}, {parts.lanes}"
-    writer.line(f"static const theano_folding folding = {{{counts}, kinds, joins, {{{loops}}}}};")
-    writer.line("theano_fold(n, data, strides, &folding);")
+    writer.line(f"static const theano_reduction reduction = {{{counts}, kinds, joins, {{{loops}}}}};")
+    writer.line("theano_reduce(n, data, strides, &reduction);")
     return CFunction(suffix, PARAMETERS, tuple(writer.lines))
 
 
-def _outer(parts: _Parts, kernel: FoldingKernel) -> Sequence[CFunction]:
-    """Write the fold of a row into rows of accumulators: an elementwise nest that updates its last operands."""
+def _outer(parts: _Parts, kernel: MultiOutputKernel) -> Sequence[CFunction]:
+    """Write the reduction of a row into rows of accumulators: an elementwise nest that updates its last operands."""
     builder = ProgramBuilder((*kernel.input_dtypes, *(total.dtype for total in parts.totals)))
     numbers = builder.inline(parts.program, range(len(parts.inputs)))
     results = list(numbers[: len(parts.kept)])
@@ -228,5 +232,5 @@ def _outer(parts: _Parts, kernel: FoldingKernel) -> Sequence[CFunction]:
         results += builder.step(accumulator.combine, given, (accumulator.dtype, accumulator.dtype))
     written = (False,) * (len(parts.kept) + len(parts.totals))
     layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast))
-    nest = Nest(builder.finish(results), (*parts.inputs, *parts.kept, *parts.totals), layouts)
-    return nest_functions(nest, "_outer")
+    nest = LoopNest(builder.finish(results), (*parts.inputs, *parts.kept, *parts.totals), layouts)
+    return loop_nest_functions(nest, "_outer")

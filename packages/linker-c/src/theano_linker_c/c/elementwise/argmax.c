@@ -13,11 +13,11 @@ typedef struct {
     outer_fn outer;
     int ndim, type;
     double cost;
-    signed char *folded;
-} Position;
+    signed char *is_reduced;
+} Argmax;
 
 typedef struct {
-    const Position *p;
+    const Argmax *p;
     int n_kept, across; /* whether kernels run across rows, along the last kept axis */
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], length, stride, tiles;
     char *data;
@@ -48,14 +48,14 @@ static void search_units(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Collect kept axes, and merge folded ones into one run. Returns 0 where they do not lie like one. */
-static int collect(const Position *p, PyArrayObject *x, Search *s) {
+/* Collect kept axes, and merge reduced ones into one run. Returns 0 where they do not lie like one. */
+static int collect(const Argmax *p, PyArrayObject *x, Search *s) {
     s->n_kept = 0;
     s->length = 1;
     s->stride = PyArray_ITEMSIZE(x);
     for (int d = p->ndim - 1; d >= 0; d--) {
         npy_intp length = PyArray_DIMS(x)[d], stride = PyArray_STRIDES(x)[d];
-        if (!p->folded[d] || length == 1)
+        if (!p->is_reduced[d] || length == 1)
             continue;
         if (s->length > 1 && stride != s->stride * s->length)
             return 0;
@@ -64,7 +64,7 @@ static int collect(const Position *p, PyArrayObject *x, Search *s) {
         s->length *= length;
     }
     for (int d = 0; d < p->ndim; d++)
-        if (!p->folded[d]) {
+        if (!p->is_reduced[d]) {
             s->shape[s->n_kept] = PyArray_DIMS(x)[d];
             s->strides[s->n_kept++] = PyArray_STRIDES(x)[d];
         }
@@ -72,13 +72,13 @@ static int collect(const Position *p, PyArrayObject *x, Search *s) {
     return 1;
 }
 
-/* A copy in memory order [kept..., folded...], seen with its axes in their places. */
-static PyArrayObject *copy_in_order(const Position *p, PyArrayObject *x) {
+/* A copy in memory order [kept..., reduced...], seen with its axes in their places. */
+static PyArrayObject *copy_in_order(const Argmax *p, PyArrayObject *x) {
     npy_intp order[NPY_MAXDIMS], back[NPY_MAXDIMS];
     int at = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < p->ndim; d++)
-            if (p->folded[d] == pass) {
+            if (p->is_reduced[d] == pass) {
                 back[d] = at;
                 order[at++] = d;
             }
@@ -111,22 +111,22 @@ static int search(const Machine *m, Search *s, int64_t kept) {
     return run_long(search_units, s, units, share < 1 ? 1 : share, work, m->thread_scale * work_for_threads);
 }
 
-static int position_run(Machine *m, Frame *f, const Instruction *in) {
-    const Position *p = in->plan;
+static int argmax_run(Machine *m, Frame *f, const Instruction *in) {
+    const Argmax *p = in->plan;
     npy_intp shape[NPY_MAXDIMS];
-    npy_int64 kept = 1, folded = 1;
+    npy_int64 kept = 1, n_reduced = 1;
     int n_kept = 0;
     PyArrayObject *x = operand(f, in->inputs[0], p->type, p->ndim);
     if (x == NULL)
         return RUN_RAISED;
     for (int d = 0; d < p->ndim; d++) {
         npy_intp length = PyArray_DIMS(x)[d];
-        *(p->folded[d] ? &folded : &kept) *= length;
-        if (!p->folded[d])
+        *(p->is_reduced[d] ? &n_reduced : &kept) *= length;
+        if (!p->is_reduced[d])
             shape[n_kept++] = length;
     }
-    if (folded == 0)
-        return RUN_MISFIT;
+    if (n_reduced == 0)
+        return RUN_MISMATCH;
     Search s = {.p = p};
     PyArrayObject *copy = NULL;
     if (kept > 0 && !collect(p, x, &s)) {
@@ -145,30 +145,30 @@ static int position_run(Machine *m, Frame *f, const Instruction *in) {
     return status;
 }
 
-static void position_free(void *plan) {
-    PyMem_Free(((Position *)plan)->folded);
+static void argmax_free(void *plan) {
+    PyMem_Free(((Argmax *)plan)->is_reduced);
     PyMem_Free(plan);
 }
 
-/* Payload: (inner, outer, ndim, type, ((folded flags,),), cost). */
-int position_prepare(Machine *m, Instruction *in, PyObject *payload) {
+/* Payload: (inner, outer, ndim, type, ((reduced flags,),), cost). */
+int argmax_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long inner, outer;
-    PyObject *folded;
+    PyObject *is_reduced;
     (void)m;
-    Position *p = PyMem_Calloc(1, sizeof *p);
+    Argmax *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
         return -1;
     in->plan = p;
-    in->run = position_run;
-    in->free = position_free;
-    if (!PyArg_ParseTuple(payload, "KKiiO!d", &inner, &outer, &p->ndim, &p->type, &PyTuple_Type, &folded, &p->cost))
+    in->run = argmax_run;
+    in->free = argmax_free;
+    if (!PyArg_ParseTuple(payload, "KKiiO!d", &inner, &outer, &p->ndim, &p->type, &PyTuple_Type, &is_reduced, &p->cost))
         return -1;
     p->inner = (inner_fn)(uintptr_t)inner;
     p->outer = (outer_fn)(uintptr_t)outer;
     if (p->ndim < 0 || p->ndim > NPY_MAXDIMS) {
-        PyErr_SetString(PyExc_ValueError, "position payload: dimensions out of range");
+        PyErr_SetString(PyExc_ValueError, "argmax payload: dimensions out of range");
         return -1;
     }
-    p->folded = parse_flags(folded, p->ndim);
-    return p->folded == NULL ? -1 : 0;
+    p->is_reduced = parse_flags(is_reduced, p->ndim);
+    return p->is_reduced == NULL ? -1 : 0;
 }

@@ -1,13 +1,13 @@
-"""C text that finds where extrema stand.
+"""C text of argmax and argmin.
 
-Along a stretch of elements, vectors hold the best of each lane and where it was found. Across rows, tiles of columns
+Along contiguous elements, vectors hold the extremum of each lane and its position. Across rows, tiles of columns
 keep their extrema and positions while the rows pass by.
 """
 
 from __future__ import annotations
 
 from ..scalar import NoNativeForm, is_complex, is_discrete
-from ._descriptions import ExtremumPosition
+from ._descriptions import ArgmaxKernel
 from ._source import CFunction, CWriter, KernelSource, memory_type
 
 #: Elements of a block: few enough rounds that they are counted in an integer as small as an element.
@@ -21,7 +21,7 @@ HALVES = (32, 16)
 _SIZES = {"bool": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 
 
-def position_source(kernel: ExtremumPosition) -> KernelSource:
+def argmax_source(kernel: ArgmaxKernel) -> KernelSource:
     """Generate ``int64_t NAME_inner(n, x, stride)`` and ``void NAME_outer(n, rows, x, stride, step, position)``."""
     if kernel.dtype == "float16" or is_complex(kernel.dtype):
         raise NoNativeForm(f"positions of {kernel.dtype} have no C form")
@@ -33,19 +33,19 @@ def itemsize(dtype: str) -> int:
     return 1 if dtype == "bool" else _SIZES[dtype.lstrip("uintfloa")]
 
 
-def _better(kernel: ExtremumPosition) -> str:
+def _better(kernel: ArgmaxKernel) -> str:
     return ">" if kernel.largest else "<"
 
 
-def _tracks_nan(kernel: ExtremumPosition) -> bool:
+def _tracks_nan(kernel: ArgmaxKernel) -> bool:
     return not is_discrete(kernel.dtype)
 
 
-def _is_aligned(kernel: ExtremumPosition) -> bool:
+def _is_aligned(kernel: ArgmaxKernel) -> bool:
     return itemsize(kernel.dtype) == 8
 
 
-def _block(kernel: ExtremumPosition) -> CFunction:
+def _block(kernel: ArgmaxKernel) -> CFunction:
     """Write the search of contiguous elements: vectors hold the best of their lanes and the rounds they are from."""
     scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
     lanes = VECTOR // size
@@ -72,7 +72,7 @@ def _block(kernel: ExtremumPosition) -> CFunction:
     return CFunction("__block", parameters, tuple(writer.lines), "int64_t")
 
 
-def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+def _rounds(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
     """Write the loop that takes one round of vectors after the other."""
     nan, each = _tracks_nan(kernel), range(VECTORS)
     writer.line(f"indices at = {{0}}, take, {', '.join(f'w{i} = at' for i in each)};")
@@ -116,7 +116,7 @@ def _rounds(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
             writer.line("position = 0;")
 
 
-def _compare(writer: CWriter, kernel: ExtremumPosition, number: int) -> None:
+def _compare(writer: CWriter, kernel: ArgmaxKernel, number: int) -> None:
     if _tracks_nan(kernel):
         writer.line(f"s{number} += v{number};")
     writer.line(f"take = (indices)(v{number} {_better(kernel)} b{number});")
@@ -124,7 +124,7 @@ def _compare(writer: CWriter, kernel: ExtremumPosition, number: int) -> None:
     writer.line(_blend(f"w{number}", "at", "indices"))
 
 
-def _best_place(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+def _best_place(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
     """Write how the vectors are joined where an element can count a block: the extremum, then its first place.
 
     Halves of vectors are joined until few lanes are left: a row of matrices is often as short as a loop over lanes.
@@ -174,7 +174,7 @@ def _narrow(writer: CWriter, name: str, kind: str, better: str) -> None:
     writer.line(f"__builtin_memcpy({name}_lane, &{whole}, {HALVES[-1]});")
 
 
-def _best_lane(writer: CWriter, kernel: ExtremumPosition, lanes: int) -> None:
+def _best_lane(writer: CWriter, kernel: ArgmaxKernel, lanes: int) -> None:
     """Write how vectors of bytes, which cannot count a block, are joined; of equal extrema the earlier one counts."""
     better, scalar = _better(kernel), memory_type(kernel.dtype)
     writer.line(f"indices {', '.join(f'u{i} = w{i} - w{i} + {i}' for i in range(VECTORS))};")
@@ -204,7 +204,7 @@ def _blend(target: str, source: str, kind: str) -> str:
     return f"{target} = ({kind})((take & (indices){source}) | (~take & (indices){target}));"
 
 
-def _inner(kernel: ExtremumPosition) -> CFunction:
+def _inner(kernel: ArgmaxKernel) -> CFunction:
     scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
     writer.line(f"{scalar} copy[{BLOCK}] __attribute__((aligned(64))), best = 0;")
     writer.line("int64_t position = -1;")
@@ -212,7 +212,7 @@ def _inner(kernel: ExtremumPosition) -> CFunction:
         writer.line(f"const int64_t count = n - start > {BLOCK} ? {BLOCK} : n - start;")
         writer.line(f"const {scalar} *block = (const {scalar} *)(x + start * stride);")
         with writer.block(f"if (stride != {size})"):
-            writer.line(f"theano_gather((char *)copy, x + start * stride, stride, count, {size});")
+            writer.line(f"theano_pack((char *)copy, x + start * stride, stride, count, {size});")
             writer.line("block = copy;")
         writer.line(f"{scalar} found;")
         writer.line("const int64_t at = SYMBOL__block(count, block, &found);")
@@ -225,7 +225,7 @@ def _inner(kernel: ExtremumPosition) -> CFunction:
     return CFunction("_inner", "int64_t n, const char *x, int64_t stride", tuple(writer.lines), "int64_t")
 
 
-def _outer(kernel: ExtremumPosition) -> CFunction:
+def _outer(kernel: ArgmaxKernel) -> CFunction:
     """Write the positions along rows, for up to ``TILE`` columns; narrow integers count rows."""
     scalar, size, writer = memory_type(kernel.dtype), itemsize(kernel.dtype), CWriter()
     index = "int64_t" if size == 8 else "int32_t"
@@ -248,7 +248,7 @@ def _outer(kernel: ExtremumPosition) -> CFunction:
     return CFunction("_outer", parameters, tuple(writer.lines))
 
 
-def _take(writer: CWriter, kernel: ExtremumPosition, value: str) -> None:
+def _take(writer: CWriter, kernel: ArgmaxKernel, value: str) -> None:
     scalar = memory_type(kernel.dtype)
     writer.line(f"const {scalar} v = {value}, b = best[i];")
     better = f"v {_better(kernel)} b"

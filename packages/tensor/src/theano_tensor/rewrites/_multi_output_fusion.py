@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from theano_graph import Apply, Op, compose, pullback, shape_rule
-from theano_linker_c.kernels import Fold, FoldingKernel, Kernel, can_fold, native_kernel
+from theano_linker_c.kernels import Kernel, MultiOutputKernel, Reduction, can_reduce, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
@@ -17,15 +17,15 @@ from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
 
-def is_foldable(node: Apply) -> bool:
-    """Tell whether a node is a reduction that a :class:`FusedNest` can do besides others."""
+def is_fusible_reduction(node: Apply) -> bool:
+    """Tell whether a node is a reduction that a :class:`MultiOutputFusion` can compute besides others."""
     op = node.op
     if not isinstance(op, Reduce) or not op.axes(node.inputs[0].type.ndim):
         return False
-    return can_fold(op.combine, op.kernel_accumulator(node.inputs[0].type.dtype))
+    return can_reduce(op.combine, op.kernel_accumulator(node.inputs[0].type.dtype))
 
 
-class FusedNest(Op):
+class MultiOutputFusion(Op):
     """Apply a scalar op to each element of some tensors; keep its first results, and reduce each of the others.
 
     Made by fusion when functions are compiled; it therefore has no gradient.
@@ -59,7 +59,9 @@ class FusedNest(Op):
         """
         variables = [as_tensor_variable(x) for x in inputs]
         if len({x.type.ndim for x in variables}) != 1:
-            raise TypeError(compose("the inputs of a fused nest have one number of dimensions", mend="pad them"))
+            raise TypeError(
+                compose("the inputs of a multi-output fusion have one number of dimensions", mend="pad them")
+            )
         shape = broadcast_static(self.scalar_op, variables)
         dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))
         outputs = [tensor_type(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
@@ -84,7 +86,7 @@ class FusedNest(Op):
             for k, (result, dtype) in enumerate(zip(results, self.element_dtypes(node), strict=True)):
                 elements = np.broadcast_to(np.asarray(result, dtype=dtype), shape)
                 if k >= self.n_kept:
-                    elements = self.reductions[k - self.n_kept].fold(elements)
+                    elements = self.reductions[k - self.n_kept].reduce_array(elements)
                 output_storage[k][0] = np.array(elements, dtype=node.outputs[k].type.dtype)
 
     def __str__(self) -> str:
@@ -92,28 +94,30 @@ class FusedNest(Op):
         return f"{self.scalar_op} -> ({', '.join([*kept, *map(str, self.reductions)])})"
 
 
-@native_kernel.register(FusedNest)
+@native_kernel.register(MultiOutputFusion)
 def _native(node: Apply) -> Kernel | None:
-    op = cast(FusedNest, node.op)
+    op = cast(MultiOutputFusion, node.op)
     dtypes, ndim = op.element_dtypes(node), node.inputs[0].type.ndim
-    folded = zip(op.reductions, dtypes[op.n_kept :], node.outputs[op.n_kept :], strict=True)
-    return FoldingKernel(
+    reduced = zip(op.reductions, dtypes[op.n_kept :], node.outputs[op.n_kept :], strict=True)
+    return MultiOutputKernel(
         scalar_op=op.scalar_op,
         input_dtypes=tuple(x.type.dtype for x in node.inputs),
         kept_dtypes=dtypes[: op.n_kept],
-        folds=tuple(Fold(r.combine, r.kernel_accumulator(dtype), v.type.dtype, r.identity) for r, dtype, v in folded),
+        reductions=tuple(
+            Reduction(r.combine, r.kernel_accumulator(dtype), v.type.dtype, r.identity) for r, dtype, v in reduced
+        ),
         broadcast=tuple(x.type.broadcastable for x in node.inputs),
         ndim=ndim,
         axes=op.reductions[0].axes(ndim),
     )
 
 
-pullback.declare_absent(FusedNest, "it is made when functions are compiled, after gradients have been taken")
+pullback.declare_absent(MultiOutputFusion, "it is made when functions are compiled, after gradients have been taken")
 
 
-@shape_rule.register(FusedNest)
+@shape_rule.register(MultiOutputFusion)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    op = cast(FusedNest, node.op)
+    op = cast(MultiOutputFusion, node.op)
     ndim = node.inputs[0].type.ndim
     pairs = list(zip(input_shapes, node.inputs, strict=True))
     full = tuple(next((s[axis] for s, x in pairs if x.type.shape[axis] != 1), 1) for axis in range(ndim))

@@ -1,4 +1,4 @@
-"""Which reductions are done in one pass, with the elementwise node that makes what they reduce.
+"""Multi-output fusion: which reductions are computed in one pass, with the elementwise node that makes their operand.
 
 A reduction needs nothing but what it reduces, so it can always be done where that is made, and several reductions of
 one tensor can always be done together. Beyond that, as for elementwise nodes (see ``_groups``), what is on one level
@@ -13,8 +13,8 @@ from dataclasses import field
 
 from theano_graph import Apply, FunctionGraph, Variable, record, toposort
 
-from ._fused_nest import is_foldable
-from ._groups import MAX_OPERANDS, DisjointSets, Nest, nest_of
+from ._groups import MAX_OPERANDS, DisjointSets, LoopNest, loop_nest_of
+from ._multi_output_fusion import is_fusible_reduction
 
 Axes = tuple[int, ...]
 #: Results are kept beside reductions over some axes only where the last one is known to be so long: a loop over whole
@@ -51,7 +51,7 @@ def clusters(fgraph: FunctionGraph) -> list[Cluster]:
     """Return what is to become one pass each; those with one reduction and nothing else to keep are left out."""
     # Along the first inputs, so that the terms of a long sum are cut together with what they are made of.
     order = toposort(fgraph.inputs, fgraph.outputs)
-    nests = {node: nest for node in order if (nest := nest_of(node))}
+    nests = {node: nest for node in order if (nest := loop_nest_of(node))}
     axes = _axes(order, nests)
     levels = _levels(order, nests, axes)
     sets = DisjointSets()
@@ -81,14 +81,14 @@ def _worthwhile(fgraph: FunctionGraph, cluster: Cluster) -> Cluster | None:
     return cluster if len(cluster.reductions) > 1 or kept else None
 
 
-def _pattern(reduction: Apply) -> Nest:
-    pattern: Nest = reduction.inputs[0].type.broadcastable
+def _pattern(reduction: Apply) -> LoopNest:
+    pattern: LoopNest = reduction.inputs[0].type.broadcastable
     return pattern
 
 
-def _axes(order: Sequence[Apply], nests: dict[Apply, Nest]) -> dict[Apply, Axes]:
+def _axes(order: Sequence[Apply], nests: dict[Apply, LoopNest]) -> dict[Apply, Axes]:
     """Return the axes of the reductions that take part: of one elementwise node, those over the commonest axes."""
-    every = {node: node.op.axes(node.inputs[0].type.ndim) for node in order if is_foldable(node)}
+    every = {node: node.op.axes(node.inputs[0].type.ndim) for node in order if is_fusible_reduction(node)}
     counts: dict[Apply, Counter[Axes]] = {}
     for node, own in every.items():
         if node.inputs[0].owner in nests:
@@ -97,7 +97,7 @@ def _axes(order: Sequence[Apply], nests: dict[Apply, Nest]) -> dict[Apply, Axes]
     return {node: own for node, own in every.items() if chosen.get(node.inputs[0].owner, own) == own}
 
 
-def _levels(order: Sequence[Apply], nests: dict[Apply, Nest], axes: dict[Apply, Axes]) -> dict[Apply, int]:
+def _levels(order: Sequence[Apply], nests: dict[Apply, LoopNest], axes: dict[Apply, Axes]) -> dict[Apply, int]:
     """Return levels that grow along all paths, but from an elementwise node to the reductions that join it."""
     levels: dict[Apply, int] = {}
     for node in order:
@@ -107,7 +107,7 @@ def _levels(order: Sequence[Apply], nests: dict[Apply, Nest], axes: dict[Apply, 
     return levels
 
 
-def _ties(node: Apply, own: Axes, nests: dict[Apply, Nest], levels: dict[Apply, int]) -> Iterator[Hashable]:
+def _ties(node: Apply, own: Axes, nests: dict[Apply, LoopNest], levels: dict[Apply, int]) -> Iterator[Hashable]:
     """Yield what a reduction has in common with those that it may join: its elementwise node, and its operands."""
     (x,) = node.inputs
     pattern = _pattern(node)
@@ -122,7 +122,7 @@ def _ties(node: Apply, own: Axes, nests: dict[Apply, Nest], levels: dict[Apply, 
 
 def _join_readers(
     order: Sequence[Apply],
-    nests: dict[Apply, Nest],
+    nests: dict[Apply, LoopNest],
     axes: dict[Apply, Axes],
     levels: dict[Apply, int],
     sets: DisjointSets,

@@ -1,4 +1,4 @@
-"""Ops in C on the arrays that a sparse matrix consists of: lines are the rows of csr and the columns of csc.
+"""Ops in C on the arrays of compressed sparse matrices: data, indices and indptr.
 
 The code is in the folder ``c``: each file defines functions whose names `NAME` makes the node's own, for elements of
 the type `ELEMENT`.
@@ -44,15 +44,15 @@ def c_source(name: str, *names: str, **types: str) -> str:
     return begin + "\n".join(_text(f"{file}.h") for file in names) + end
 
 
-def other_length(name: str) -> str:
+def minor_length(name: str) -> str:
     """Return the C text of the number in an input."""
     return f"(npy_intp)*(npy_int64 *)PyArray_DATA({name})"
 
 
-class LinesOp(SparseOp):
-    """Base of the ops on ``data, indices, indptr`` and the number of places in a line. Put in by rewrites."""
+class CompressedOp(SparseOp):
+    """Base of the ops on ``data, indices, indptr`` and the length of the minor axis. Put in by rewrites."""
 
-    files: ClassVar[tuple[str, ...]] = ("lines",)
+    files: ClassVar[tuple[str, ...]] = ("compressed",)
     #: Where `data` stands among the inputs.
     first: ClassVar[int] = 0
 
@@ -97,10 +97,12 @@ class LinesOp(SparseOp):
 
 
 def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> Any:
-    """Return SciPy's matrix of arrays that were looked at before; ValueError where they make none."""
-    lines, length = len(indptr) - 1, int(other)
+    """Return SciPy's matrix of some arrays; ValueError where they make none."""
+    n_major, length = len(indptr) - 1, int(other)
     try:
-        found = CLASSES[format]((data, indices, indptr), shape=(lines, length) if format == "csr" else (length, lines))
+        found = CLASSES[format](
+            (data, indices, indptr), shape=(n_major, length) if format == "csr" else (length, n_major)
+        )
         found.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(
@@ -112,7 +114,7 @@ def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> 
     return found
 
 
-def not_differentiated(*ops: type[LinesOp]) -> None:
+def not_differentiated(*ops: type[CompressedOp]) -> None:
     """Say that ops have no derivatives."""
     for op in ops:
         for table in (pullback, pushforward):

@@ -1,11 +1,11 @@
-/* What the files about programs that run many times in one call share. */
+/* What the files about loops (programs that run many times in one call) share. */
 #ifndef THEANO_LINKER_C_REPEAT_H
 #define THEANO_LINKER_C_REPEAT_H
 
 #include "runtime.h"
 
-/* Same numbers as `Becomes` in _repetition.py. */
-enum { STACK = 0, SUM = 1, NEWEST = 2 };
+/* Same numbers as `ResultKind` in _repetition.py. */
+enum { STACK = 0, SUM = 1, LAST = 2 };
 
 typedef struct {
     int kind, reg, known;     /* whether all its values must have `shape` */
@@ -23,8 +23,8 @@ typedef struct {
     Frame *f;
     Py_ssize_t runs, run, row;  /* how many, which one, and which row of the sequences it reads */
     int rows, states, until, backwards, n_results;
-    int movable;                /* no foreign code sees the arrays: views whose only owner we are may be moved */
-    PyObject *given, *complain; /* borrowed */
+    int movable;                /* no foreign code sees the arrays, so that the pointers of our own views may be moved */
+    PyObject *given, *raise_mismatch; /* borrowed */
     PyArrayObject **views;      /* of the sequences */
     PyObject **fixed, **state;  /* owned: of each input; arguments as the program takes them, and states */
     int *home;                  /* of each state */
@@ -32,12 +32,12 @@ typedef struct {
     PyArrayObject **slots;
     double looked, yielded;     /* when the clock was read last, and when other threads were let run */
     int pause, waited;
-} Repeat;
+} Loop;
 
-/* repeat.c */
-void repeat_let_others(Repeat *r);
+/* loop.c */
+void loop_yield(Loop *r);
 
-/* repeat_kernel.c */
-int repeat_kernel(Repeat *r);
+/* loop_kernel.c */
+int loop_kernel(Loop *r);
 
 #endif

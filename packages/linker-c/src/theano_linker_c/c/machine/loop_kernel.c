@@ -1,6 +1,6 @@
 /* Loops whose step is one elementwise kernel over few elements: after the first run, which checks everything, the
  * kernel is called with pointers that move. An instruction in full would cost several times as much as the kernel. */
-#include "repeat.h"
+#include "loop.h"
 
 /* Where an operand lies in the next run; how far it moves from run to run, or with what it changes places. */
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     int64_t *strides;
 } Calls;
 
-/* Let an operand lie in an array of as many elements as the kernel works on, or of one that stretches. */
+/* Let an operand lie in an array of as many elements as the kernel works on, or of one that broadcasts. */
 static int set_place(Calls *c, int i, PyArrayObject *array, int type_num) {
     npy_intp size = PyArray_SIZE(array);
     if (PyArray_TYPE(array) != type_num || !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISBEHAVED_RO(array) ||
@@ -29,7 +29,7 @@ static int set_place(Calls *c, int i, PyArrayObject *array, int type_num) {
 }
 
 /* The same for a row of an array: that of the run `behind` steps before the next one. */
-static int set_row(const Repeat *r, Calls *c, int i, PyArrayObject *whole, PyArrayObject *row, int type_num, int behind) {
+static int set_row(const Loop *r, Calls *c, int i, PyArrayObject *whole, PyArrayObject *row, int type_num, int behind) {
     npy_intp step = PyArray_STRIDES(whole)[0], next = r->backwards ? r->runs - 1 - r->run : r->run;
     if (row == NULL || !PyArray_ISBEHAVED_RO(whole) || !set_place(c, i, row, type_num))
         return 0;
@@ -39,7 +39,7 @@ static int set_row(const Repeat *r, Calls *c, int i, PyArrayObject *whole, PyArr
 }
 
 /* The newest value of a result, if nobody else sees its array. */
-static PyArrayObject *own_array(const Repeat *r, int k) {
+static PyArrayObject *own_array(const Loop *r, int k) {
     PyObject *value = k < r->states ? r->state[k] : r->results[k].value;
     if (value == NULL || !PyArray_CheckExact(value) || !buffer_is_plain((PyArrayObject *)value))
         return NULL;
@@ -49,7 +49,7 @@ static PyArrayObject *own_array(const Repeat *r, int k) {
     return Py_REFCNT(value) == 1 + stored ? (PyArrayObject *)value : NULL;
 }
 
-static int set_input(const Repeat *r, Calls *c, int i, int reg, int type_num) {
+static int set_input(const Loop *r, Calls *c, int i, int reg, int type_num) {
     const Machine *m = r->m;
     int k = 0;
     while (k < m->n_inputs && m->inputs[k].reg != reg)
@@ -70,7 +70,7 @@ static int set_input(const Repeat *r, Calls *c, int i, int reg, int type_num) {
     return value != NULL && PyArray_Check(value) && set_place(c, i, (PyArrayObject *)value, type_num);
 }
 
-static int set_output(const Repeat *r, Calls *c, int i, int reg, int type_num) {
+static int set_output(const Loop *r, Calls *c, int i, int reg, int type_num) {
     int k = 0;
     while (k < r->n_results && r->results[k].reg != reg)
         k++;
@@ -90,12 +90,12 @@ static int set_output(const Repeat *r, Calls *c, int i, int reg, int type_num) {
 }
 
 /* Give each state of which only the newest value stays a second array. Returns 0 where that is not possible. */
-static int make_spares(Repeat *r) {
+static int make_spares(Loop *r) {
     for (int k = 0; k < r->states; k++) {
         Result *o = &r->results[k];
-        PyArrayObject *array = o->kind == NEWEST ? own_array(r, k) : NULL;
+        PyArrayObject *array = o->kind == LAST ? own_array(r, k) : NULL;
         int stored;
-        if (o->kind == NEWEST && array == NULL)
+        if (o->kind == LAST && array == NULL)
             return 0;
         if (array != NULL) {
             o->spare = buffer_get(r->m, o->reg, PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), 0,
@@ -108,11 +108,11 @@ static int make_spares(Repeat *r) {
 }
 
 /* Whether all that a run does is the one instruction, whose results are those of the loop. */
-static int is_one_kernel(const Repeat *r) {
+static int is_one_kernel(const Loop *r) {
     const Machine *m = r->m;
     const Instruction *in = m->instructions;
     if (m->n_instructions != 1 || in->code != CODE_ELEMENTWISE || m->schedule != NULL || m->profile != NULL ||
-        m->keep != NULL || m->n_cells > 0 || m->n_updates > 0 || r->until || in->n_outputs != r->n_results)
+        m->retained != NULL || m->n_cells > 0 || m->n_updates > 0 || r->until || in->n_outputs != r->n_results)
         return 0;
     for (int k = 0; k < r->n_results; k++)
         for (int other = 0; other < k; other++)
@@ -129,7 +129,7 @@ static npy_intp size_of(const Result *o) {
     return size;
 }
 
-static int prepare(Repeat *r, Calls *c) {
+static int prepare(Loop *r, Calls *c) {
     const Instruction *in = r->m->instructions;
     double cost;
     const int *types = elementwise_kernel(in, &c->fn, &cost);
@@ -153,7 +153,7 @@ static int prepare(Repeat *r, Calls *c) {
 /* Runs between two looks at signals and the clock. */
 #define RUNS_AT_ONCE 16
 
-static int call_all(Repeat *r, Calls *c) {
+static int call_all(Loop *r, Calls *c) {
     while (r->run < r->runs) {
         for (int run = 0; run < RUNS_AT_ONCE && r->run < r->runs; run++, r->run++) {
             for (int i = 0; i < c->count; i++) {
@@ -166,7 +166,7 @@ static int call_all(Repeat *r, Calls *c) {
         }
         if (PyErr_CheckSignals() < 0)
             return -1;
-        repeat_let_others(r);
+        loop_yield(r);
     }
     for (int k = 0; k < r->states; k++) /* of n runs, the first one left its value in the first array */
         if (r->results[k].spare != NULL && r->runs % 2 == 0) {
@@ -179,7 +179,7 @@ static int call_all(Repeat *r, Calls *c) {
 
 /* Called after the first run: do all others, where these are calls of one kernel. Returns 1 when the loop may go on or
  * is at its end, -1 with an exception. */
-int repeat_kernel(Repeat *r) {
+int loop_kernel(Loop *r) {
     if (r->runs < 3 || !is_one_kernel(r))
         return 1;
     Calls c = {.count = r->m->instructions->n_inputs + r->m->instructions->n_outputs};

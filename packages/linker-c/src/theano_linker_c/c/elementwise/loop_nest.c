@@ -8,14 +8,14 @@
 
 static npy_intp magnitude(npy_intp value) { return value < 0 ? -value : value; }
 
-npy_intp nest_size(const Nest *nest) {
+npy_intp loop_nest_size(const LoopNest *nest) {
     npy_intp size = 1;
     for (int d = 0; d < nest->ndim; d++)
         size *= nest->shape[d];
     return size;
 }
 
-/* Whether the number of elements of a common shape is a length. Operands that stretch may make it larger than any array
+/* Whether the number of elements of a common shape is a length. Operands that broadcast may make it larger than any array
  * could be. Returns RUN_DONE, or RUN_RAISED. */
 int shape_fits(const npy_intp *shape, int ndim) {
     npy_intp size = 1;
@@ -29,18 +29,18 @@ int shape_fits(const npy_intp *shape, int ndim) {
     if (fits)
         return RUN_DONE;
     PyErr_SetString(PyExc_ValueError, "the common shape of the operands has more elements than can be counted\n"
-                                      "  To mend: pass operands that stretch along fewer axes.");
+                                      "  To mend: pass operands that broadcast along fewer axes.");
     return RUN_RAISED;
 }
 
-static npy_intp axis_weight(const Nest *nest, int axis) {
+static npy_intp axis_weight(const LoopNest *nest, int axis) {
     npy_intp weight = 0;
     for (int k = 0; k < nest->nops; k++)
         weight += magnitude(nest->strides[axis * nest->nops + k]);
     return weight;
 }
 
-static void swap_axes(Nest *nest, int a, int b) {
+static void swap_axes(LoopNest *nest, int a, int b) {
     npy_intp length = nest->shape[a];
     nest->shape[a] = nest->shape[b];
     nest->shape[b] = length;
@@ -52,14 +52,14 @@ static void swap_axes(Nest *nest, int a, int b) {
     }
 }
 
-static void move_axis(Nest *nest, int to, int from) {
+static void move_axis(LoopNest *nest, int to, int from) {
     if (to == from)
         return;
     nest->shape[to] = nest->shape[from];
     memcpy(nest->strides + to * nest->nops, nest->strides + from * nest->nops, nest->nops * sizeof(npy_intp));
 }
 
-static int can_merge(const Nest *nest, int outer, int inner) {
+static int can_merge(const LoopNest *nest, int outer, int inner) {
     for (int k = 0; k < nest->nops; k++)
         if (nest->strides[outer * nest->nops + k] != nest->strides[inner * nest->nops + k] * nest->shape[inner])
             return 0;
@@ -67,7 +67,7 @@ static int can_merge(const Nest *nest, int outer, int inner) {
 }
 
 /* Drop axes of length 1, order the rest by stride, merge neighbours; an inner axis that is short gives way. */
-void nest_simplify(Nest *nest) {
+void loop_nest_simplify(LoopNest *nest) {
     int kept = 0;
     for (int d = 0; d < nest->ndim; d++)
         if (nest->shape[d] != 1)
@@ -98,24 +98,24 @@ void nest_simplify(Nest *nest) {
 }
 
 typedef struct {
-    const Nest *nest;
+    const LoopNest *nest;
     elementwise_fn fn;
     npy_intp inner, block, blocks; /* blocks: units along the inner axis */
-} NestJob;
+} LoopNestJob;
 
 /* Units are numbered along the inner axis first. */
 static void run_units(void *context, int64_t begin, int64_t end) {
-    const NestJob *job = context;
-    const Nest *nest = job->nest;
+    const LoopNestJob *job = context;
+    const LoopNest *nest = job->nest;
     int outer = nest->ndim - 1, nops = nest->nops;
     npy_intp index[NPY_MAXDIMS];
     char *row[nops + 1], *data[nops + 1];
-    npy_intp block = begin % job->blocks, rest = begin / job->blocks;
+    npy_intp block = begin % job->blocks, remainder = begin / job->blocks;
     const npy_intp *inner_strides = nest->strides + (npy_intp)outer * nops;
     memcpy(row, nest->data, nops * sizeof(char *));
     for (int d = outer - 1; d >= 0; d--) {
-        index[d] = rest % nest->shape[d];
-        rest /= nest->shape[d];
+        index[d] = remainder % nest->shape[d];
+        remainder /= nest->shape[d];
         for (int k = 0; k < nops; k++)
             row[k] += index[d] * nest->strides[d * nops + k];
     }
@@ -143,16 +143,16 @@ static void run_units(void *context, int64_t begin, int64_t end) {
 
 /* Run `fn` over all elements; `cost` is the rough number of cycles for one. Called with the GIL, which is let go for
  * long work. The nest must be simplified and not empty. Returns RUN_RAISED when a signal handler raised. */
-int nest_run(const Machine *m, const Nest *nest, elementwise_fn fn, double cost) {
+int loop_nest_run(const Machine *m, const LoopNest *nest, elementwise_fn fn, double cost) {
     if (nest->ndim == 0) {
         npy_intp none[nest->nops + 1];
         memset(none, 0, sizeof none);
         fn(1, nest->data, (const int64_t *)none);
         return RUN_DONE;
     }
-    npy_intp inner = nest->shape[nest->ndim - 1], total = nest_size(nest);
+    npy_intp inner = nest->shape[nest->ndim - 1], total = loop_nest_size(nest);
     double work = total * cost;
-    NestJob job = {nest, fn, inner, inner, 1};
+    LoopNestJob job = {nest, fn, inner, inner, 1};
     double threshold = m->thread_scale * work_for_threads;
     if (work < WORK_FOR_GIL && work < threshold) {
         run_units(&job, 0, total / inner);

@@ -1,12 +1,12 @@
-/* A program that runs many times in one call: rows of sequences go in, states are handed on from run to run, and what
- * comes out is stacked, added up, or forgotten but for the last.
+/* Loops: a program that runs many times in one call. Each run reads a row of the sequences and the states of the run
+ * before; a result is stacked, summed, or replaced by that of the next run.
  *
  * Rows are views whose data pointers move. A result that is stacked is computed right in its row, which is offered to
  * the instruction as its memory (`slots` of the frame); the next run reads a state there. Other states change places
  * with the buffer of the result that follows them, so that two arrays serve all runs; and as the array of a state has
  * no owner but the machine from the second run on, an instruction may overwrite it where the state dies.
  */
-#include "repeat.h"
+#include "loop.h"
 
 /* Codes that may show arrays to code outside of this runtime. */
 static int is_foreign(int code) {
@@ -15,7 +15,7 @@ static int is_foreign(int code) {
 }
 
 /* Let `view` be a row of an array. */
-static int view_row(const Repeat *r, PyArrayObject *whole, npy_intp row, PyArrayObject **view) {
+static int view_row(const Loop *r, PyArrayObject *whole, npy_intp row, PyArrayObject **view) {
     char *data = PyArray_BYTES(whole) + row * PyArray_STRIDES(whole)[0];
     if (*view != NULL && r->movable && Py_REFCNT(*view) == 1 && PyArray_ISALIGNED(whole)) {
         ((PyArrayObject_fields *)*view)->data = data;
@@ -52,16 +52,16 @@ static PyObject *shape_tuple(const npy_intp *shape, int ndim) {
 }
 
 /* Set the exception that the caller makes for a value of another shape than that of the first run. */
-static int complain(const Repeat *r, int k, PyArrayObject *value) {
+static int raise_mismatch(const Loop *r, int k, PyArrayObject *value) {
     const Result *o = &r->results[k];
     PyObject *got = shape_tuple(PyArray_DIMS(value), PyArray_NDIM(value)), *wanted = shape_tuple(o->shape, o->ndim);
     PyObject *error = NULL;
     if (got != NULL && wanted != NULL)
-        error = PyObject_CallFunction(r->complain, "inOO", k, r->row, got, wanted);
+        error = PyObject_CallFunction(r->raise_mismatch, "inOO", k, r->row, got, wanted);
     if (error != NULL && PyExceptionInstance_Check(error))
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     else if (error != NULL)
-        PyErr_SetString(PyExc_SystemError, "repeat: the complaint is no exception");
+        PyErr_SetString(PyExc_SystemError, "loop: the complaint is no exception");
     Py_XDECREF(error);
     Py_XDECREF(got);
     Py_XDECREF(wanted);
@@ -73,11 +73,11 @@ static int has_shape(const Result *o, PyArrayObject *value) {
 }
 
 /* Make the array of all values of a result, whose shape is known. */
-static int make_stack(Repeat *r, Result *o, int type_num) {
+static int make_stack(Loop *r, Result *o, int type_num) {
     npy_intp shape[NPY_MAXDIMS];
     int stored;
     if (o->ndim + 1 > NPY_MAXDIMS || type_num < 0) {
-        PyErr_SetString(PyExc_ValueError, "repeat: values of this type or number of dimensions cannot be stacked");
+        PyErr_SetString(PyExc_ValueError, "loop: values of this type or number of dimensions cannot be stacked");
         return -1;
     }
     shape[0] = r->runs;
@@ -92,7 +92,7 @@ static int make_stack(Repeat *r, Result *o, int type_num) {
 
 /* Before the first run: the shape of a state is that of its first value; the stack that an earlier call has left for
  * another result is a guess at its shape. */
-static int result_begin(Repeat *r, int k) {
+static int result_begin(Loop *r, int k) {
     Result *o = &r->results[k];
     const Machine *m = r->m;
     if (k < r->states && PyArray_Check(r->state[k])) {
@@ -112,11 +112,11 @@ static int all_ours(const Machine *m) {
     for (int i = 0; i < m->n_instructions; i++)
         if (is_foreign(m->instructions[i].code))
             return 0;
-    return m->profile == NULL && m->keep == NULL;
+    return m->profile == NULL && m->retained == NULL;
 }
 
 /* Accept the arguments that all runs share, and look at the others. */
-static int begin(Repeat *r, PyObject *kinds) {
+static int begin(Loop *r, PyObject *kinds) {
     Machine *m = r->m;
     for (int k = 0; k < m->n_inputs; k++) {
         PyObject *value = PyTuple_GET_ITEM(r->given, k);
@@ -124,7 +124,7 @@ static int begin(Repeat *r, PyObject *kinds) {
         if (k < r->rows) {
             if (!PyArray_Check(value) || PyArray_NDIM((PyArrayObject *)value) < 1 ||
                 PyArray_DIMS((PyArrayObject *)value)[0] < r->runs) {
-                PyErr_SetString(PyExc_ValueError, "repeat: a sequence is no array with a row for each run");
+                PyErr_SetString(PyExc_ValueError, "loop: a sequence is no array with a row for each run");
                 return -1;
             }
         } else if (k < r->rows + r->states) {
@@ -140,8 +140,8 @@ static int begin(Repeat *r, PyObject *kinds) {
         Result *o = &r->results[k];
         o->kind = (int)PyLong_AsLong(PyTuple_GET_ITEM(kinds, k));
         o->reg = m->outputs[k];
-        if (o->kind < STACK || o->kind > NEWEST) {
-            PyErr_SetString(PyExc_ValueError, "repeat: unknown kind of result");
+        if (o->kind < STACK || o->kind > LAST) {
+            PyErr_SetString(PyExc_ValueError, "loop: unknown kind of result");
             return -1;
         }
         if (result_begin(r, k) < 0)
@@ -152,7 +152,7 @@ static int begin(Repeat *r, PyObject *kinds) {
 }
 
 /* Fill the registers for one run, and offer the places of results that are stacked. */
-static int load(Repeat *r) {
+static int load(Loop *r) {
     Machine *m = r->m;
     Frame *f = r->f;
     for (int k = 0; k < r->rows; k++)
@@ -173,7 +173,7 @@ static int load(Repeat *r) {
         frame_set(f, m->inputs[k].reg, Py_NewRef(r->fixed[k]));
     for (int k = 0; k < r->n_results; k++) {
         Result *o = &r->results[k];
-        if (o->kind == NEWEST)
+        if (o->kind == LAST)
             Py_CLEAR(o->value);
         o->slot = NULL;
         if (o->stack == NULL)
@@ -213,13 +213,13 @@ static int add(PyArrayObject *total, PyArrayObject *value) {
 #undef ADD
 
 /* Put the value of a run where the result wants it. */
-static int take_stacked(Repeat *r, Result *o, PyArrayObject *value) {
+static int take_stacked(Loop *r, Result *o, PyArrayObject *value) {
     if (o->slot == value)
         return 0;
     if (o->stack == NULL || PyArray_TYPE(o->stack) != PyArray_TYPE(value) ||
         PyArray_NDIM(o->stack) != o->ndim + 1 || !PyArray_CompareLists(PyArray_DIMS(o->stack) + 1, o->shape, o->ndim)) {
         if (r->run > 0 && o->stack != NULL) {
-            PyErr_SetString(PyExc_TypeError, "repeat: the values of a result have different dtypes");
+            PyErr_SetString(PyExc_TypeError, "loop: the values of a result have different dtypes");
             return -1;
         }
         if (make_stack(r, o, PyArray_TYPE(value)) < 0)
@@ -233,17 +233,17 @@ static int take_stacked(Repeat *r, Result *o, PyArrayObject *value) {
     return PyArray_CopyInto(o->slot, value);
 }
 
-static int take(Repeat *r, int k) {
+static int take(Loop *r, int k) {
     Result *o = &r->results[k];
     PyObject *value = r->f->registers[o->reg];
     PyArrayObject *array = (PyArrayObject *)value;
-    if (value == NULL || (o->kind != NEWEST && !PyArray_Check(value))) {
-        PyErr_Format(PyExc_TypeError, "repeat: the value of result %d is no array", k);
+    if (value == NULL || (o->kind != LAST && !PyArray_Check(value))) {
+        PyErr_Format(PyExc_TypeError, "loop: the value of result %d is no array", k);
         return -1;
     }
     if (o->known && PyArray_Check(value) && !has_shape(o, array))
-        return complain(r, k, array);
-    if (!o->known && o->kind != NEWEST)
+        return raise_mismatch(r, k, array);
+    if (!o->known && o->kind != LAST)
         set_shape(o, array);
     switch (o->kind) {
     case STACK:
@@ -262,7 +262,7 @@ static int take(Repeat *r, int k) {
 
 /* The results of the first outputs are the states of the next run. Where the store holds the array, it does so for the
  * register of the state from now on, and what it held for that is the buffer of the next result. */
-static void hand_on(Repeat *r) {
+static void hand_on(Loop *r) {
     Machine *m = r->m;
     for (int j = 0; j < r->states; j++) {
         Result *o = &r->results[j];
@@ -279,7 +279,7 @@ static void hand_on(Repeat *r) {
 #define SWITCH_SECONDS 0.005
 
 /* Now and then, let other threads have the GIL. The clock is read after some runs only, where these are short. */
-void repeat_let_others(Repeat *r) {
+void loop_yield(Loop *r) {
     if (++r->waited < r->pause)
         return;
     double now = profile_clock(), spent = now - r->looked;
@@ -297,12 +297,12 @@ void repeat_let_others(Repeat *r) {
 }
 
 /* Run once. Returns 1 to go on, 0 when that was the last run, -1 with an exception. */
-static int run_once(Repeat *r) {
+static int run_once(Loop *r) {
     Machine *m = r->m;
     Frame *f = r->f;
     double begin = m->profile == NULL ? 0 : profile_clock(), run_seconds = 0;
-    if (m->keep != NULL && f == &m->frame)
-        keep_drop(m);
+    if (m->retained != NULL && f == &m->frame)
+        retained_drop(m);
     if (load(r) < 0 || PyErr_CheckSignals() < 0)
         return -1;
     double started = begin == 0 ? 0 : profile_clock();
@@ -318,8 +318,8 @@ static int run_once(Repeat *r) {
         if (more < 0 || (m->n_updates > 0 && updates_store(m, f) < 0))
             status = -1;
     }
-    if (m->keep != NULL && f == &m->frame)
-        keep_take(m, f);
+    if (m->retained != NULL && f == &m->frame)
+        retained_store(m, f);
     for (int k = 0; k < r->n_results; k++)
         r->slots[r->results[k].reg] = NULL;
     frame_release_all(m, f);
@@ -329,7 +329,7 @@ static int run_once(Repeat *r) {
 }
 
 /* Say in the exception that is set at which run it happened. */
-static void note_run(const Repeat *r) {
+static void note_run(const Loop *r) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
@@ -344,27 +344,27 @@ static void note_run(const Repeat *r) {
 }
 
 /* What has become of the values, as (runs done, list). A new reference. */
-static PyObject *collect(Repeat *r) {
+static PyObject *collect(Loop *r) {
     PyObject *found = PyList_New(r->n_results);
     for (int k = 0; found != NULL && k < r->n_results; k++) {
         Result *o = &r->results[k];
         PyObject *value = o->kind == STACK ? (PyObject *)o->stack
-                          : o->kind == NEWEST && k < r->states ? r->state[k] : o->value;
+                          : o->kind == LAST && k < r->states ? r->state[k] : o->value;
         PyList_SET_ITEM(found, k, Py_NewRef(value));
     }
     return found == NULL ? NULL : Py_BuildValue("nN", r->run, found);
 }
 
-static PyObject *run_all(Repeat *r) {
+static PyObject *run_all(Loop *r) {
     int more = 1;
     while (more > 0 && r->run < r->runs) {
         r->row = r->backwards ? r->runs - 1 - r->run : r->run;
         more = run_once(r);
         if (more >= 0)
             r->run++;
-        repeat_let_others(r);
+        loop_yield(r);
         if (more > 0 && r->run == 1)
-            more = repeat_kernel(r);
+            more = loop_kernel(r);
     }
     if (more >= 0)
         return collect(r);
@@ -372,7 +372,7 @@ static PyObject *run_all(Repeat *r) {
     return NULL;
 }
 
-static void clear(Repeat *r) {
+static void clear(Loop *r) {
     for (int k = 0; r->views != NULL && k < r->rows; k++)
         Py_CLEAR(r->views[k]);
     for (int k = 0; r->fixed != NULL && k < r->m->n_inputs; k++)
@@ -395,7 +395,7 @@ static void clear(Repeat *r) {
     PyMem_Free(r->slots);
 }
 
-static int allocate(Repeat *r) {
+static int allocate(Loop *r) {
     r->views = PyMem_Calloc(r->rows + 1, sizeof *r->views);
     r->fixed = PyMem_Calloc(r->m->n_inputs + 1, sizeof *r->fixed);
     r->state = PyMem_Calloc(r->states + 1, sizeof *r->state);
@@ -410,21 +410,21 @@ static int allocate(Repeat *r) {
     return 0;
 }
 
-/* Method `repeat(runs, values, rows, states, kinds, until, backwards, complain)`: the program's inputs are rows of the
+/* Method `repeat(runs, values, rows, states, kinds, until, backwards, raise_mismatch)`: the program's inputs are rows of the
  * first values, states that start as the next ones, and the other values as they are; its outputs are the new states,
- * further results, and with `until` the truth value that ends the loop. `complain(result, row, shape, wanted)` makes
+ * further results, and with `until` the truth value that ends the loop. `raise_mismatch(result, row, shape, wanted)` makes
  * the exception for a changed shape. Returns how many runs were done, and the list of results. */
-PyObject *machine_repeat(PyObject *self, PyObject *args) {
+PyObject *machine_run_loop(PyObject *self, PyObject *args) {
     Machine *m = (Machine *)self;
-    Repeat r = {.m = m, .pause = 1};
+    Loop r = {.m = m, .pause = 1};
     PyObject *kinds, *result = NULL;
     if (!PyArg_ParseTuple(args, "nO!iiO!ppO", &r.runs, &PyTuple_Type, &r.given, &r.rows, &r.states, &PyTuple_Type,
-                          &kinds, &r.until, &r.backwards, &r.complain))
+                          &kinds, &r.until, &r.backwards, &r.raise_mismatch))
         return NULL;
     r.n_results = (int)PyTuple_GET_SIZE(kinds);
     if (PyTuple_GET_SIZE(r.given) != m->n_inputs || r.rows < 0 || r.states < 0 || r.rows + r.states > m->n_inputs ||
         r.states > r.n_results || r.n_results + r.until != m->n_outputs || r.runs < 1) {
-        PyErr_SetString(PyExc_ValueError, "repeat: the program has other inputs or outputs, or there is nothing to run");
+        PyErr_SetString(PyExc_ValueError, "loop: the program has other inputs or outputs, or there is nothing to run");
         return NULL;
     }
     Frame extra, *f = NULL;

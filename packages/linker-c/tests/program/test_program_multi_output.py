@@ -1,4 +1,4 @@
-"""Kernels that keep results and fold others in one pass: axes, layouts, dtypes, chunks, memory."""
+"""Kernels that keep results and reduce others in one pass: axes, layouts, dtypes, chunks, memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support import ArrayType, Python, array, machines
 
 from theano_graph import Apply, Op
 from theano_linker_c import _runtime
-from theano_linker_c.kernels import Fold, FoldingKernel, Kernel, native_kernel
+from theano_linker_c.kernels import Kernel, MultiOutputKernel, Reduction, native_kernel
 from theano_linker_c.scalar import (
     Composite,
     ScalarType,
@@ -38,17 +38,17 @@ UFUNCS: dict[Any, Any] = {
 }
 
 
-class Nest(Op):
-    """Results of a composite: the first are kept, the others are folded along axes."""
+class LoopNest(Op):
+    """Results of a composite: the first are kept, the others are reduced along axes."""
 
-    __props__ = ("composite", "folds", "axes")
+    __props__ = ("composite", "reductions", "axes")
 
-    def __init__(self, composite: Composite, folds: Sequence[Fold], axes: Sequence[int]) -> None:
-        self.composite, self.folds, self.axes = composite, tuple(folds), tuple(axes)
+    def __init__(self, composite: Composite, reductions: Sequence[Reduction], axes: Sequence[int]) -> None:
+        self.composite, self.reductions, self.axes = composite, tuple(reductions), tuple(axes)
 
     @property
     def n_kept(self) -> int:
-        return self.composite.nout - len(self.folds)
+        return self.composite.nout - len(self.reductions)
 
     def make_node(self, *inputs: Any) -> Apply:
         ndim = len(inputs[0].type.shape)
@@ -56,7 +56,7 @@ class Nest(Op):
         kept = [ArrayType(dtype, (None,) * ndim).make_variable() for dtype in dtypes]
         left = (None,) * (ndim - len(self.axes))
         return Apply(
-            self, list(inputs), [*kept, *(ArrayType(f.output_dtype, left).make_variable() for f in self.folds)]
+            self, list(inputs), [*kept, *(ArrayType(f.output_dtype, left).make_variable() for f in self.reductions)]
         )
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
@@ -68,27 +68,27 @@ class Nest(Op):
             if k < self.n_kept:
                 output_storage[k][0] = np.array(full)
                 continue
-            f = self.folds[k - self.n_kept]
-            folded = UFUNCS[f.combine].reduce(full, axis=self.axes, dtype=f.acc_dtype)
-            output_storage[k][0] = np.asarray(folded, dtype=f.output_dtype)
+            f = self.reductions[k - self.n_kept]
+            is_reduced = UFUNCS[f.combine].reduce(full, axis=self.axes, dtype=f.acc_dtype)
+            output_storage[k][0] = np.asarray(is_reduced, dtype=f.output_dtype)
 
 
-@native_kernel.register(Nest)
-def _nest(node: Apply) -> Kernel:
+@native_kernel.register(LoopNest)
+def _loop_nest(node: Apply) -> Kernel:
     op: Any = node.op
     broadcast = tuple(tuple(n == 1 for n in x.type.shape) for x in node.inputs)
     kept = tuple(v.type.dtype for v in node.outputs[: op.n_kept])
     dtypes = tuple(x.type.dtype for x in node.inputs)
-    return FoldingKernel(op.composite, dtypes, kept, op.folds, broadcast, len(broadcast[0]), op.axes)
+    return MultiOutputKernel(op.composite, dtypes, kept, op.reductions, broadcast, len(broadcast[0]), op.axes)
 
 
-def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> Nest:
+def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> LoopNest:
     """Twice the values, and their sum, sum of squares, maximum and minimum."""
     x = ScalarType(dtype)("x")
     own = acc or dtype
-    folds = [Fold(add, own, dtype, 0), Fold(add, own, dtype, 0), Fold(maximum, dtype, dtype, None)]
-    folds.append(Fold(minimum, dtype, dtype, None))
-    return Nest(Composite([x], [x + x, x, sqr(x), x, x]), folds, axes)
+    reductions = [Reduction(add, own, dtype, 0), Reduction(add, own, dtype, 0), Reduction(maximum, dtype, dtype, None)]
+    reductions.append(Reduction(minimum, dtype, dtype, None))
+    return LoopNest(Composite([x], [x + x, x, sqr(x), x, x]), reductions, axes)
 
 
 AXES = tuple(chain.from_iterable(combinations(range(3), n) for n in (1, 2, 3)))
@@ -117,7 +117,7 @@ class TestFolds(unittest.TestCase):
         x, row, column = (ScalarType("float64")(n) for n in "xrc")
         results = [exp(x - column) * row, exp(x - column)]
         for axes in ((0,), (1,), (0, 1)):
-            op = Nest(Composite([x, row, column], results), [Fold(add, "float64", "float64", 0)], axes)
+            op = LoopNest(Composite([x, row, column], results), [Reduction(add, "float64", "float64", 0)], axes)
             inputs = [array("float64", None, None), array("float64", 1, None), array("float64", None, 1)]
             native, plain = machines(inputs, list(op.make_node(*inputs).outputs))
             for m, n in ((3, 4), (700, 5), (5, 700), (1, 1), (0, 3)):
@@ -129,11 +129,11 @@ class TestFolds(unittest.TestCase):
         rng = np.random.default_rng(3)
         for dtype in ("bool", "int32", "uint8"):
             x = ScalarType(dtype)("x")
-            folds = [Fold(op, dtype, dtype, None) for op in (and_, or_, xor, maximum, minimum)]
-            folds += [Fold(add, "int64", "int64", 0), Fold(mul, "int64", "int64", 1)]
+            reductions = [Reduction(op, dtype, dtype, None) for op in (and_, or_, xor, maximum, minimum)]
+            reductions += [Reduction(add, "int64", "int64", 0), Reduction(mul, "int64", "int64", 1)]
             for axes in ((0,), (1,), (0, 1)):
                 a = array(dtype, None, None)
-                op = Nest(Composite([x], [x] * len(folds)), folds, axes)
+                op = LoopNest(Composite([x], [x] * len(reductions)), reductions, axes)
                 native, plain = machines([a], list(op.make_node(a).outputs))
                 for shape in ((3, 4), (2, 700), (700, 2)):
                     self.same(native, plain, rng.integers(0, 3, shape).astype(dtype))
@@ -141,7 +141,7 @@ class TestFolds(unittest.TestCase):
     def test_nothing_to_fold(self) -> None:
         x = ScalarType("float64")("x")
         a = array("float64", None, None)
-        sums = Nest(Composite([x], [x + x, x]), [Fold(add, "float64", "float64", 0)], (0,))
+        sums = LoopNest(Composite([x], [x + x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
         for machine in machines([a], list(sums.make_node(a).outputs)):
             kept, total = machine(np.zeros((0, 3)))
             self.assertEqual((kept.shape, total.tolist()), ((0, 3), [0, 0, 0]))
@@ -165,7 +165,7 @@ class TestFolds(unittest.TestCase):
 
     def test_lengths_that_differ_are_an_error(self) -> None:
         x, y = ScalarType("float64")("x"), ScalarType("float64")("y")
-        op = Nest(Composite([x, y], [x * y, x + y]), [Fold(add, "float64", "float64", 0)], (0,))
+        op = LoopNest(Composite([x, y], [x * y, x + y]), [Reduction(add, "float64", "float64", 0)], (0,))
         inputs = [array("float64", None), array("float64", None)]
         for machine in machines(inputs, list(op.make_node(*inputs).outputs)):
             with self.assertRaises(ValueError):
@@ -198,7 +198,7 @@ class TestFolds(unittest.TestCase):
             _runtime.set_num_threads(before)
             _runtime.set_thread_threshold(threshold)
 
-    def test_kept_results_take_over_what_dies(self) -> None:
+    def test_kept_results_reuse_what_dies(self) -> None:
         x = ScalarType("float64")("x")
         given = array("float64", None)
         addresses: list[int] = []
@@ -209,7 +209,7 @@ class TestFolds(unittest.TestCase):
             return made
 
         (middle,) = Python(fresh, ArrayType("float64", (None,))).make_node(given).outputs
-        op = Nest(Composite([x], [x * x, x]), [Fold(add, "float64", "float64", 0)], (0,))
+        op = LoopNest(Composite([x], [x * x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
         native, _ = machines([given], list(op.make_node(middle).outputs))
         kept, total = native(np.arange(5.0))
         np.testing.assert_array_equal(kept, np.arange(1.0, 6) ** 2)

@@ -19,7 +19,7 @@ from ..gradient import derived_pushforward
 from ._axes import accumulator_dtype, normal_axes, sum_dtype
 from ._reduce import AccumulatingReduce, Prod, Reduce, refuse_narrow_accumulator, restore, scaled
 
-#: What stands for a fold in NumPy, by the name of the scalar op.
+#: NumPy's ufunc for a reduction, by the name of the scalar op.
 _UFUNCS = {
     "add": np.add,
     "mul": np.multiply,
@@ -31,8 +31,8 @@ _UFUNCS = {
 }
 
 
-class _FoldKind(type):
-    """Counts reductions with a name among the folds that they are: ``isinstance(node.op, CAReduce)`` asks for both."""
+class _CAReduceMeta(type):
+    """Counts reductions with a name among those by any scalar op: ``isinstance(node.op, CAReduce)`` asks for both."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _NAMED.get(cls.__name__, ())) or super().__instancecheck__(instance)
@@ -41,12 +41,12 @@ class _FoldKind(type):
         return issubclass(subclass, _NAMED.get(cls.__name__, ())) or super().__subclasscheck__(subclass)
 
 
-#: The reductions with a name that count as folds of a class.
+#: The reductions with a name that count as instances of a class.
 _NAMED: dict[str, tuple[type, ...]] = {"CAReduce": (Reduce,), "CAReduceDtype": (AccumulatingReduce,)}
 
 
-class CAReduce(Reduce, metaclass=_FoldKind):
-    """Fold a scalar op over axes.
+class CAReduce(Reduce, metaclass=_CAReduceMeta):
+    """Reduce axes by a scalar op.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class CAReduce(Reduce, metaclass=_FoldKind):
         return {"add": 0, "mul": 1, "or_": 0, "xor": 0, "and_": -1}.get(self.combine.name)
 
     def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
-        """Return the same fold over other axes."""
+        """Return the same reduction over other axes."""
         return CAReduce(self.combine, axis)
 
     def result_dtype(self, dtype: str) -> str:
@@ -99,26 +99,26 @@ class CAReduce(Reduce, metaclass=_FoldKind):
         if self.combine.result_dtypes(found, dtype) != (found,):
             raise ScalarTypeError(
                 compose(
-                    f"{self}: a fold by {self.combine} has no one dtype for elements of {dtype}",
+                    f"{self}: a reduction by {self.combine} has no one dtype for elements of {dtype}",
                     mend="use a scalar op whose result has the dtype of its inputs, or cast the tensor first",
                 )
             )
         return found
 
-    def fold(self, x: Any) -> Any:
-        """Fold with NumPy: by its own reduction where there is one, else element by element along the axes."""
+    def reduce_array(self, x: Any) -> Any:
+        """Reduce with NumPy: by its own reduction where there is one, else element by element along the axes."""
         axes, accumulator = self.axes(x.ndim), self.accumulator(x.dtype.name)
         ufunc = _UFUNCS.get(self.combine.name)
         if not axes:
             return x
         if ufunc is None:
-            return self._folded(x, axes, accumulator)
+            return self._reduce_rows(x, axes, accumulator)
         values = x.astype(accumulator, copy=False)
         if self.identity is None:
             return ufunc.reduce(values, axis=axes)
         return ufunc.reduce(values, axis=axes, initial=np.array(self.identity).astype(accumulator)[()])
 
-    def _folded(self, x: Any, axes: tuple[int, ...], dtype: str) -> Any:
+    def _reduce_rows(self, x: Any, axes: tuple[int, ...], dtype: str) -> Any:
         kept = [i for i in range(x.ndim) if i not in axes]
         rows = x.transpose([*axes, *kept]).reshape([-1, *(x.shape[i] for i in kept)])
         if not len(rows):
@@ -135,7 +135,7 @@ class CAReduce(Reduce, metaclass=_FoldKind):
 
 
 class CAReduceDtype(CAReduce):
-    """Fold a scalar op over axes, with dtypes of its own for result and accumulator.
+    """Reduction a scalar op over axes, with dtypes of its own for result and accumulator.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class CAReduceDtype(CAReduce):
         self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
 
     def with_axes(self, axis: tuple[int, ...] | None) -> Reduce:
-        """Return the same fold over other axes."""
+        """Return the same reduction over other axes."""
         return CAReduceDtype(self.combine, axis, self.dtype, self.acc_dtype)
 
     def resolved(self, x: Tensor) -> Reduce:
@@ -212,9 +212,9 @@ class ProdWithoutZeros(Prod):
     def _with(self, axis: tuple[int, ...] | None, dtype: str, accumulator: str) -> ProdWithoutZeros:
         return ProdWithoutZeros(axis, dtype, accumulator)
 
-    def fold(self, x: Any) -> Any:
+    def reduce_array(self, x: Any) -> Any:
         """Multiply with ones in place of zeros."""
-        return super().fold(np.where(x == 0, np.ones((), x.dtype), x))
+        return super().reduce_array(np.where(x == 0, np.ones((), x.dtype), x))
 
 
 @pullback.register(ProdWithoutZeros)
@@ -227,12 +227,12 @@ def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Var
 
 
 @pullback.register(CAReduce)
-def _pullback_fold(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_careduce(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     """Follow the reduction with a name that does the same; of others nothing is known but the op."""
     (x,) = node.inputs
     named = {"add": "sum", "mul": "prod", "maximum": "max", "minimum": "min"}.get(node.op.combine.name)
     if named is None:
-        reason = f"a fold by {node.op.combine} says nothing about its derivative"
+        reason = f"a reduction by {node.op.combine} says nothing about its derivative"
         return [call("grad_undefined", node.op, 0, x, reason)]
     same = call(named, x, axis=node.op.axes(x.type.ndim))
     if same.owner is None:

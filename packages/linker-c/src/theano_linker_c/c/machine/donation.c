@@ -1,66 +1,67 @@
-/* Arrays of the caller that may be overwritten in a call.
+/* Donated arguments: arrays of the caller that a call may overwrite.
  *
  * The caller and whoever else refers to such an array are not to be counted, so that its reference count says nothing.
- * For the time of the call a loan stands in its register: an array of this call's own over the same memory. Views that
- * the call makes have the loan as their base, since its own base, which is no array, ends the chain; so the reference
- * count of the loan tells the truth about it, as that of any array that the machine has made.
+ * For the time of the call its register holds an array of the call's own over the same memory, whose base is a
+ * DonatedBuffer. Views that the call makes have this array as their base, since a DonatedBuffer is no array and ends
+ * the chain; so its reference count is as reliable as that of any array that the machine has made.
  */
 #include "runtime.h"
 
 typedef struct {
     PyObject_HEAD
     PyObject *array; /* what the caller has passed */
-} Loan;
+} DonatedBuffer;
 
-static void loan_dealloc(PyObject *self) {
-    Py_DECREF(((Loan *)self)->array);
+static void donated_buffer_dealloc(PyObject *self) {
+    Py_DECREF(((DonatedBuffer *)self)->array);
     PyObject_Free(self);
 }
 
-PyTypeObject LoanType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.Loan",
-    .tp_doc = "The base of an array over memory that a caller lets a function overwrite.",
-    .tp_basicsize = sizeof(Loan),
+PyTypeObject DonatedBufferType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "theano_linker_c._runtime.DonatedBuffer",
+    .tp_doc = "The base of an array over memory that a caller has donated to a function.",
+    .tp_basicsize = sizeof(DonatedBuffer),
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = loan_dealloc,
+    .tp_dealloc = donated_buffer_dealloc,
 };
 
-int is_loan(PyArrayObject *array) {
+int is_donated(PyArrayObject *array) {
     PyObject *base = PyArray_BASE(array);
-    return base != NULL && Py_IS_TYPE(base, &LoanType);
+    return base != NULL && Py_IS_TYPE(base, &DonatedBufferType);
 }
 
-/* Whether a value lies in memory of the caller that may be overwritten. */
-int is_lent(PyObject *value) {
+/* Whether a value lies in memory that the caller has donated. */
+int lies_in_donated(PyObject *value) {
     if (!PyArray_Check(value))
         return 0;
     value = owner_of(value);
-    return PyArray_Check(value) && is_loan((PyArrayObject *)value);
+    return PyArray_Check(value) && is_donated((PyArrayObject *)value);
 }
 
-static PyObject *lend(PyArrayObject *array) {
+static PyObject *donate(PyArrayObject *array) {
     PyArray_Descr *descr = PyArray_DESCR(array);
     Py_INCREF(descr);
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array),
                                           PyArray_STRIDES(array), PyArray_DATA(array), NPY_ARRAY_WRITEABLE, NULL);
     if (made == NULL)
         return NULL;
-    Loan *loan = PyObject_New(Loan, &LoanType);
-    if (loan == NULL) {
+    DonatedBuffer *owner = PyObject_New(DonatedBuffer, &DonatedBufferType);
+    if (owner == NULL) {
         Py_DECREF(made);
         return NULL;
     }
-    loan->array = Py_NewRef((PyObject *)array);
-    if (PyArray_SetBaseObject((PyArrayObject *)made, (PyObject *)loan) < 0)
+    owner->array = Py_NewRef((PyObject *)array);
+    if (PyArray_SetBaseObject((PyArrayObject *)made, (PyObject *)owner) < 0)
         Py_CLEAR(made);
     return made;
 }
 
-/* What the caller gets for a result: the array that he has passed himself, where the result is a loan of it. Borrowed. */
-PyObject *loan_returned(PyObject *value) {
-    if (!PyArray_CheckExact(value) || !is_loan((PyArrayObject *)value))
+/* What the caller gets for a result: the array that he has passed himself, where the result is that donated array.
+ * Borrowed. */
+PyObject *donated_result(PyObject *value) {
+    if (!PyArray_CheckExact(value) || !is_donated((PyArrayObject *)value))
         return value;
-    PyArrayObject *array = (PyArrayObject *)value, *passed = (PyArrayObject *)((Loan *)PyArray_BASE(array))->array;
+    PyArrayObject *array = (PyArrayObject *)value, *passed = (PyArrayObject *)((DonatedBuffer *)PyArray_BASE(array))->array;
     int same = PyArray_NDIM(array) == PyArray_NDIM(passed) && PyArray_DATA(array) == PyArray_DATA(passed) &&
                PyArray_TYPE(array) == PyArray_TYPE(passed) &&
                PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(passed), PyArray_NDIM(array)) &&
@@ -171,7 +172,7 @@ static int seen_elsewhere(const Machine *m, const Frame *f, int reg) {
 }
 
 /* Whether an op may write into an array element by element: it is writable, and each element has a place of its own,
- * as it does not in what is stretched or in windows that slide. */
+ * as it does not in what is broadcast or in windows that slide. */
 static int takes_writes(PyArrayObject *array) {
     int ndim = PyArray_NDIM(array), done[NPY_MAXDIMS] = {0};
     npy_intp held = PyArray_ITEMSIZE(array);
@@ -205,7 +206,7 @@ static PyObject *deep_copy(PyObject *value) {
  * memory or state with another of them, with a shared value or with a constant gives way to a copy, since overwriting
  * it would change what others read; this goes for lists, sparse matrices and generators, too. So does an array that an
  * op cannot write into, though the graph may have one that does. Returns 0, or -1 with an exception. */
-int lend_inputs(const Machine *m, Frame *f) {
+int donate_inputs(const Machine *m, Frame *f) {
     for (int i = 0; i < m->n_inputs; i++) {
         int reg = m->inputs[i].reg;
         PyObject *value = f->registers[reg], *instead = NULL;
@@ -220,7 +221,7 @@ int lend_inputs(const Machine *m, Frame *f) {
         else if (is_array && PyArray_CheckExact(value) && PyArray_ISBEHAVED(array) &&
                  PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS) &&
                  !PyDataType_REFCHK(PyArray_DESCR(array)))
-            instead = lend(array);
+            instead = donate(array);
         else
             continue;
         if (instead == NULL)
@@ -231,8 +232,8 @@ int lend_inputs(const Machine *m, Frame *f) {
 }
 
 /* Give a value that becomes that of a cell memory of its own. */
-int unlend(Frame *f, int reg) {
-    if (f->registers[reg] == NULL || !is_lent(f->registers[reg]))
+int undonate(Frame *f, int reg) {
+    if (f->registers[reg] == NULL || !lies_in_donated(f->registers[reg]))
         return 0;
     PyObject *copy = PyArray_NewCopy((PyArrayObject *)f->registers[reg], NPY_KEEPORDER);
     if (copy == NULL)

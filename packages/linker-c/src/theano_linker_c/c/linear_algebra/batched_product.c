@@ -1,4 +1,4 @@
-/* Products of each pair of matrices in two stacks, by one call of BLAS for each pair. */
+/* Batched matrix products: one call of BLAS for each pair of matrices in two stacks. */
 #include "runtime.h"
 #include <limits.h>
 
@@ -7,14 +7,14 @@ typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int
 typedef struct {
     int type_num;
     uintptr_t address;
-} StackProduct;
+} BatchedProduct;
 
 typedef struct {
     PyArrayObject *array; /* new reference */
     char trans;           /* for the matrices as BLAS sees them */
     int step;             /* leading dimension */
     npy_intp stride;      /* bytes from one matrix to the next */
-} Stack;
+} Batch;
 
 /* Whether rows (or, transposed, columns) of each matrix are contiguous with a leading dimension that BLAS takes. */
 static int has_layout(PyArrayObject *a, int transposed, int *step) {
@@ -31,7 +31,7 @@ static int has_layout(PyArrayObject *a, int transposed, int *step) {
     return 1;
 }
 
-static int stack_take(PyArrayObject *a, Stack *s) {
+static int batch_take(PyArrayObject *a, Batch *s) {
     s->array = (PyArrayObject *)Py_NewRef((PyObject *)a);
     if (!(s->trans = 'N', has_layout(a, 0, &s->step)) && !(s->trans = 'T', has_layout(a, 1, &s->step))) {
         Py_SETREF(s->array, (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER));
@@ -44,7 +44,7 @@ static int stack_take(PyArrayObject *a, Stack *s) {
 }
 
 /* Row-major z = x y is column-major z' = y' x'. */
-static void multiply(const StackProduct *p, Stack *x, Stack *y, PyArrayObject *z, int inner) {
+static void multiply(const BatchedProduct *p, Batch *x, Batch *y, PyArrayObject *z, int inner) {
     double one_d = 1.0, zero_d = 0.0;
     float one_s = 1.0f, zero_s = 0.0f;
     int d = p->type_num == NPY_DOUBLE, rows = (int)PyArray_DIMS(z)[1], cols = (int)PyArray_DIMS(z)[2];
@@ -63,8 +63,8 @@ static int fits_int(PyArrayObject *a) {
     return PyArray_DIMS(a)[1] <= INT_MAX && PyArray_DIMS(a)[2] <= INT_MAX;
 }
 
-static int stacks_run(Machine *m, Frame *f, const Instruction *in) {
-    const StackProduct *p = in->plan;
+static int batched_product_run(Machine *m, Frame *f, const Instruction *in) {
+    const BatchedProduct *p = in->plan;
     PyArrayObject *a = operand(f, in->inputs[0], p->type_num, 3);
     PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[1], p->type_num, 3);
     if (b == NULL)
@@ -72,7 +72,7 @@ static int stacks_run(Machine *m, Frame *f, const Instruction *in) {
     /* The first operand may have been replaced when both are one register. */
     a = (PyArrayObject *)f->registers[in->inputs[0]];
     if (PyArray_DIMS(a)[0] != PyArray_DIMS(b)[0] || PyArray_DIMS(a)[2] != PyArray_DIMS(b)[1])
-        return RUN_MISFIT;
+        return RUN_MISMATCH;
     if (!fits_int(a) || !fits_int(b)) {
         PyErr_SetString(PyExc_OverflowError, "a dimension is too long for BLAS, which counts with 32 bits");
         return RUN_RAISED;
@@ -85,8 +85,8 @@ static int stacks_run(Machine *m, Frame *f, const Instruction *in) {
         memset(PyArray_DATA(z), 0, PyArray_NBYTES(z));
         return RUN_DONE;
     }
-    Stack x = {NULL, 'N', 0, 0}, y = {NULL, 'N', 0, 0};
-    int failed = stack_take(a, &x) < 0 || stack_take(b, &y) < 0;
+    Batch x = {NULL, 'N', 0, 0}, y = {NULL, 'N', 0, 0};
+    int failed = batch_take(a, &x) < 0 || batch_take(b, &y) < 0;
     if (!failed)
         multiply(p, &x, &y, z, (int)PyArray_DIMS(a)[2]);
     Py_XDECREF(x.array);
@@ -95,19 +95,19 @@ static int stacks_run(Machine *m, Frame *f, const Instruction *in) {
 }
 
 /* Payload: (type, address of gemm). */
-int stacks_prepare(Machine *m, Instruction *in, PyObject *payload) {
+int batched_product_prepare(Machine *m, Instruction *in, PyObject *payload) {
     unsigned long long address;
     (void)m;
-    StackProduct *p = PyMem_Calloc(1, sizeof *p);
+    BatchedProduct *p = PyMem_Calloc(1, sizeof *p);
     if (p == NULL)
         return -1;
     in->plan = p;
-    in->run = stacks_run;
+    in->run = batched_product_run;
     if (!PyArg_ParseTuple(payload, "iK", &p->type_num, &address))
         return -1;
     p->address = (uintptr_t)address;
     if ((p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) || in->n_inputs != 2 || in->n_outputs != 1) {
-        PyErr_SetString(PyExc_ValueError, "stacks payload: unknown type");
+        PyErr_SetString(PyExc_ValueError, "batched product payload: unknown type");
         return -1;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* What compiled kernels that fold call: their loops run block by block, and the totals of blocks are joined.
+/* What compiled kernels that reduce call: their loops run block by block, and the totals of blocks are joined.
  *
  * Sums of floats keep what a running total loses (Kahan), so that the error hardly grows with the number of blocks. */
 #include "blocks.h"
@@ -68,34 +68,34 @@ static void join_totals(char *total, const char *part, char *lost, int32_t code)
 }
 
 typedef struct {
-    const BlockFold *fold;
+    const BlockReduction *reduction;
     int loop;
     char *const *totals; /* operands of the kernel */
-    char *parts, *lost;  /* [folds][16] */
+    char *parts, *lost;  /* [reduces][16] */
 } Totals;
 
 /* Run the kernel's loop on a block, and join its totals. */
 static void run_block(const Totals *t, int64_t n, char **block, int64_t skip) {
-    const BlockFold *fold = t->fold;
-    const int32_t first = fold->count - fold->folds;
-    for (int32_t k = 0; k < fold->folds; k++)
+    const BlockReduction *reduction = t->reduction;
+    const int32_t first = reduction->count - reduction->reductions;
+    for (int32_t k = 0; k < reduction->reductions; k++)
         block[first + k] = t->parts + 16 * k;
-    fold->vector[t->loop](n, block, skip);
-    for (int32_t k = 0; k < fold->folds; k++)
-        join_totals(t->totals[first + k], t->parts + 16 * k, t->lost + 16 * k, fold->joins[k]);
+    reduction->vector[t->loop](n, block, skip);
+    for (int32_t k = 0; k < reduction->reductions; k++)
+        join_totals(t->totals[first + k], t->parts + 16 * k, t->lost + 16 * k, reduction->joins[k]);
 }
 
 /* What remains after whole vectors: the last `left` of `n` contiguous elements, as the end of one whole vector. Its
  * first elements lie before them, or are copies of the first one where there are none; they are left out of totals, and
  * what is kept of them is dropped. */
-static void run_rest(const Totals *t, int64_t n, char *const *data) {
-    const BlockFold *fold = t->fold;
-    const int64_t lanes = fold->lanes, left = n & (lanes - 1), skip = lanes - left;
-    const int32_t count = fold->count - fold->folds, *kinds = fold->kinds;
+static void run_remainder(const Totals *t, int64_t n, char *const *data) {
+    const BlockReduction *reduction = t->reduction;
+    const int64_t lanes = reduction->lanes, left = n & (lanes - 1), skip = lanes - left;
+    const int32_t count = reduction->count - reduction->reductions, *kinds = reduction->kinds;
     int64_t bytes = 64;
     for (int32_t k = 0; k < count; k++)
         bytes += lanes * SIZE_OF(kinds[k]);
-    char memory[bytes], *block[fold->count], *copy = memory + (-(uintptr_t)memory & 63);
+    char memory[bytes], *block[reduction->count], *copy = memory + (-(uintptr_t)memory & 63);
     for (int32_t k = 0; k < count; copy += lanes * SIZE_OF(kinds[k]), k++) {
         const int64_t size = SIZE_OF(kinds[k]);
         block[k] = copy;
@@ -104,7 +104,7 @@ static void run_rest(const Totals *t, int64_t n, char *const *data) {
         } else if (IS_READ(kinds[k]) && n >= lanes) {
             block[k] = data[k] + (n - lanes) * size;
         } else if (IS_READ(kinds[k])) {
-            block_gather(copy, data[k], 0, skip, size);
+            block_pack(copy, data[k], 0, skip, size);
             memcpy(copy + skip * size, data[k], left * size);
         }
     }
@@ -116,12 +116,12 @@ static void run_rest(const Totals *t, int64_t n, char *const *data) {
         }
 }
 
-/* Fold `n` elements into the totals. The last loop whose fixed operands do not move is taken. */
-void fold_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockFold *fold) {
-    const int32_t count = fold->count - fold->folds, *kinds = fold->kinds;
+/* Reduce `n` elements into the totals. The last loop whose fixed operands do not move is taken. */
+void reduce_blocks(int64_t n, char *const *data, const int64_t *strides, const BlockReduction *reduction) {
+    const int32_t count = reduction->count - reduction->reductions, *kinds = reduction->kinds;
     const int64_t most = n < BLOCK ? n : BLOCK;
     int64_t bytes = 64, in_place = 1;
-    int loop = fold->loops - 1;
+    int loop = reduction->loops - 1;
     for (int32_t k = 0; k < count; k++)
         if (IS_FIXED(kinds[k], loop) && strides[k] != 0)
             loop = 0;
@@ -130,12 +130,12 @@ void fold_blocks(int64_t n, char *const *data, const int64_t *strides, const Blo
             in_place = 0;
             bytes += most * SIZE_OF(kinds[k]);
         }
-    double parts[2 * fold->folds], lost[2 * fold->folds];
-    char memory[bytes], *block[fold->count];
-    const Totals t = {fold, loop, data, (char *)parts, (char *)lost};
+    double parts[2 * reduction->reductions], lost[2 * reduction->reductions];
+    char memory[bytes], *block[reduction->count];
+    const Totals t = {reduction, loop, data, (char *)parts, (char *)lost};
     memset(lost, 0, sizeof lost);
     for (int64_t start = 0; start < n; start += BLOCK) {
-        const int64_t left = n - start < BLOCK ? n - start : BLOCK, whole = fold->whole ? left & -fold->lanes : left;
+        const int64_t left = n - start < BLOCK ? n - start : BLOCK, whole = reduction->whole ? left & -reduction->lanes : left;
         char *copy = memory + (-(uintptr_t)memory & 63);
         for (int32_t k = 0; k < count; k++) {
             const int64_t stride = strides[k], size = SIZE_OF(kinds[k]);
@@ -144,16 +144,16 @@ void fold_blocks(int64_t n, char *const *data, const int64_t *strides, const Blo
                 continue;
             /* One value for all elements is copied once: the block keeps it. */
             if (IS_READ(kinds[k]) && (start == 0 || stride != 0))
-                block_gather(copy, block[k], stride, left, size);
+                block_pack(copy, block[k], stride, left, size);
             block[k] = copy;
             copy += most * size;
         }
         if (whole > 0)
             run_block(&t, whole, block, 0);
         if (whole < left)
-            run_rest(&t, left, block);
+            run_remainder(&t, left, block);
         for (int32_t k = 0; k < count && !in_place; k++)
             if (IS_WRITTEN(kinds[k]) && strides[k] != SIZE_OF(kinds[k]))
-                block_scatter(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
+                block_unpack(data[k] + start * strides[k], block[k], strides[k], left, SIZE_OF(kinds[k]));
     }
 }

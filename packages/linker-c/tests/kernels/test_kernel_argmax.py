@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from theano_linker_c.kernels import ExtremumPosition
+from theano_linker_c.kernels import ArgmaxKernel
 
 from .kernel_calls import load
 
@@ -53,7 +53,7 @@ class TestPositions(unittest.TestCase):
 
 
 def _search(dtype: str, largest: bool) -> Callable[[int, int, int], int]:
-    kernel = load(ExtremumPosition(dtype, 1, (0,), largest))
+    kernel = load(ArgmaxKernel(dtype, 1, (0,), largest))
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(kernel.address)
 
 

@@ -1,7 +1,8 @@
-/* Elements of which some results are kept and others folded along axes: one pass over the operands for all of them. */
+/* Multi-output kernels: of each element some results are kept and others are reduced along axes, all in one pass over
+ * the operands. */
 #include "runtime.h"
 
-/* Elements in a chunk of a long fold at least, and chunks at most. */
+/* Elements in a chunk of a long reduction at least, and chunks at most. */
 #define CHUNK 32768
 #define MOST_CHUNKS 64
 /* Accumulators side by side that are worth a unit of their own: of cheap elements, and of others. */
@@ -10,37 +11,37 @@
 #define EXPENSIVE 16.0
 
 typedef struct {
-    elementwise_fn inner, outer; /* along a folded axis; along one that stays, NULL if all are folded */
-    int ndim, n_inputs, n_kept, n_folds, needs_elements, reduced_ndim;
-    int *types;     /* of inputs, kept results, folded results */
-    int *acc_types; /* [n_folds] */
-    int **takers;   /* for each kept result, the count and positions of the inputs whose memory it may take over */
-    signed char *broadcast, *folded; /* [n_inputs][ndim], [ndim] */
+    elementwise_fn inner, outer; /* along a reduced axis; along one that stays, NULL if all are reduced */
+    int ndim, n_inputs, n_kept, n_reductions, needs_elements, reduced_ndim;
+    int *types;     /* of inputs, kept results, reduced results */
+    int *acc_types; /* [n_reductions] */
+    int **donors;   /* for each kept result, the count and positions of the inputs whose memory it may reuse */
+    signed char *broadcast, *is_reduced; /* [n_inputs][ndim], [ndim] */
     char (*seeds)[16];
     double cost;
-    PyObject *joins; /* borrowed: the NumPy ufunc that joins partial results of each fold */
-} Folds;
+    PyObject *joins; /* borrowed: the NumPy ufunc that joins partial results of each reduction */
+} MultiOutput;
 
 typedef struct {
-    const Folds *r;
-    const Nest *nest; /* axes: those that stay, folded ones, then the one along which kernels run */
-    int n_outside, inner_is_folded;
-    /* One axis may be cut in chunks: a folded one, each chunk with accumulators of its own, `acc_bytes` apart, or the
+    const MultiOutput *r;
+    const LoopNest *nest; /* axes: those that stay, reduced ones, then the one along which kernels run */
+    int n_outside, inner_is_reduced;
+    /* One axis may be cut in chunks: a reduced one, each chunk with accumulators of its own, `acc_bytes` apart, or the
      * axis that stays along which kernels run. */
     int chunk_axis;
     npy_intp chunks, chunk;
-    const npy_intp *acc_bytes; /* [n_folds] */
+    const npy_intp *acc_bytes; /* [n_reductions] */
 } Pass;
 
-static int common_shape(const Folds *r, PyArrayObject **arrays, npy_intp *shape) {
+static int common_shape(const MultiOutput *r, PyArrayObject **arrays, npy_intp *shape) {
     for (int d = 0; d < r->ndim; d++) {
         npy_intp length = -1;
         for (int i = 0; i < r->n_inputs; i++) {
             npy_intp own = PyArray_DIMS(arrays[i])[d];
-            int stretches = r->broadcast[i * r->ndim + d];
-            if (stretches ? own != 1 : length >= 0 && own != length)
-                return RUN_MISFIT;
-            if (!stretches)
+            int broadcastable = r->broadcast[i * r->ndim + d];
+            if (broadcastable ? own != 1 : length >= 0 && own != length)
+                return RUN_MISMATCH;
+            if (!broadcastable)
                 length = own;
         }
         shape[d] = length < 0 ? 1 : length;
@@ -51,15 +52,15 @@ static int common_shape(const Folds *r, PyArrayObject **arrays, npy_intp *shape)
 /* A unit is one position along the axes that stay, and one chunk. */
 static void pass_units(void *context, int64_t begin, int64_t end) {
     const Pass *pass = context;
-    const Nest *nest = pass->nest;
-    int last = nest->ndim - 1, nops = nest->nops, first_acc = nops - pass->r->n_folds;
+    const LoopNest *nest = pass->nest;
+    int last = nest->ndim - 1, nops = nest->nops, first_acc = nops - pass->r->n_reductions;
     npy_intp index[NPY_MAXDIMS], length[NPY_MAXDIMS];
     char *data[nops];
-    elementwise_fn fn = pass->inner_is_folded ? pass->r->inner : pass->r->outer;
+    elementwise_fn fn = pass->inner_is_reduced ? pass->r->inner : pass->r->outer;
     const int64_t *inner = (const int64_t *)(nest->strides + (npy_intp)last * nops);
     memcpy(length, nest->shape, sizeof(npy_intp) * nest->ndim);
     for (int64_t unit = begin; unit < end; unit++) {
-        int64_t rest = unit / pass->chunks, number = unit % pass->chunks;
+        int64_t remainder = unit / pass->chunks, number = unit % pass->chunks;
         memcpy(data, nest->data, nops * sizeof(char *));
         if (pass->chunks > 1) {
             npy_intp start = number * pass->chunk, left = nest->shape[pass->chunk_axis] - start;
@@ -70,8 +71,8 @@ static void pass_units(void *context, int64_t begin, int64_t end) {
                 data[k] += number * pass->acc_bytes[k - first_acc];
         }
         for (int d = pass->n_outside - 1; d >= 0; d--) {
-            npy_intp at = rest % nest->shape[d];
-            rest /= nest->shape[d];
+            npy_intp at = remainder % nest->shape[d];
+            remainder /= nest->shape[d];
             for (int k = 0; k < nops; k++)
                 data[k] += at * nest->strides[d * nops + k];
         }
@@ -95,7 +96,7 @@ static void pass_units(void *context, int64_t begin, int64_t end) {
 }
 
 static int pass_run(const Machine *m, const Pass *pass, int64_t units) {
-    double work = nest_size(pass->nest) * pass->r->cost;
+    double work = loop_nest_size(pass->nest) * pass->r->cost;
     if (work < WORK_FOR_GIL) {
         pass_units((void *)pass, 0, units);
         return RUN_DONE;
@@ -117,8 +118,8 @@ static void fill_seed(PyArrayObject *acc, const char *seed) {
 /* Accumulators for each chunk, joined in the order of the chunks. The cut depends on lengths alone, so that results
  * do not depend on the number of threads. */
 static int pass_chunks(const Machine *m, Pass *pass, int64_t units, PyArrayObject **accs) {
-    const Folds *r = pass->r;
-    int n = r->n_folds, made = 0, first_acc = pass->nest->nops - n, status = RUN_RAISED;
+    const MultiOutput *r = pass->r;
+    int n = r->n_reductions, made = 0, first_acc = pass->nest->nops - n, status = RUN_RAISED;
     PyArrayObject *parts[n];
     npy_intp shape[NPY_MAXDIMS], bytes[n];
     for (; made < n; made++) {
@@ -147,27 +148,27 @@ static int pass_chunks(const Machine *m, Pass *pass, int64_t units, PyArrayObjec
     return status;
 }
 
-static int pass_nest(const Machine *m, const Folds *r, const Nest *nest, int n_outside, int inner_is_folded,
+static int pass_nest(const Machine *m, const MultiOutput *r, const LoopNest *nest, int n_outside, int inner_is_reduced,
                      PyArrayObject **accs) {
-    Pass pass = {r, nest, n_outside, inner_is_folded, n_outside, 1, 0, NULL};
+    Pass pass = {r, nest, n_outside, inner_is_reduced, n_outside, 1, 0, NULL};
     int64_t units = 1;
     for (int d = 0; d < n_outside; d++)
         units *= nest->shape[d];
-    npy_intp each = nest_size(nest) / units, along = nest->shape[nest->ndim - 1], wanted;
+    npy_intp each = loop_nest_size(nest) / units, along = nest->shape[nest->ndim - 1], wanted;
     npy_intp columns = r->cost < EXPENSIVE ? COLUMNS : FEW_COLUMNS;
     if (units >= 8 || each < 2 * CHUNK)
         return pass_run(m, &pass, units);
-    if (!inner_is_folded && along >= 2 * columns) { /* stretches of the accumulators are independent of each other */
+    if (!inner_is_reduced && along >= 2 * columns) { /* chunks of the accumulators are independent of each other */
         pass.chunk_axis = nest->ndim - 1;
         wanted = along / columns < MOST_CHUNKS ? along / columns : MOST_CHUNKS;
         pass.chunk = (along + wanted - 1) / wanted;
         pass.chunks = (along + pass.chunk - 1) / pass.chunk;
-        npy_intp none[r->n_folds];
+        npy_intp none[r->n_reductions];
         memset(none, 0, sizeof none);
         pass.acc_bytes = none;
         return pass_run(m, &pass, units * pass.chunks);
     }
-    if (n_outside == nest->ndim - 1 && !inner_is_folded)
+    if (n_outside == nest->ndim - 1 && !inner_is_reduced)
         return pass_run(m, &pass, units);
     npy_intp length = nest->shape[n_outside];
     wanted = each / CHUNK;
@@ -179,7 +180,7 @@ static int pass_nest(const Machine *m, const Folds *r, const Nest *nest, int n_o
 }
 
 /* The axis along which kernels run: the one with the smallest steps, unless it is short and another is long. */
-static int choose_inner(const Nest *nest, int n_full) {
+static int choose_inner(const LoopNest *nest, int n_full) {
     int best = 0;
     npy_intp least = -1;
     for (int d = 0; d < nest->ndim; d++) {
@@ -200,12 +201,12 @@ static int choose_inner(const Nest *nest, int n_full) {
     return best;
 }
 
-/* Put axes that stay first, then folded ones, then the axis `inner`; `folded` says which is which. Stable. */
-static void order_axes(const Nest *from, Nest *to, const signed char *folded, int inner) {
+/* Put axes that stay first, then reduced ones, then the axis `inner`; `is_reduced` says which is which. Stable. */
+static void order_axes(const LoopNest *from, LoopNest *to, const signed char *is_reduced, int inner) {
     to->ndim = 0;
     for (int pass = 0; pass < 3; pass++)
         for (int d = 0; d < from->ndim; d++)
-            if ((d == inner) == (pass == 2) && (pass == 2 || folded[d] == pass)) {
+            if ((d == inner) == (pass == 2) && (pass == 2 || is_reduced[d] == pass)) {
                 to->shape[to->ndim] = from->shape[d];
                 memcpy(to->strides + to->ndim * from->nops, from->strides + d * from->nops,
                        from->nops * sizeof(npy_intp));
@@ -214,58 +215,58 @@ static void order_axes(const Nest *from, Nest *to, const signed char *folded, in
 }
 
 /* Merge neighbours of one kind whose steps fit. */
-static void merge_axes(Nest *nest, signed char *folded) {
+static void merge_axes(LoopNest *nest, signed char *is_reduced) {
     int last = 0, nops = nest->nops;
     for (int d = 1; d < nest->ndim; d++) {
-        int merge = folded[last] == folded[d];
+        int merge = is_reduced[last] == is_reduced[d];
         for (int k = 0; k < nops; k++)
             merge &= nest->strides[last * nops + k] == nest->strides[d * nops + k] * nest->shape[d];
         npy_intp length = merge ? nest->shape[last] * nest->shape[d] : nest->shape[d];
         last += !merge;
         memmove(nest->strides + last * nops, nest->strides + d * nops, nops * sizeof(npy_intp));
         nest->shape[last] = length;
-        folded[last] = folded[d];
+        is_reduced[last] = is_reduced[d];
     }
     nest->ndim = last + 1;
 }
 
 /* Scratch: arrays[nops], data[nops], two sets of strides[max(ndim, 1)][nops]. */
-static int pass_arrays(const Machine *m, const Folds *r, PyArrayObject **arrays, PyArrayObject **accs,
+static int pass_arrays(const Machine *m, const MultiOutput *r, PyArrayObject **arrays, PyArrayObject **accs,
                        npy_intp *shape) {
-    int n_full = r->n_inputs + r->n_kept, nops = n_full + r->n_folds, out_axis = 0, n_outside = 0;
+    int n_full = r->n_inputs + r->n_kept, nops = n_full + r->n_reductions, out_axis = 0, n_outside = 0;
     char **data = (char **)(arrays + nops);
     npy_intp *strides = (npy_intp *)(data + nops), other_shape[NPY_MAXDIMS];
-    signed char folded[NPY_MAXDIMS];
-    Nest nest = {0, nops, shape, strides, data};
-    Nest ordered = {0, nops, other_shape, strides + (r->ndim > 0 ? r->ndim : 1) * nops, data};
+    signed char is_reduced[NPY_MAXDIMS];
+    LoopNest nest = {0, nops, shape, strides, data};
+    LoopNest ordered = {0, nops, other_shape, strides + (r->ndim > 0 ? r->ndim : 1) * nops, data};
     for (int d = 0; d < r->ndim; d++) {
         npy_intp *row = strides + nest.ndim * nops;
         int axis = out_axis;
-        out_axis += !r->folded[d];
+        out_axis += !r->is_reduced[d];
         if (shape[d] == 1)
             continue;
         for (int k = 0; k < n_full; k++)
             row[k] = k < r->n_inputs && r->broadcast[k * r->ndim + d] ? 0 : PyArray_STRIDES(arrays[k])[d];
-        for (int k = 0; k < r->n_folds; k++)
-            row[n_full + k] = r->folded[d] ? 0 : PyArray_STRIDES(accs[k])[axis];
+        for (int k = 0; k < r->n_reductions; k++)
+            row[n_full + k] = r->is_reduced[d] ? 0 : PyArray_STRIDES(accs[k])[axis];
         shape[nest.ndim] = shape[d];
-        folded[nest.ndim++] = r->folded[d];
+        is_reduced[nest.ndim++] = r->is_reduced[d];
     }
     for (int k = 0; k < n_full; k++)
         data[k] = PyArray_BYTES(arrays[k]);
-    for (int k = 0; k < r->n_folds; k++)
+    for (int k = 0; k < r->n_reductions; k++)
         data[n_full + k] = PyArray_BYTES(accs[k]);
     if (nest.ndim == 0) {
         memset(strides, 0, nops * sizeof(npy_intp));
         r->inner(1, data, (const int64_t *)strides);
         return RUN_DONE;
     }
-    merge_axes(&nest, folded);
+    merge_axes(&nest, is_reduced);
     int inner = choose_inner(&nest, n_full);
-    order_axes(&nest, &ordered, folded, inner);
+    order_axes(&nest, &ordered, is_reduced, inner);
     for (int d = 0; d < nest.ndim; d++)
-        n_outside += d != inner && !folded[d];
-    return pass_nest(m, r, &ordered, n_outside, folded[inner], accs);
+        n_outside += d != inner && !is_reduced[d];
+    return pass_nest(m, r, &ordered, n_outside, is_reduced[inner], accs);
 }
 
 /* Store accumulators in the dtype of the result. What is too large for a float becomes infinite in silence. */
@@ -279,23 +280,23 @@ static int store_result(PyArrayObject *out, PyArrayObject *acc) {
     return RUN_DONE;
 }
 
-static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const Folds *r, PyArrayObject **arrays,
+static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const MultiOutput *r, PyArrayObject **arrays,
                                  const npy_intp *shape, int k) {
-    const int *takers = r->takers[k];
-    for (int t = 1; t <= takers[0] && !slot_offered(f, in->outputs[k]); t++) {
-        int position = takers[t], taken = 0;
+    const int *donors = r->donors[k];
+    for (int t = 1; t <= donors[0] && !slot_offered(f, in->outputs[k]); t++) {
+        int position = donors[t], taken = 0;
         for (int other = 0; other < k; other++)
             taken |= arrays[r->n_inputs + other] == arrays[position];
-        if (!taken && buffer_take_over(m, f, in->inputs[position], in->outputs[k]))
+        if (!taken && buffer_reuse(m, f, in->inputs[position], in->outputs[k]))
             return arrays[position];
     }
     return buffer_obtain(m, f, in->outputs[k], r->types[r->n_inputs + k], r->ndim, shape, 0);
 }
 
 /* Accumulators, seeded: the arrays of the results where the dtype is the same. All are owned; the count is returned. */
-static int make_accumulators(Machine *m, Frame *f, const Instruction *in, const Folds *r, const npy_intp *shape,
+static int make_accumulators(Machine *m, Frame *f, const Instruction *in, const MultiOutput *r, const npy_intp *shape,
                              PyArrayObject **outs, PyArrayObject **accs) {
-    for (int k = 0; k < r->n_folds; k++) {
+    for (int k = 0; k < r->n_reductions; k++) {
         int type = r->types[r->n_inputs + r->n_kept + k];
         outs[k] = buffer_obtain(m, f, in->outputs[r->n_kept + k], type, r->reduced_ndim, shape, 0);
         if (outs[k] == NULL)
@@ -307,13 +308,13 @@ static int make_accumulators(Machine *m, Frame *f, const Instruction *in, const 
             return k;
         fill_seed(accs[k], r->seeds[k]);
     }
-    return r->n_folds;
+    return r->n_reductions;
 }
 
-static int folds_run(Machine *m, Frame *f, const Instruction *in) {
-    const Folds *r = in->plan;
-    PyArrayObject **arrays = f->scratch, *outs[r->n_folds], *accs[r->n_folds];
-    npy_intp shape[NPY_MAXDIMS], reduced[NPY_MAXDIMS], folded = 1, rest = 1;
+static int multi_output_run(Machine *m, Frame *f, const Instruction *in) {
+    const MultiOutput *r = in->plan;
+    PyArrayObject **arrays = f->scratch, *outs[r->n_reductions], *accs[r->n_reductions];
+    npy_intp shape[NPY_MAXDIMS], reduced[NPY_MAXDIMS], n_reduced = 1, n_positions = 1;
     int axis = 0, status;
     for (int i = 0; i < r->n_inputs; i++)
         if ((arrays[i] = operand(f, in->inputs[i], r->types[i], r->ndim)) == NULL)
@@ -321,18 +322,18 @@ static int folds_run(Machine *m, Frame *f, const Instruction *in) {
     if ((status = common_shape(r, arrays, shape)) != RUN_DONE)
         return status;
     for (int d = 0; d < r->ndim; d++) {
-        *(r->folded[d] ? &folded : &rest) *= shape[d];
-        if (!r->folded[d])
+        *(r->is_reduced[d] ? &n_reduced : &n_positions) *= shape[d];
+        if (!r->is_reduced[d])
             reduced[axis++] = shape[d];
     }
-    if (folded == 0 && r->needs_elements)
-        return RUN_MISFIT;
+    if (n_reduced == 0 && r->needs_elements)
+        return RUN_MISMATCH;
     for (int k = 0; k < r->n_kept; k++)
         if ((arrays[r->n_inputs + k] = kept_array(m, f, in, r, arrays, shape, k)) == NULL)
             return RUN_RAISED;
     int made = make_accumulators(m, f, in, r, reduced, outs, accs);
-    status = made < r->n_folds ? RUN_RAISED : RUN_DONE;
-    if (status == RUN_DONE && folded > 0 && rest > 0)
+    status = made < r->n_reductions ? RUN_RAISED : RUN_DONE;
+    if (status == RUN_DONE && n_reduced > 0 && n_positions > 0)
         status = pass_arrays(m, r, arrays, accs, shape);
     for (int k = 0; k < made; k++) {
         if (status == RUN_DONE && accs[k] != outs[k])
@@ -342,43 +343,43 @@ static int folds_run(Machine *m, Frame *f, const Instruction *in) {
     return status;
 }
 
-static void folds_free(void *plan) {
-    Folds *r = plan;
-    if (r->takers != NULL)
+static void multi_output_free(void *plan) {
+    MultiOutput *r = plan;
+    if (r->donors != NULL)
         for (int k = 0; k < r->n_kept; k++)
-            PyMem_Free(r->takers[k]);
-    PyMem_Free(r->takers);
+            PyMem_Free(r->donors[k]);
+    PyMem_Free(r->donors);
     PyMem_Free(r->types);
     PyMem_Free(r->acc_types);
     PyMem_Free(r->broadcast);
-    PyMem_Free(r->folded);
+    PyMem_Free(r->is_reduced);
     PyMem_Free(r->seeds);
     PyMem_Free(r);
 }
 
-static int parse_takers(Folds *r, PyObject *rows) {
-    r->takers = PyMem_Calloc(r->n_kept + 1, sizeof(int *));
-    if (r->takers == NULL)
+static int parse_donors(MultiOutput *r, PyObject *rows) {
+    r->donors = PyMem_Calloc(r->n_kept + 1, sizeof(int *));
+    if (r->donors == NULL)
         return -1;
     for (int k = 0; k < r->n_kept; k++) {
         int count, *positions = parse_ints(PyTuple_GET_ITEM(rows, k), &count);
-        r->takers[k] = positions == NULL ? NULL : PyMem_Calloc(count + 1, sizeof(int));
-        if (r->takers[k] != NULL) {
-            r->takers[k][0] = count;
-            memcpy(r->takers[k] + 1, positions, count * sizeof(int));
+        r->donors[k] = positions == NULL ? NULL : PyMem_Calloc(count + 1, sizeof(int));
+        if (r->donors[k] != NULL) {
+            r->donors[k][0] = count;
+            memcpy(r->donors[k] + 1, positions, count * sizeof(int));
         }
         PyMem_Free(positions);
-        if (r->takers[k] == NULL)
+        if (r->donors[k] == NULL)
             return -1;
     }
     return 0;
 }
 
-static int parse_seeds(Folds *r, PyObject *seeds) {
-    r->seeds = PyMem_Calloc(r->n_folds, sizeof *r->seeds);
+static int parse_seeds(MultiOutput *r, PyObject *seeds) {
+    r->seeds = PyMem_Calloc(r->n_reductions, sizeof *r->seeds);
     if (r->seeds == NULL)
         return -1;
-    for (int k = 0; k < r->n_folds; k++) {
+    for (int k = 0; k < r->n_reductions; k++) {
         char *bytes;
         Py_ssize_t size;
         if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(seeds, k), &bytes, &size) < 0)
@@ -389,42 +390,42 @@ static int parse_seeds(Folds *r, PyObject *seeds) {
 }
 
 /* Payload: (inner, outer or 0, ndim, types of inputs and results, dtypes of accumulators, seeds, ufuncs that join partial
- * results, broadcast rows, ((folded flags,),), takers of each kept result, needs elements, cost). */
-int folds_prepare(Machine *m, Instruction *in, PyObject *payload) {
-    PyObject *types, *acc_types, *seeds, *rows, *folded, *takers;
+ * results, broadcast rows, ((reduced flags,),), donors of each kept result, needs elements, cost). */
+int multi_output_prepare(Machine *m, Instruction *in, PyObject *payload) {
+    PyObject *types, *acc_types, *seeds, *rows, *is_reduced, *donors;
     unsigned long long inner, outer;
     int count;
-    Folds *r = PyMem_Calloc(1, sizeof *r);
+    MultiOutput *r = PyMem_Calloc(1, sizeof *r);
     if (r == NULL)
         return -1;
     in->plan = r;
-    in->run = folds_run;
-    in->free = folds_free;
+    in->run = multi_output_run;
+    in->free = multi_output_free;
     if (!PyArg_ParseTuple(payload, "KKiO!O!O!O!O!O!O!pd", &inner, &outer, &r->ndim, &PyTuple_Type, &types,
                           &PyTuple_Type, &acc_types, &PyTuple_Type, &seeds, &PyTuple_Type, &r->joins, &PyTuple_Type,
-                          &rows, &PyTuple_Type, &folded, &PyTuple_Type, &takers, &r->needs_elements, &r->cost))
+                          &rows, &PyTuple_Type, &is_reduced, &PyTuple_Type, &donors, &r->needs_elements, &r->cost))
         return -1;
     r->inner = (elementwise_fn)(uintptr_t)inner;
     r->outer = (elementwise_fn)(uintptr_t)outer;
     r->n_inputs = in->n_inputs;
-    r->n_folds = (int)PyTuple_GET_SIZE(seeds);
-    r->n_kept = in->n_outputs - r->n_folds;
-    if (r->ndim < 0 || r->ndim > NPY_MAXDIMS || r->n_folds < 1 || r->n_kept < 0 ||
-        PyTuple_GET_SIZE(types) != in->n_inputs + in->n_outputs || PyTuple_GET_SIZE(acc_types) != r->n_folds ||
-        PyTuple_GET_SIZE(r->joins) != r->n_folds || PyTuple_GET_SIZE(takers) != r->n_kept) {
+    r->n_reductions = (int)PyTuple_GET_SIZE(seeds);
+    r->n_kept = in->n_outputs - r->n_reductions;
+    if (r->ndim < 0 || r->ndim > NPY_MAXDIMS || r->n_reductions < 1 || r->n_kept < 0 ||
+        PyTuple_GET_SIZE(types) != in->n_inputs + in->n_outputs || PyTuple_GET_SIZE(acc_types) != r->n_reductions ||
+        PyTuple_GET_SIZE(r->joins) != r->n_reductions || PyTuple_GET_SIZE(donors) != r->n_kept) {
         r->n_kept = 0;
-        PyErr_SetString(PyExc_ValueError, "payload of folds: counts differ");
+        PyErr_SetString(PyExc_ValueError, "multi-output payload: counts differ");
         return -1;
     }
     r->types = parse_ints(types, &count);
     r->acc_types = parse_ints(acc_types, &count);
     r->broadcast = parse_flags(rows, r->ndim);
-    r->folded = parse_flags(folded, r->ndim);
-    if (r->types == NULL || r->acc_types == NULL || r->broadcast == NULL || r->folded == NULL ||
-        parse_takers(r, takers) < 0 || parse_seeds(r, seeds) < 0)
+    r->is_reduced = parse_flags(is_reduced, r->ndim);
+    if (r->types == NULL || r->acc_types == NULL || r->broadcast == NULL || r->is_reduced == NULL ||
+        parse_donors(r, donors) < 0 || parse_seeds(r, seeds) < 0)
         return -1;
     for (int d = 0; d < r->ndim; d++)
-        r->reduced_ndim += !r->folded[d];
+        r->reduced_ndim += !r->is_reduced[d];
     size_t nops = (size_t)in->n_inputs + in->n_outputs;
     machine_need_scratch(m, nops * (2 + 2 * (r->ndim > 0 ? r->ndim : 1)) * sizeof(void *));
     return 0;
