@@ -108,19 +108,35 @@ def fuzz(session: nox.Session) -> None:
     session.run(python, "-m", "theano_testing.fuzz", *options, external=True)
 
 
+#: The tests of what attacks have found, by package; docs/hardening.md says which case each of them is for.
+ATTACKED = {
+    "graph": ("test_config", "test_perform_hook"),
+    "linker-c": ("archives", "cache", "compiler", "function", "profiling", "kernels.test_kernel_lives"),
+    "testing": ("test_testing_overwriting", "test_testing_archives"),
+    "tensor": (
+        *("test_tensor_sweep", "test_tensor_narrow_types", "memory", "rewrites.test_overwriting"),
+        *("rewrites.test_blas_shared", "rewrites.test_long_sums", "extra_ops.test_array_routines"),
+    ),
+    "sparse": ("test_sparse_native",),
+    "theano": ("test_theano_safe_loading", "test_theano_op_results", "test_theano_limits"),
+}
+
+
 @nox.session
 def attack(session: nox.Session) -> None:
-    """Attack safe loading and the trust in the cache, in the long form; options after `--` are the fuzzer's."""
+    """Attack safe loading, then run the tests of all that attacks have found, in the long form.
+
+    Options after `--` are those of the fuzzer of archives.
+    """
     python = python_of(session)
-    install_layer(session, "testing", python, "--test")
+    install_layer(session, "theano", python, "--test")
     options = session.posargs or ["--inputs", "1000000"]
     session.run(python, "-m", "theano_testing.archives", *options, external=True)
-    with session.chdir(ROOT / "packages" / "linker-c"):
-        for names in (["archives"], ["cache"]):
-            session.run(python, "-m", "nose2", "-s", "tests", *names, env={"THEANO_STRESS": "long"}, external=True)
-    with session.chdir(ROOT / "packages" / "tensor"):
-        sweep = ["test_tensor_sweep"]
-        session.run(python, "-m", "nose2", "-s", "tests", *sweep, env={"THEANO_ATTACK": "long"}, external=True)
+    settings = {"THEANO_STRESS": "long", "THEANO_ATTACK": "long"}
+    for layer, modules in ATTACKED.items():
+        with session.chdir(ROOT / "packages" / layer):
+            for name in modules:
+                session.run(python, "-m", "nose2", "-s", "tests", name, env=settings, external=True)
 
 
 #: What is not looked at under sanitizers: they hold freed memory back and slow processes down.

@@ -51,5 +51,6 @@ class TestLists(unittest.TestCase):
     def test_other_objects_are_held_in_silence(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for value in (["a"], [], {"a": 1}, [{}], "text", np.zeros(2), 3):
+            values: tuple[Any, ...] = (["a"], [], {"a": 1}, [{}], "text", np.zeros(2), 3)
+            for value in values:
                 shared(value)

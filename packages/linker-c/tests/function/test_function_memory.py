@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -252,9 +253,10 @@ class TestStorageOfOutputs(unittest.TestCase):
 
     def test_everything_else_is_the_machine(self) -> None:
         f = function([], constant([1.0]))
-        self.assertIs(f.fn.program, f.machine.program)
+        machine: Any = f.machine
+        self.assertIs(f.fn.program, machine.program)
         f.fn.buffer_limit = 5
-        self.assertEqual(f.machine.buffer_limit, 5)
+        self.assertEqual(machine.buffer_limit, 5)
         self.assertIn("buffer_limit", dir(f.fn))
 
 

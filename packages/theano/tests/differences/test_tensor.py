@@ -105,7 +105,7 @@ class TestChoicesThatStretch(unittest.TestCase):
     difference = "choices-counted"
 
     def test_what_stretches_is_declared(self) -> None:
-        which, a, b = T.lvector("which"), *T.dvectors("ab")
+        which, (a, b) = T.lvector("which"), T.dvectors("a", "b")
         f = theano.function([which, a, b], T.choose(which, [a, b]))
         np.testing.assert_array_equal(f([0, 1], [1.0, 2.0], [3.0, 4.0]), [1.0, 4.0])
         with self.assertRaises(ValueError):
