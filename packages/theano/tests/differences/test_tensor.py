@@ -182,3 +182,13 @@ class TestErrorFunctionOfComplexNumbers(unittest.TestCase):
     def test_refused(self) -> None:
         with self.assertRaisesRegex(TypeError, "complex numbers are not supported"):
             T.erf(T.zvector())
+
+
+class TestRoundingOfHalves(unittest.TestCase):
+    difference = "rounding-of-halves"
+
+    def test_each_way(self) -> None:
+        x = T.dvector("x")
+        results = [T.round(x), x.round(), T.round(x, "half_to_even"), round(x)]
+        for found, expected in zip(theano.function([x], results)([0.5, 2.5, -1.5]), "aaee", strict=True):
+            np.testing.assert_array_equal(found, [1, 3, -2] if expected == "a" else [0, 2, -2])
