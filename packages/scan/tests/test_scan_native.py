@@ -163,7 +163,7 @@ class TestNativeLoops(unittest.TestCase):
         s = T.dvector("s")
         f = function([s], scan(lambda x, total: T.tanh(total + x), s, T.zeros(()))[0])
         (node,) = [n for n in f.maker.fgraph.toposort() if isinstance(n.op, Scan)]
-        self.assertEqual(hasattr(node.op.compiled().fn, "repeat"), HAS_RUNTIME)
+        self.assertEqual(hasattr(node.op.compiled().fn, "run_loop"), HAS_RUNTIME)
         stored = f(np.ones(5))
         np.testing.assert_array_equal(f(np.ones(5)), stored)
         self.assertFalse(np.shares_memory(stored, f(np.ones(5))))

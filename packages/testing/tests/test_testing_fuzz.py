@@ -78,7 +78,7 @@ class GeneratedPrograms(unittest.TestCase):
         leaves = [item for p in programs for item in p.items if isinstance(item, Leaf)]
         self.assertEqual({leaf.kind for leaf in leaves}, {"input", "constant", "shared"})
         self.assertGreater(len({leaf.value.dtype.name for leaf in leaves}), 9)
-        self.assertEqual({leaf.value.ndim for leaf in leaves}, {0, 1, 2, 3, 4})
+        self.assertLessEqual({0, 1, 2, 3, 4}, {leaf.value.ndim for leaf in leaves})
         self.assertGreater(len({leaf.layout for leaf in leaves}), 3)
         self.assertTrue(any(leaf.value.size == 0 for leaf in leaves))
         self.assertTrue(any(p.gradients for p in programs))
