@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._batch import Failure
 from ._modes import PLAIN
 from ._program import Leaf, Node, Program, Unbuildable, build, evaluate, leaves_of
@@ -13,8 +15,6 @@ import numpy as np
 from numpy import inf, nan
 
 import theano_tensor as tt
-import numpy as np
-
 from theano_linker_c import In, Mode, Out, function, shared
 from theano_linker_c.modes import FAST_RUN
 """
