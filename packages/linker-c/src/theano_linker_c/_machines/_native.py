@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntEnum
-from functools import cache
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Variable
-
-from .._perform import Runner, call_form, params_of, perform_runner
+from .._perform import OwnThunk, Runner, call_form, params_of, perform_runner
+from .._programs._forms import KernelForm
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
+from .._programs._schedule import Branch
 from .._storage._locks import update_lock_of
+from ..cop import CThunk
 from ..kernels import (
     CONVOLUTION_TASKS,
     POOLING_MODES,
@@ -48,27 +47,23 @@ from ..kernels import (
     lapack_addresses,
 )
 from ..ops import DeepCopyOp
-from ._counters import Observer, Reading
 from ._index_payload import index_payload
-from ._python import PythonMachine
+from ._machine import BUFFER_LIMIT, Machine
 from ._results import Check, accept_result, checks_of
 from ._run_errors import annotate, mismatch
-from ._thunks import MachineView, Thunk, intermediate_registers, python_runner
+from ._thunks import MachineView, intermediate_registers, python_runner
 
 try:
     import theano_linker_c._runtime as _runtime
 except ModuleNotFoundError:
-    _reason = "it was not built when the package was installed"
+    reason = "it was not built when the package was installed"
     HAS_RUNTIME = False
 except ImportError as error:
-    _reason = str(error)
+    reason = str(error)
     HAS_RUNTIME = False
 else:
-    _reason = ""
+    reason = ""
     HAS_RUNTIME = True
-
-#: Bytes that a machine keeps for its next call at most.
-BUFFER_LIMIT = 1 << 28
 
 
 class Code(IntEnum):
@@ -125,69 +120,6 @@ _INDEX_CODES = MappingProxyType(
 _PRODUCTS = ("dot", "gemv", "vecmat", "gemm", "ger")
 
 
-class Machine(Protocol):
-    """What runs a program: called as the function is called."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-    def run(self, values: Any, /) -> list[Any]: ...
-    def clear(self) -> None: ...
-    def start_profile(self, skip: int, observer: Observer | None, /) -> None: ...
-    def read_profile(self) -> Reading | None: ...
-    @property
-    def position_of_error(self) -> int: ...
-    @property
-    def program(self) -> Program: ...
-    @property
-    def thunks(self) -> list[Thunk]: ...
-    @property
-    def nodes(self) -> list[Apply]: ...
-    @property
-    def storage_map(self) -> dict[Variable, list[Any]]: ...
-
-
-def make_machine(
-    program: Program,
-    hooks: Hooks,
-    *,
-    native: bool = True,
-    buffer_limit: int = BUFFER_LIMIT,
-    thread_scale: float = 1.0,
-    keep: bool = False,
-) -> Machine:
-    """Return the machine in C, or the one in Python where `native` is False or the extension was not built.
-
-    Parameters
-    ----------
-    program : Program
-    hooks : Hooks
-    native : bool
-    buffer_limit : int
-        Bytes of output memory that the machine may keep for its next call; 0 keeps none.
-    thread_scale : float
-        How much more work than usual an instruction must have before several threads share it; infinity: never.
-    keep : bool
-        Whether intermediate results stay after a call, to be looked at, as far as no other result is in their memory.
-
-    Returns
-    -------
-    Machine
-    """
-    if native and not HAS_RUNTIME:
-        _warn_once()
-    if native and HAS_RUNTIME:
-        return native_machine(program, hooks, buffer_limit, thread_scale, keep)
-    return PythonMachine(program, hooks, keep)
-
-
-@cache
-def _warn_once() -> None:
-    warnings.warn(
-        "theano-linker-c: the C runtime is missing, so functions run in the pure-Python machine: right, but slower "
-        f"({_reason}). To mend: install a C compiler and Python's headers, then install theano-linker-c again.",
-        stacklevel=4,
-    )
-
-
 def native_machine(
     program: Program,
     hooks: Hooks,
@@ -207,7 +139,7 @@ def native_machine(
 
     view = MachineView(
         program,
-        runner_of,
+        _runner_of,
         fetch=(lambda: machine.retained()) if keep else None,
         failed=lambda: machine.failed_instruction,
     )
@@ -237,10 +169,8 @@ def native_machine(
     return machine
 
 
-def runner_of(instruction: Instruction, native: bool = True) -> Runner:
-    """Return a function from input values to output values: the kernel where there is one and it is wanted."""
-    kernel = native_runner(instruction) if native else None
-    return python_runner(instruction) if kernel is None else kernel
+def _runner_of(instruction: Instruction) -> Runner:
+    return native_runner(instruction) or python_runner(instruction)
 
 
 def native_runner(instruction: Instruction) -> Runner | None:
@@ -248,9 +178,10 @@ def native_runner(instruction: Instruction) -> Runner | None:
 
     None where the instruction has no kernel, nor C code of its op.
     """
-    if instruction.c_thunk is not None:
-        return instruction.c_thunk
-    if instruction.kernel is None or not HAS_RUNTIME:
+    form = instruction.form
+    if isinstance(form, CThunk):
+        return form
+    if not isinstance(form, KernelForm) or not HAS_RUNTIME:
         return None
     node = instruction.node
     given = dict.fromkeys(instruction.inputs)
@@ -332,11 +263,12 @@ def _encode(instruction: Instruction) -> Encoded:
     code, payload = _payload(instruction)
     checks = checks_of(instruction.node) if code in _FOREIGN else None
     registers = instruction.inputs, instruction.outputs, instruction.release
-    return int(code), *registers, payload, checks, instruction.loaded
+    code_object = instruction.form.code if isinstance(instruction.form, KernelForm) else None
+    return int(code), *registers, payload, checks, code_object
 
 
 def _payload(instruction: Instruction) -> tuple[Code, Any]:
-    loaded = instruction.loaded
+    loaded: LoadedKernel | None = instruction.form.code if isinstance(instruction.form, KernelForm) else None
     match instruction.kernel:
         case TransposeKernel(order, drop):
             axes = tuple(-1 if axis is None else axis for axis in order)
@@ -433,15 +365,16 @@ def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
 
 
 def _python_payload(instruction: Instruction) -> tuple[Code, Any]:
-    node, branch, thunk = instruction.node, instruction.branch, instruction.thunk
-    if instruction.c_thunk is not None:
-        specs = [array_spec_of(v) for v in node.outputs]
-        types = tuple(-1 if spec is None else _number(spec.dtype) for spec in specs)
-        return Code.THUNK, (instruction.c_thunk.capsule, types, tuple(0 if s is None else len(s.shape) for s in specs))
-    if branch is not None:
-        return Code.BRANCH, (branch.condition, branch.chosen, branch.otherwise)
-    if thunk is not None:
-        return (Code.LAZY, thunk.attempt) if thunk.lazy else (Code.CALL, thunk)
+    node = instruction.node
+    match instruction.form:
+        case CThunk(capsule):
+            specs = [array_spec_of(v) for v in node.outputs]
+            types = tuple(-1 if spec is None else _number(spec.dtype) for spec in specs)
+            return Code.THUNK, (capsule, types, tuple(0 if s is None else len(s.shape) for s in specs))
+        case Branch(condition, chosen, otherwise):
+            return Code.BRANCH, (condition, chosen, otherwise)
+        case OwnThunk() as thunk:
+            return (Code.LAZY, thunk.attempt) if thunk.lazy else (Code.CALL, thunk)
     form = call_form.get(node.op)
     if form is not None:
         return Code.CALL, form(node)

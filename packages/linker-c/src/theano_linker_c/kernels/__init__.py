@@ -35,7 +35,6 @@ from ._descriptions import (
     StackKernel as StackKernel,
     TransposeKernel as TransposeKernel,
     is_expensive as is_expensive,
-    native_kernel as native_kernel,
     reduction_seed as reduction_seed,
     with_element as with_element,
 )
@@ -64,6 +63,7 @@ from ._libraries._lapack import (
 )
 from ._multi_output import can_reduce as can_reduce
 from ._source import KernelSource as KernelSource, file_text as file_text
+from ._table import KernelTable as KernelTable, native_kernel as native_kernel
 from ._windows import (
     CONVOLUTION_TASKS as CONVOLUTION_TASKS,
     POOLING_MODES as POOLING_MODES,
@@ -105,6 +105,7 @@ __all__ = [
     "Kernel",
     "KernelLibrary",
     "KernelSource",
+    "KernelTable",
     "LapackKernel",
     "LengthKernel",
     "LinkArguments",

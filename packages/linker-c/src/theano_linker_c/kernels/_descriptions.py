@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from theano_graph import Apply, RuleTable, compose, record
+from theano_graph import compose, record
 
 from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
 from ._indexing import Indexing, IndexReadKernel, IndexViewKernel, IndexWriteKernel
@@ -375,9 +374,6 @@ BUILT_IN = (
     ConvolutionKernel,
     PoolingKernel,
 )
-
-#: Native form of a node, by the class of its op; a rule gives None where this node has none.
-native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")
 
 
 def is_expensive(op: ScalarOp) -> bool:
