@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from theano_graph import Apply, RuleTable
 
-from ._descriptions import Kernel
+from ._kernel import Kernel
+
+__all__ = ["KernelTable", "native_kernel"]
 
 Rule: TypeAlias = Callable[[Apply], Kernel | None]
 

@@ -16,7 +16,7 @@ from .._programs._forms import KernelForm
 from .._programs._instructions import Hooks, Instruction, Program
 from ..compiler import CompilerOptions
 from ..cop import offers_c_code
-from ..kernels import BUILT_IN, Kernel, LoadedKernel, build
+from ..kernels import Kernel, LoadedKernel, build
 from ._target import PYTHON, Target
 
 
@@ -35,17 +35,17 @@ class CTarget(Target):
         return PYTHON
 
     def takes(self, kernel: Kernel) -> bool:
-        """Tell whether there is code for a kernel: of each, unless the compiler finds otherwise."""
-        return True
+        """Tell whether a kernel says how the machine runs it."""
+        return type(kernel).encode is not Kernel.encode
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[KernelForm | None]:
         """Return the forms of kernels, compiling what is missing with at most one run of the compiler."""
-        wanted = [kernel for kernel in kernels if not isinstance(kernel, BUILT_IN)]
+        wanted = [kernel for kernel in kernels if kernel.needs_code]
         built = build(wanted, options) if wanted else []
         loaded: dict[Kernel, LoadedKernel | None] = dict(zip(wanted, built, strict=True))
         codes = [loaded.get(kernel) for kernel in kernels]
         return [
-            KernelForm(kernel, code) if code is not None or isinstance(kernel, BUILT_IN) else None
+            KernelForm(kernel, code) if code is not None or not kernel.needs_code else None
             for kernel, code in zip(kernels, codes, strict=True)
         ]
 
