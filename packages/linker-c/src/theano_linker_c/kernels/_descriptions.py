@@ -1,61 +1,50 @@
-"""Native forms of nodes: what is to be computed by compiled code, as plain data."""
+"""Kernels that reduce along axes: what they are, and how the machine takes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
-from theano_graph import Apply, RuleTable, compose, record
+from theano_graph import compose, record
 
-from ..scalar import Composite, ScalarOp, ScalarTypeError, is_discrete, maximum, minimum
-from ._indexing import Indexing, IndexReadKernel, IndexViewKernel, IndexWriteKernel
-from ._libraries._lapack import LapackKernel
-from ._windows import ConvolutionKernel, PoolingKernel
+from ..scalar import ScalarOp, ScalarTypeError, is_discrete
+from ._elementwise import EXPENSIVE as EXPENSIVE
+from ._kernel import (
+    Donors,
+    Encoded,
+    Kernel,
+    LoadedKernel,
+    Overwriting,
+    Site,
+    axis_flags,
+    check_broadcast,
+    donors_like,
+    padded_donors,
+    type_number,
+)
 
-#: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
-EXPENSIVE = 8
+__all__ = ["MultiOutputKernel", "Reduction", "ReductionKernel", "reduction_seed", "with_element"]
 
-
-@record
-class ElementwiseKernel:
-    """A scalar op over all elements of its broadcast inputs.
-
-    Parameters
-    ----------
-    scalar_op : ScalarOp
-        What is computed; a `Composite` for fused nodes.
-    input_dtypes, output_dtypes : tuple of str
-    broadcast : tuple of tuple of bool
-        For each input, which dimensions are broadcast: their static length is 1.
-    ndim : int
-        Number of dimensions of the outputs, and of every input.
-    cost : int, optional
-        Rough number of cycles for one element; taken from the op by default.
-    """
-
-    scalar_op: ScalarOp
-    input_dtypes: tuple[str, ...]
-    output_dtypes: tuple[str, ...]
-    broadcast: tuple[tuple[bool, ...], ...]
-    ndim: int
-    cost: int = -1
-
-    def __post_init__(self) -> None:
-        _check_broadcast("elementwise kernel", self.input_dtypes, self.broadcast, self.ndim)
-        if self.cost < 0:
-            object.__setattr__(self, "cost", self.scalar_op.cost)
-
-    @property
-    def expensive(self) -> bool:
-        """Whether one element costs enough that computing it twice would show."""
-        return is_expensive(self.scalar_op)
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
+_JOIN: Mapping[str, np.ufunc] = MappingProxyType(
+    {
+        "add": np.add,
+        "mul": np.multiply,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+        "and_": np.bitwise_and,
+        "or_": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
+)
 
 
 @record
-class ReductionKernel:
+class ReductionKernel(Kernel):
     """A scalar op over all elements, reduced along some axes.
 
     Parameters
@@ -78,6 +67,7 @@ class ReductionKernel:
         Whether the axes stay with length 1.
     """
 
+    needs_code: ClassVar[bool] = True
     combine: ScalarOp
     element: ScalarOp
     input_dtypes: tuple[str, ...]
@@ -90,7 +80,7 @@ class ReductionKernel:
     keepdims: bool = False
 
     def __post_init__(self) -> None:
-        _check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
+        check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
 
     @property
     def seed(self) -> float | int:
@@ -101,6 +91,26 @@ class ReductionKernel:
     def cost(self) -> int:
         """Rough number of cycles for one element."""
         return self.element.cost + max(self.combine.cost, 1)
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        return "reduction", (
+            code.address,
+            code.outer_address,
+            self.ndim,
+            tuple(type_number(dtype) for dtype in self.input_dtypes),
+            self.broadcast,
+            axis_flags(self.axes, self.ndim),
+            type_number(self.acc_dtype),
+            type_number(self.output_dtype),
+            np.array(self.seed).astype(self.acc_dtype).tobytes(),
+            self.identity is not None,
+            self.keepdims,
+            float(self.cost),
+            _JOIN.get(self.combine.name),
+        )
 
 
 @record
@@ -129,7 +139,7 @@ class Reduction:
 
 
 @record
-class MultiOutputKernel:
+class MultiOutputKernel(Kernel):
     """A scalar op over all elements; its first results are kept, each of the others is reduced along the same axes.
 
     Parameters
@@ -147,6 +157,8 @@ class MultiOutputKernel:
         Axes along which is reduced; at least one.
     """
 
+    needs_code: ClassVar[bool] = True
+    overwriting: ClassVar[Overwriting | None] = Overwriting.ELEMENTWISE
     scalar_op: ScalarOp
     input_dtypes: tuple[str, ...]
     kept_dtypes: tuple[str, ...]
@@ -156,235 +168,37 @@ class MultiOutputKernel:
     axes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        _check_broadcast("multi-output kernel", self.input_dtypes, self.broadcast, self.ndim)
+        check_broadcast("multi-output kernel", self.input_dtypes, self.broadcast, self.ndim)
 
     @property
     def cost(self) -> int:
         """Rough number of cycles for one element."""
         return self.scalar_op.cost + sum(max(reduction.combine.cost, 1) for reduction in self.reductions)
 
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        reductions = self.reductions
+        dtypes = (*self.input_dtypes, *self.kept_dtypes, *(reduction.output_dtype for reduction in reductions))
+        return "multi_output", (
+            code.address,
+            code.outer_address,
+            self.ndim,
+            tuple(type_number(dtype) for dtype in dtypes),
+            tuple(type_number(reduction.acc_dtype) for reduction in reductions),
+            tuple(np.array(reduction.seed).astype(reduction.acc_dtype).tobytes() for reduction in reductions),
+            tuple(_JOIN[reduction.combine.name] for reduction in reductions),
+            self.broadcast,
+            axis_flags(self.axes, self.ndim),
+            padded_donors(site, len(self.kept_dtypes)),
+            any(reduction.identity is None for reduction in reductions),
+            float(self.cost),
+        )
 
-@record
-class ArgmaxKernel:
-    """Argmax (or argmin) over some axes: the position of the first extremum in the flattened axes, or of the first NaN.
-
-    Parameters
-    ----------
-    dtype : str
-        Of the elements; positions are int64.
-    ndim : int
-        Number of dimensions of the input.
-    axes : tuple of int
-        Axes that disappear.
-    largest : bool
-        Whether it is argmax, or argmin.
-    """
-
-    dtype: str
-    ndim: int
-    axes: tuple[int, ...]
-    largest: bool = True
-
-    @property
-    def combine(self) -> ScalarOp:
-        """What joins two elements."""
-        return maximum if self.largest else minimum
-
-    @property
-    def cost(self) -> int:
-        """Rough number of cycles for one element."""
-        return 1
-
-
-@record
-class MatrixProductKernel:
-    """A product that BLAS computes.
-
-    The inputs of the node say what is done with it: ``(a, b)`` gives the product, ``(a, b, alpha)`` its multiple,
-    ``(z, alpha, a, b)`` and ``(z, alpha, a, b, beta)`` add that to z or to a multiple of z. Factors are 0-d, z has the
-    shape of the result and is not read where beta is 0.
-
-    Parameters
-    ----------
-    kind : {"dot", "gemv", "vecmat", "gemm", "ger", "batched"}
-        Vector with vector, matrix with vector, vector with matrix, matrix with matrix, outer product, each matrix of a
-        stack with one of another (two inputs only).
-    dtype : str
-        float32, float64, complex64 or complex128.
-    """
-
-    kind: Literal["dot", "gemv", "vecmat", "gemm", "ger", "batched"]
-    dtype: str
-
-    @staticmethod
-    def accumulates(n_inputs: int) -> bool:
-        """Tell whether a node with so many inputs adds the product to its first input."""
-        return n_inputs >= 4
-
-
-@record
-class TransposeKernel:
-    """Transpose: a view with the axes in another order, some dropped and some inserted.
-
-    Parameters
-    ----------
-    order : tuple of (int or None)
-        Which axis of the input stands in each place; None for a new axis of length 1.
-    drop : tuple of int
-        Axes of length 1 that disappear.
-    """
-
-    order: tuple[int | None, ...]
-    drop: tuple[int, ...]
-
-
-@record
-class LengthKernel:
-    """The length of dimension `axis` of an array, as int64."""
-
-    axis: int
-
-
-@record
-class StackKernel:
-    """Stack scalars of `dtype` to a vector."""
-
-    dtype: str
-
-
-@record
-class ReshapeKernel:
-    """Reshape an array to the shape that the second input (int64) gives; a view where the array is contiguous.
-
-    Parameters
-    ----------
-    dtype : str
-    ndim, ndim_out : int
-        Numbers of dimensions of the array and of the result.
-    """
-
-    dtype: str
-    ndim: int
-    ndim_out: int
-
-
-@record
-class FullKernel:
-    """A new array full of a value of `dtype`; further inputs are the lengths, int64.
-
-    Parameters
-    ----------
-    dtype : str
-    broadcastable : tuple of bool
-        Which dimensions of the value are broadcast.
-    """
-
-    dtype: str
-    broadcastable: tuple[bool, ...]
-
-
-@record
-class ConcatenateKernel:
-    """Concatenate arrays of `dtype` along `axis`; the first input is the axis again."""
-
-    dtype: str
-    ndim: int
-    axis: int
-
-
-@record
-class SpecifyShapeKernel:
-    """The array itself, if dimensions have the lengths that further inputs (int64) give, or 1 without inputs.
-
-    Parameters
-    ----------
-    checked : tuple of bool
-        Which dimensions are checked.
-    """
-
-    checked: tuple[bool, ...]
-
-
-@record
-class SplitKernel:
-    """Split an array of `dtype` along `axis` into views; further inputs are the axis again and the lengths, int64."""
-
-    dtype: str
-    ndim: int
-    axis: int
-
-
-#: What array routines there are; the numbers are those of the runtime.
-TASKS = ("cumsum", "cumprod", "diagonal", "arange", "eye")
-
-
-@record
-class ArrayRoutineKernel:
-    """An array that is made in one pass; what the runtime does not take is left to the op's `perform`.
-
-    Parameters
-    ----------
-    task : {"cumsum", "cumprod", "diagonal", "arange", "eye"}
-        Cumulative ones take and give float32, float64, int64 or uint64; a diagonal is one of a matrix; ranges are of
-        int64, from, up to and in steps of whole numbers; a unit matrix takes its lengths and the diagonal.
-    dtype : str
-        Of the result.
-    number : int
-        The axis, or which diagonal: 0 is the main one, positive above it.
-    """
-
-    task: str
-    dtype: str
-    number: int = 0
-
-
-Shaping: TypeAlias = (
-    LengthKernel | StackKernel | ReshapeKernel | FullKernel | ConcatenateKernel | SpecifyShapeKernel | SplitKernel
-)
-
-Kernel: TypeAlias = (
-    ElementwiseKernel
-    | ReductionKernel
-    | MultiOutputKernel
-    | ArgmaxKernel
-    | MatrixProductKernel
-    | LapackKernel
-    | ArrayRoutineKernel
-    | ConvolutionKernel
-    | PoolingKernel
-    | TransposeKernel
-    | Indexing
-    | Shaping
-)
-
-#: Kernels that the runtime runs itself, without machine code of their own.
-BUILT_IN = (
-    TransposeKernel,
-    IndexViewKernel,
-    IndexReadKernel,
-    IndexWriteKernel,
-    LengthKernel,
-    StackKernel,
-    ReshapeKernel,
-    FullKernel,
-    ConcatenateKernel,
-    SpecifyShapeKernel,
-    SplitKernel,
-    LapackKernel,
-    ArrayRoutineKernel,
-    ConvolutionKernel,
-    PoolingKernel,
-)
-
-#: Native form of a node, by the class of its op; a rule gives None where this node has none.
-native_kernel: RuleTable[Callable[[Apply], Kernel | None]] = RuleTable("native_kernel")
-
-
-def is_expensive(op: ScalarOp) -> bool:
-    """Say whether an element of `op` costs enough that fusion must not compute it more than once."""
-    if isinstance(op, Composite):
-        return any(step.op.cost >= EXPENSIVE for step in op.program.steps)
-    return op.cost >= EXPENSIVE
+    def donors(self, site: Site) -> Donors:
+        """Return the inputs whose memory the results that are kept may take."""
+        return donors_like(site, self.input_dtypes, self.broadcast, self.kept_dtypes)
 
 
 def reduction_seed(combine: ScalarOp, dtype: str) -> float | int:
@@ -424,13 +238,3 @@ def with_element(kernel: ReductionKernel, element: ScalarOp, dtypes: tuple[str, 
     """Return `kernel` on elements computed by `element` from inputs of `dtypes` (all of full shape)."""
     flat = tuple((False,) * kernel.ndim for _ in dtypes)
     return replace(kernel, element=element, input_dtypes=dtypes, broadcast=flat)
-
-
-def _check_broadcast(what: str, dtypes: tuple[str, ...], broadcast: tuple[tuple[bool, ...], ...], ndim: int) -> None:
-    if len(dtypes) != len(broadcast) or any(len(pattern) != ndim for pattern in broadcast):
-        raise ScalarTypeError(
-            compose(
-                f"{what}: {len(dtypes)} inputs of {ndim} dimensions do not fit the broadcast pattern {broadcast}",
-                mend="give one pattern for each input, with one entry for each dimension",
-            )
-        )

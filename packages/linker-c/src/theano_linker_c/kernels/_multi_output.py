@@ -26,6 +26,7 @@ from ..scalar import (
 )
 from ._descriptions import EXPENSIVE, MultiOutputKernel, reduction_seed
 from ._elementwise import PARAMETERS, LoopNest, loop_nest_functions
+from ._kernel import c_text
 from ._shared_code import join_code
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
@@ -140,6 +141,7 @@ class _Parts:
         return self.program.cost >= EXPENSIVE
 
 
+@c_text.register(MultiOutputKernel)
 def multi_output_source(kernel: MultiOutputKernel) -> KernelSource:
     """Generate ``NAME_inner`` and ``NAME_outer``, called with (n, data, strides); NAME where all axes go.
 

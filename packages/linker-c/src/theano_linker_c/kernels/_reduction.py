@@ -27,6 +27,7 @@ from ..scalar import (
 )
 from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
 from ._elementwise import PARAMETERS, LoopNest, declare_blocks, layout_test, loop_nest_functions, take_block
+from ._kernel import c_text
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
 #: Elements that are reduced before their total is joined with that of the others: of copies, and of memory as it lies.
@@ -89,6 +90,7 @@ class _Reduction:
         return f"({c_type(self.dtype)})({self.combine.c_expression(args, self.dtype)})"
 
 
+@c_text.register(ReductionKernel)
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
     """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
 
