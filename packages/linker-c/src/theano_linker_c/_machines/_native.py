@@ -36,7 +36,6 @@ from ..kernels import (
     LengthKernel,
     LoadedKernel,
     MatrixProductKernel,
-    MultiOutputKernel,
     PoolingKernel,
     ReductionKernel,
     ReshapeKernel,
@@ -97,10 +96,9 @@ class Code(IntEnum):
     LAPACK = 20
     SPECIFY_SHAPE = 21
     SPLIT = 22
-    MULTI_OUTPUT = 23
-    ROUTINE = 24
-    CONVOLUTION = 25
-    POOLING = 26
+    ROUTINE = 23
+    CONVOLUTION = 24
+    POOLING = 25
 
 
 #: Instructions that may run code which is not the runtime's own.
@@ -353,7 +351,7 @@ def _payload(instruction: Instruction) -> tuple[Code, Any]:
             | SplitKernel() as kernel
         ):
             return _shaping(kernel)
-        case ElementwiseKernel() | ReductionKernel() | MultiOutputKernel() as kernel if loaded is not None:
+        case ElementwiseKernel() | ReductionKernel() as kernel if loaded is not None:
             return _loop(kernel, loaded, instruction)
         case ArgmaxKernel(dtype, ndim, axes) as kernel if loaded is not None:
             is_reduced = (tuple(d in axes for d in range(ndim)),)
@@ -403,15 +401,13 @@ def _routine(
 
 
 def _loop(
-    kernel: ElementwiseKernel | ReductionKernel | MultiOutputKernel, loaded: LoadedKernel, instruction: Instruction
+    kernel: ElementwiseKernel | ReductionKernel, loaded: LoadedKernel, instruction: Instruction
 ) -> tuple[Code, tuple[Any, ...]]:
     match kernel:
         case ElementwiseKernel():
             return Code.ELEMENTWISE, _elementwise(kernel, loaded, instruction)
         case ReductionKernel():
-            return Code.REDUCTION, _reduction(kernel, loaded)
-        case MultiOutputKernel():
-            return Code.MULTI_OUTPUT, _multi_output(kernel, loaded, instruction)
+            return Code.REDUCTION, _reduction(kernel, loaded, instruction)
 
 
 def _shaping(kernel: Shaping) -> tuple[Code, tuple[Any, ...]]:
@@ -460,30 +456,12 @@ def _elementwise(kernel: ElementwiseKernel, loaded: LoadedKernel, instruction: I
     return loaded.address, kernel.ndim, types, kernel.broadcast, float(max(kernel.cost, 1)), donors
 
 
-def _reduction(kernel: ReductionKernel, loaded: LoadedKernel) -> tuple[Any, ...]:
-    return (
-        loaded.address,
-        loaded.outer_address,
-        kernel.ndim,
-        tuple(_number(dtype) for dtype in kernel.input_dtypes),
-        kernel.broadcast,
-        (tuple(d in kernel.axes for d in range(kernel.ndim)),),
-        _number(kernel.acc_dtype),
-        _number(kernel.output_dtype),
-        np.array(kernel.seed).astype(kernel.acc_dtype).tobytes(),
-        kernel.identity is not None,
-        kernel.keepdims,
-        float(kernel.cost),
-        _JOIN.get(kernel.combine.name),
-    )
-
-
 def _donors(instruction: Instruction, count: int) -> tuple[tuple[int, ...], ...]:
     """Return, for each of the first results, the inputs whose memory it may be put into."""
     return instruction.donors + ((),) * (count - len(instruction.donors))
 
 
-def _multi_output(kernel: MultiOutputKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
+def _reduction(kernel: ReductionKernel, loaded: LoadedKernel, instruction: Instruction) -> tuple[Any, ...]:
     reductions = kernel.reductions
     dtypes = (*kernel.input_dtypes, *kernel.kept_dtypes, *(reduction.output_dtype for reduction in reductions))
     return (
@@ -493,7 +471,7 @@ def _multi_output(kernel: MultiOutputKernel, loaded: LoadedKernel, instruction: 
         tuple(_number(dtype) for dtype in dtypes),
         tuple(_number(reduction.acc_dtype) for reduction in reductions),
         tuple(np.array(reduction.seed).astype(reduction.acc_dtype).tobytes() for reduction in reductions),
-        tuple(_JOIN[reduction.combine.name] for reduction in reductions),
+        tuple(_JOIN.get(reduction.combine.name) for reduction in reductions),
         kernel.broadcast,
         (tuple(d in kernel.axes for d in range(kernel.ndim)),),
         _donors(instruction, len(kernel.kept_dtypes)),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from .._programs._instructions import Instruction, Program
-from ..kernels import ElementwiseKernel, IndexWriteKernel, MatrixProductKernel, MultiOutputKernel
+from ..kernels import ElementwiseKernel, IndexWriteKernel, MatrixProductKernel, ReductionKernel
 from ._kinds import ALL_KINDS, Overwriting, kind_of
 from ._lifetimes import Lifetimes
 
@@ -94,7 +94,7 @@ def _candidates(instruction: Instruction) -> Donors:
     match kernel:
         case ElementwiseKernel():
             return _like(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
-        case MultiOutputKernel():
+        case ReductionKernel():
             return _like(kernel, instruction, kernel.kept_dtypes)
         case IndexWriteKernel() if instruction.inputs[0] not in instruction.inputs[1:2]:
             return ((0,),) if instruction.inputs[0] in release else ()
@@ -104,7 +104,7 @@ def _candidates(instruction: Instruction) -> Donors:
     return ()
 
 
-def _like(kernel: ElementwiseKernel | MultiOutputKernel, instruction: Instruction, dtypes: Sequence[str]) -> Donors:
+def _like(kernel: ElementwiseKernel | ReductionKernel, instruction: Instruction, dtypes: Sequence[str]) -> Donors:
     dying = [
         i
         for i, register in enumerate(instruction.inputs)

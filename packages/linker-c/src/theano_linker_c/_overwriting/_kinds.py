@@ -12,7 +12,7 @@ from enum import StrEnum
 from theano_graph import Feature, FunctionGraph
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from ..kernels import ElementwiseKernel, IndexWriteKernel, Kernel, MatrixProductKernel, MultiOutputKernel
+from ..kernels import ElementwiseKernel, IndexWriteKernel, Kernel, MatrixProductKernel, ReductionKernel
 
 
 class Overwriting(StrEnum):
@@ -73,7 +73,7 @@ def overwriting_of(fgraph: FunctionGraph) -> frozenset[Overwriting]:
 def kind_of(kernel: Kernel | None) -> Overwriting | None:
     """Return what kind of overwriting an operation is capable of."""
     match kernel:
-        case ElementwiseKernel() | MultiOutputKernel():
+        case ElementwiseKernel() | ReductionKernel():
             return Overwriting.ELEMENTWISE
         case IndexWriteKernel():
             return Overwriting.INDEX_WRITE

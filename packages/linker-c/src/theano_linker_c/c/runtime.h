@@ -49,16 +49,14 @@ enum {
     CODE_LAPACK = 20,
     CODE_SPECIFY_SHAPE = 21,
     CODE_SPLIT = 22,
-    CODE_MULTI_OUTPUT = 23,
-    CODE_ROUTINE = 24,
-    CODE_CONVOLUTION = 25,
-    CODE_POOLING = 26,
-    CODE_COUNT = 27
+    CODE_ROUTINE = 23,
+    CODE_CONVOLUTION = 24,
+    CODE_POOLING = 25,
+    CODE_COUNT = 26
 };
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
 typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
-typedef void (*reduce_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
@@ -205,7 +203,6 @@ int call_prepare(Machine *m, Instruction *in, PyObject *payload);
 int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
 int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
 int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
-int multi_output_prepare(Machine *m, Instruction *in, PyObject *payload);
 int convolution_prepare(Machine *m, Instruction *in, PyObject *payload);
 int pooling_prepare(Machine *m, Instruction *in, PyObject *payload);
 

@@ -25,7 +25,6 @@ from ._descriptions import (
     Kernel as Kernel,
     LengthKernel as LengthKernel,
     MatrixProductKernel as MatrixProductKernel,
-    MultiOutputKernel as MultiOutputKernel,
     Reduction as Reduction,
     ReductionKernel as ReductionKernel,
     ReshapeKernel as ReshapeKernel,
@@ -37,7 +36,6 @@ from ._descriptions import (
     is_expensive as is_expensive,
     native_kernel as native_kernel,
     reduction_seed as reduction_seed,
-    with_element as with_element,
 )
 from ._indexing import (
     IndexArray as IndexArray,
@@ -62,7 +60,7 @@ from ._libraries._lapack import (
     LapackKernel as LapackKernel,
     lapack_addresses as lapack_addresses,
 )
-from ._multi_output import can_reduce as can_reduce
+from ._reduction import can_reduce as can_reduce
 from ._source import KernelSource as KernelSource, file_text as file_text
 from ._windows import (
     CONVOLUTION_TASKS as CONVOLUTION_TASKS,
@@ -110,7 +108,6 @@ __all__ = [
     "LinkArguments",
     "LoadedKernel",
     "MatrixProductKernel",
-    "MultiOutputKernel",
     "PoolingKernel",
     "PoolingMode",
     "PoolingTask",
@@ -135,6 +132,5 @@ __all__ = [
     "link_arguments",
     "native_kernel",
     "reduction_seed",
-    "with_element",
     "with_room",
 ]

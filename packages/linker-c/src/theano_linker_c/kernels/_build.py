@@ -39,13 +39,11 @@ from ._descriptions import (
     ElementwiseKernel,
     Kernel,
     MatrixProductKernel,
-    MultiOutputKernel,
     ReductionKernel,
 )
 from ._elementwise import elementwise_source
 from ._libraries._blas import blas_address
 from ._libraries._special import set_special_functions, special_address
-from ._multi_output import multi_output_source
 from ._reduction import reduction_source
 from ._shared_code import SHARED_CODE, set_shared_code
 from ._source import KernelSource, file_text
@@ -159,7 +157,7 @@ class KernelLibrary:
                 found = self._build_sources([s for s in sources if s is not None], options)
         return [
             (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, MultiOutputKernel, ArgmaxKernel))
+            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, ArgmaxKernel))
             else (known or LoadedKernel("", 0))
             for kernel, source, known in zip(kernels, sources, plain, strict=True)
         ]
@@ -333,7 +331,6 @@ _GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
     {
         ElementwiseKernel: elementwise_source,
         ReductionKernel: reduction_source,
-        MultiOutputKernel: multi_output_source,
         ArgmaxKernel: argmax_source,
     }
 )

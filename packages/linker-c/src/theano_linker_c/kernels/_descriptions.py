@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -55,62 +54,13 @@ class ElementwiseKernel:
 
 
 @record
-class ReductionKernel:
-    """A scalar op over all elements, reduced along some axes.
-
-    Parameters
-    ----------
-    combine : ScalarOp
-        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
-    element : ScalarOp
-        What is computed of the inputs before: identity or a `Composite`.
-    input_dtypes : tuple of str
-    broadcast : tuple of tuple of bool
-    ndim : int
-        Number of dimensions of the inputs.
-    axes : tuple of int
-        Axes that disappear.
-    acc_dtype, output_dtype : str
-        Dtype in which elements are joined, and dtype of the result.
-    identity : float or int or None
-        Result for no elements; None if that is an error.
-    keepdims : bool
-        Whether the axes stay with length 1.
-    """
-
-    combine: ScalarOp
-    element: ScalarOp
-    input_dtypes: tuple[str, ...]
-    broadcast: tuple[tuple[bool, ...], ...]
-    ndim: int
-    axes: tuple[int, ...]
-    acc_dtype: str
-    output_dtype: str
-    identity: float | int | None
-    keepdims: bool = False
-
-    def __post_init__(self) -> None:
-        _check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
-
-    @property
-    def seed(self) -> float | int:
-        """The value that accumulators start from, also where `identity` is None."""
-        return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
-
-    @property
-    def cost(self) -> int:
-        """Rough number of cycles for one element."""
-        return self.element.cost + max(self.combine.cost, 1)
-
-
-@record
 class Reduction:
     """How one result of a scalar op is reduced along axes.
 
     Parameters
     ----------
     combine : ScalarOp
-        What joins two elements; see :func:`can_reduce`.
+        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
     acc_dtype, output_dtype : str
         Dtype in which elements are joined, and dtype of the result.
     identity : float or int or None
@@ -129,14 +79,16 @@ class Reduction:
 
 
 @record
-class MultiOutputKernel:
+class ReductionKernel:
     """A scalar op over all elements; its first results are kept, each of the others is reduced along the same axes.
 
     Parameters
     ----------
     scalar_op : ScalarOp
-        With as many results as there are kept and reduced ones together.
+        With as many results as there are kept and reduced ones together; `identity` where elements themselves are
+        reduced.
     input_dtypes, kept_dtypes : tuple of str
+        Mostly, nothing is kept.
     reductions : tuple of Reduction
         At least one.
     broadcast : tuple of tuple of bool
@@ -144,7 +96,7 @@ class MultiOutputKernel:
     ndim : int
         Number of dimensions of the inputs.
     axes : tuple of int
-        Axes along which is reduced; at least one.
+        Axes along which is reduced, and which results do not have.
     """
 
     scalar_op: ScalarOp
@@ -156,7 +108,7 @@ class MultiOutputKernel:
     axes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        _check_broadcast("multi-output kernel", self.input_dtypes, self.broadcast, self.ndim)
+        _check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
 
     @property
     def cost(self) -> int:
@@ -345,7 +297,6 @@ Shaping: TypeAlias = (
 Kernel: TypeAlias = (
     ElementwiseKernel
     | ReductionKernel
-    | MultiOutputKernel
     | ArgmaxKernel
     | MatrixProductKernel
     | LapackKernel
@@ -418,12 +369,6 @@ def reduction_seed(combine: ScalarOp, dtype: str) -> float | int:
     raise ScalarTypeError(
         compose(f"a reduction with {combine} has no starting value", mend="give the kernel an identity")
     )
-
-
-def with_element(kernel: ReductionKernel, element: ScalarOp, dtypes: tuple[str, ...]) -> ReductionKernel:
-    """Return `kernel` on elements computed by `element` from inputs of `dtypes` (all of full shape)."""
-    flat = tuple((False,) * kernel.ndim for _ in dtypes)
-    return replace(kernel, element=element, input_dtypes=dtypes, broadcast=flat)
 
 
 def _check_broadcast(what: str, dtypes: tuple[str, ...], broadcast: tuple[tuple[bool, ...], ...], ndim: int) -> None:

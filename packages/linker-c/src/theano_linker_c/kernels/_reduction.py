@@ -1,13 +1,13 @@
-"""C text of reductions fused with the computation of their elements.
+"""C text of kernels that reduce results of each element, and keep others, all in one pass.
 
-Elements are reduced in blocks by one vectorised loop, each vector lane on its own; operands that are not contiguous are
-copied block by block. Sums of floats join the sums of blocks with a running compensation (Kahan), so that the error
-hardly grows with the number of elements.
+Elements are reduced in blocks by one vectorised loop, each vector lane on its own; what is kept is stored by the same
+loop. The total of a block is joined with that of the blocks before; sums of floats with a running compensation (Kahan),
+so that the error hardly grows with the number of elements. The runtime goes from block to block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from theano_graph import record
 
@@ -26,10 +26,10 @@ from ..scalar import (
     program_of,
 )
 from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
-from ._elementwise import PARAMETERS, LoopNest, declare_blocks, layout_test, loop_nest_functions, take_block
+from ._elementwise import PARAMETERS, LoopNest, layout_test, loop_nest_functions
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
 
-#: Elements that are reduced before their total is joined with that of the others: of copies, and of memory as it lies.
+#: Elements of a block that is reduced where it lies: single precision loses too much in long ones.
 BLOCK = 512
 LONG_BLOCK = 1024
 #: Rows that are reduced into a row of accumulators at once.
@@ -37,30 +37,36 @@ ROWS = 4
 _CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
 
 
-@record
-class _Reduction:
-    """What the functions of one reduction share."""
+def can_reduce(combine: ScalarOp, acc_dtype: str) -> bool:
+    """Say whether `combine` can be one of several reductions, in an accumulator of `acc_dtype`.
 
+    Examples
+    --------
+    >>> from theano_linker_c.scalar import add
+    >>> can_reduce(add, "float64"), can_reduce(add, "complex128")
+    (True, False)
+    """
+    return combine.name in _CLAUSES and not is_complex(acc_dtype) and acc_dtype != "float16"
+
+
+@record
+class _Accumulator:
+    """One reduction in the generated text: its number, what it joins elements by, its dtype, and where it lies."""
+
+    number: int
     combine: ScalarOp
     dtype: str
-    program: ScalarProgram
-    inputs: tuple[Operand, ...]
-    #: Which inputs are the same for all elements: of the loop that is always right, and maybe of one that is faster.
-    layouts: tuple[tuple[bool, ...], ...]
+    #: Which of the pointers leads to the total, and which to what the total has lost.
+    total: int
+    lost: int
 
     @property
-    def fixed(self) -> tuple[bool, ...]:
-        return self.layouts[0]
+    def part(self) -> str:
+        return f"part{self.number}"
 
     @property
-    def longest(self) -> int:
-        """Elements of a block that is reduced where it lies: single precision loses too much in long ones."""
-        return BLOCK if self.dtype == "float32" else LONG_BLOCK
-
-    @property
-    def pinned(self) -> tuple[Operand, ...]:
-        """Inputs that are fixed in the faster loop only."""
-        return tuple(x for x in self.inputs if self.layouts[-1][x.index] and not self.fixed[x.index])
+    def nan(self) -> str:
+        return f"nan{self.number}"
 
     @property
     def scalar(self) -> str:
@@ -83,178 +89,253 @@ class _Reduction:
     def compensates(self) -> bool:
         return self.clause == "+" and not is_discrete(self.dtype)
 
+    @property
+    def seed(self) -> str:
+        return c_literal(reduction_seed(self.combine, self.dtype), self.dtype)
+
     def joined(self, a: str, b: str) -> str:
         """Give the C text of `a` combined with `b`."""
         args = [CValue(a, self.dtype), CValue(b, self.dtype)]
         return f"({c_type(self.dtype)})({self.combine.c_expression(args, self.dtype)})"
 
+    def clauses(self) -> Iterator[str]:
+        """Give the clauses of the vectorised loop."""
+        if self.clause is not None:
+            yield f"reduction({self.clause}: {self.part})"
+        if self.tracks_nan:
+            yield f"reduction(|: {self.nan})"
+
+    def start(self, writer: CWriter) -> None:
+        """Declare the total of a block. An op without a clause has no neutral value: it goes on with the total."""
+        start = self.place(self.total) if self.clause is None else self.seed
+        writer.line(f"{self.scalar} {self.part} = {start};")
+        if self.tracks_nan:
+            writer.line(f"int32_t {self.nan} = 0;")
+
+    def add(self, writer: CWriter, value: CValue, masked: bool) -> None:
+        """Reduce the value of an element into the total of its block, unless it is `masked` and one to leave out."""
+        name = f"v{self.number}"
+        text = c_cast(value, self.dtype)
+        text = f"at >= 0 ? {text} : {self.seed}" if masked else text
+        writer.line(f"const {c_type(self.dtype)} {name} = {text};")
+        if self.clause is None:
+            writer.line(f"{self.part} = {self.joined(self.part, name)};")
+        elif self.clause in ("max", "min"):
+            sign = ">" if self.clause == "max" else "<"
+            writer.line(f"{self.part} = {name} {sign} {self.part} ? {name} : {self.part};")
+            if self.tracks_nan:
+                writer.line(f"{self.nan} |= {name} != {name};")
+        else:
+            writer.line(f"{self.part} {self.clause}= {name};")
+
+    def finish(self, writer: CWriter) -> None:
+        """Join the total of a block with that of the blocks before."""
+        if self.tracks_nan:
+            suffix = "f" if self.dtype == "float32" else ""
+            writer.line(f'if ({self.nan}) {self.part} = __builtin_nan{suffix}("");')
+        total, part, k = self.place(self.total), self.part, self.number
+        if self.compensates:
+            lost = self.place(self.lost)
+            writer.line(
+                f"const {self.scalar} old{k} = {total}, given{k} = {part} - {lost}, sum{k} = old{k} + given{k};"
+            )
+            # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
+            writer.line(f"{lost} = sum{k} - sum{k} == 0 ? (sum{k} - old{k}) - given{k} : 0;")
+            writer.line(f"{total} = sum{k};")
+        else:
+            writer.line(f"{total} = {part if self.clause is None else self.joined(total, part)};")
+
+    def place(self, index: int) -> str:
+        """Give the C text of the accumulator's number behind one of the pointers."""
+        return f"*({self.scalar} *)data[{index}]"
+
+
+@record
+class _Reductions:
+    """What the functions of one kernel share."""
+
+    program: ScalarProgram
+    inputs: tuple[Operand, ...]
+    kept: tuple[Operand, ...]
+    totals: tuple[Operand, ...]
+    accumulators: tuple[_Accumulator, ...]
+    #: Which inputs are the same for all elements: of the loop that is always right, and maybe of one that is faster.
+    layouts: tuple[tuple[bool, ...], ...]
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.inputs, *self.kept, *self.totals)
+
+    @property
+    def lanes(self) -> int:
+        """Elements that a loop takes at a time, whatever the machine's vectors and the operands' types."""
+        return max(x.lanes for x in self.operands)
+
+    @property
+    def block(self) -> int:
+        """Elements of a block that is reduced where it lies."""
+        return BLOCK if any(total.dtype == "float32" for total in self.totals) else LONG_BLOCK
+
+    @property
+    def masked(self) -> bool:
+        """Whether loops take whole vectors only: where elements are cheap, choosing would cost more than they do.
+
+        So what is kept of an element does not depend on where it stands.
+        """
+        if not self.kept or self.program.cost < EXPENSIVE:
+            return False
+        return all(accumulator.clause is not None for accumulator in self.accumulators)
+
 
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
     """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
+
+    The operands are the inputs, what is kept, and the accumulators.
 
     Raises
     ------
     NoNativeForm
         If a dtype or an op has no C form.
     """
-    inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
-    layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
-    program = program_of(kernel.element, kernel.input_dtypes)
-    if kernel.acc_dtype == "float16":
+    if any(reduction.acc_dtype == "float16" for reduction in kernel.reductions):
         raise NoNativeForm("accumulators of reductions have at least 32 bits")
-    reduction = _Reduction(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
-    parts = [_part(reduction, number) for number in range(len(layouts))]
-    rows = _outer(reduction, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
-    return KernelSource((*parts, _inner(reduction), *rows), program.preamble)
+    inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
+    first = len(inputs)
+    kept = tuple(Operand(first + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.kept_dtypes))
+    first += len(kept)
+    dtypes = [reduction.acc_dtype for reduction in kernel.reductions]
+    totals = tuple(Operand(first + i, dtype, read=True, written=True) for i, dtype in enumerate(dtypes))
+    lost = first + len(totals)
+    accumulators = tuple(
+        _Accumulator(i, reduction.combine, reduction.acc_dtype, first + i, lost + i)
+        for i, reduction in enumerate(kernel.reductions)
+    )
+    layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
+    program = program_of(kernel.scalar_op, kernel.input_dtypes)
+    reductions = _Reductions(program, inputs, kept, totals, accumulators, tuple(layouts))
+    blocks = [_block(reductions, number) for number in range(len(layouts))]
+    outer = _outer(reductions, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
+    return KernelSource((*blocks, _inner(reductions), *outer), program.preamble)
 
 
-def _part(reduction: _Reduction, number: int) -> CFunction:
-    """Write the function that reduces up to a block of contiguous elements into an accumulator of its own.
-
-    An op without an OpenMP clause has no neutral value: it reduces into the running total that it is given.
-    """
+def _block(reductions: _Reductions, number: int) -> CFunction:
+    """Write the function that takes a block of contiguous elements and joins its totals with the accumulators."""
     writer = CWriter()
-    for operand in reduction.inputs:
+    layout, masked, accumulators = reductions.layouts[number], reductions.masked, reductions.accumulators
+    for operand in (*reductions.inputs, *reductions.kept):
         operand.declare(writer, stride=False)
-    layout = reduction.layouts[number]
-    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(reduction.inputs, layout, strict=True)]
-    if reduction.tracks_nan:
-        writer.line("int32_t nan = 0;")
-    if reduction.clause is not None:
-        writer.line(f"part = {c_literal(reduction_seed(reduction.combine, reduction.dtype), reduction.dtype)};")
-        clauses = f"reduction({reduction.clause}: part)" + (" reduction(|: nan)" if reduction.tracks_nan else "")
-        writer.directive(f"#pragma omp simd {clauses}")
-    with writer.block("for (int64_t i = 0; i < n; i++)"):
-        _accumulate(writer, reduction, fixed)
-    if reduction.tracks_nan:
-        suffix = "f" if reduction.dtype == "float32" else ""
-        writer.line(f'if (nan) part = __builtin_nan{suffix}("");')
-    writer.line("return part;")
-    parameters = f"int64_t n, char *const *data, {reduction.scalar} part"
-    return CFunction(f"__part{number}", parameters, tuple(writer.lines), reduction.scalar)
+    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(reductions.inputs, layout, strict=True)]
+    for accumulator in accumulators:
+        accumulator.start(writer)
+    if masked:
+        writer.line(f"const int64_t whole = n & -{reductions.lanes};")
+    clauses = [clause for accumulator in accumulators for clause in accumulator.clauses()]
+    if all(accumulator.clause is not None for accumulator in accumulators):
+        writer.directive(f"#pragma omp simd {' '.join(clauses)}")
+    with writer.block(f"for (int64_t i = 0; i < {'whole' if masked else 'n'}; i++)"):
+        if masked:
+            index = "int64_t" if reductions.totals[0].itemsize == 8 else "int32_t"
+            writer.line(f"const {index} at = ({index})i - ({index})skip;")
+        values = [
+            v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reductions.inputs, strict=True)
+        ]
+        statements, results = reductions.program.emit(values, "t")
+        for statement in statements:
+            writer.line(statement)
+        for operand, result in zip(reductions.kept, results[: len(reductions.kept)], strict=True):
+            operand.store(writer, "contiguous", result)
+        for accumulator, result in zip(accumulators, results[len(reductions.kept) :], strict=True):
+            accumulator.add(writer, result, masked)
+    for accumulator in accumulators:
+        accumulator.finish(writer)
+    return CFunction(f"__block{number}", "int64_t n, char *const *data, int64_t skip", tuple(writer.lines))
 
 
-def _accumulate(writer: CWriter, reduction: _Reduction, fixed: Sequence[CValue | None]) -> None:
-    """Compute element ``i`` and reduce it into ``part``."""
-    values = [
-        v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)
-    ]
-    statements, (result,) = reduction.program.emit(values, "t")
-    for statement in statements:
-        writer.line(statement)
-    writer.line(f"const {c_type(reduction.dtype)} v = {c_cast(result, reduction.dtype)};")
-    if reduction.clause is None:
-        writer.line(f"part = {reduction.joined('part', 'v')};")
-    elif reduction.clause in ("max", "min"):
-        writer.line(f"part = v {'>' if reduction.clause == 'max' else '<'} part ? v : part;")
-        if reduction.tracks_nan:
-            writer.line("nan |= v != v;")
-    else:
-        writer.line(f"part {reduction.clause}= v;")
-
-
-def _inner(reduction: _Reduction) -> CFunction:
+def _inner(reductions: _Reductions) -> CFunction:
+    """Write the function that reduces along its loop: the runtime goes from block to block."""
     writer = CWriter()
-    for operand in reduction.inputs:
-        operand.declare_stride(writer)
-    writer.line(f"{reduction.scalar} total = *({reduction.scalar} *)acc;")
-    if reduction.compensates:
-        writer.line(f"{reduction.scalar} lost = 0;")
-    varying = [x for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True) if not is_fixed]
-    declare_blocks(writer, varying, len(reduction.inputs), BLOCK)
-    pinned = " && ".join(f"s{x.index} == 0" for x in reduction.pinned)
-    call = f"{SYMBOL}__part0(count, block, total)"
-    if pinned:
-        writer.line(f"const int pinned = {pinned};")
-        call = f"pinned ? {SYMBOL}__part1(count, block, total) : {call}"
-    tests = [
-        f"(pinned || s{x.index} == {x.itemsize})" if x in reduction.pinned else f"s{x.index} == {x.itemsize}"
-        for x in varying
-    ]
-    writer.line(f"const int64_t most = {' && '.join(tests) or '0'} ? {reduction.longest} : {BLOCK};")
-    with writer.block("for (int64_t start = 0; start < n; start += most)"):
-        writer.line("const int64_t count = n - start > most ? most : n - start;")
-        for operand, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
-            if operand in reduction.pinned:
-                writer.line(f"if (pinned) block[{operand.index}] = data[{operand.index}]; else {{")
-            take_block(writer, operand, is_fixed)
-            if operand in reduction.pinned:
-                writer.line("}")
-        writer.line(f"const {reduction.scalar} part = {call};")
-        _join_block(writer, reduction)
-    writer.line(f"*({reduction.scalar} *)acc = total;")
-    return CFunction("_inner", PARAMETERS + ", void *acc", tuple(writer.lines))
+    written = (False,) * (len(reductions.kept) + len(reductions.totals))
+    layouts = [(*layout, *written) for layout in reductions.layouts]
+    kinds = ", ".join(str(operand.kind(layouts)) for operand in reductions.operands)
+    loops = ", ".join(f"{SYMBOL}__block{i}" for i in range(len(layouts)))
+    writer.line(f"static const int32_t kinds[] = {{{kinds}}};")
+    counts = f"{len(reductions.operands)}, {len(layouts)}, {len(reductions.totals)}, {int(reductions.masked)}"
+    lengths = f"{reductions.lanes}, {reductions.block}"
+    writer.line(f"static const theano_reduction reduction = {{{counts}, {lengths}, kinds, {{{loops}}}}};")
+    writer.line("theano_reduce(n, data, strides, &reduction);")
+    return CFunction("_inner", PARAMETERS, tuple(writer.lines))
 
 
-def _join_block(writer: CWriter, reduction: _Reduction) -> None:
-    if reduction.clause is None:
-        writer.line("total = part;")
-    elif reduction.compensates:
-        writer.line(f"const {reduction.scalar} given = part - lost, sum = total + given;")
-        # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
-        writer.line("lost = sum - sum == 0 ? (sum - total) - given : 0;")
-        writer.line("total = sum;")
-    else:
-        writer.line(f"total = {reduction.joined('total', 'part')};")
-
-
-def _outer(reduction: _Reduction, kernel: ReductionKernel) -> tuple[CFunction, ...]:
-    """Write the reduction of rows into a row of accumulators: an elementwise nest that updates its last operand."""
-    builder = ProgramBuilder((*kernel.input_dtypes, reduction.dtype))
-    numbers = builder.inline(reduction.program, range(len(reduction.inputs)))
-    (element,) = builder.step(cast(reduction.dtype), numbers, [builder.dtype_of(numbers[0])])
-    results = builder.step(reduction.combine, (len(reduction.inputs), element), (reduction.dtype, reduction.dtype))
-    target = Operand(len(reduction.inputs), reduction.dtype, read=True, written=True)
-    layouts = tuple((*fixed, False) for fixed in vector_layouts(kernel.broadcast))
-    nest = LoopNest(builder.finish(results), (*reduction.inputs, target), layouts)
-    together = bool(layouts) and nest.program.cost < EXPENSIVE
-    rows = [_several_rows(reduction, target)] if together else []
+def _outer(reductions: _Reductions, kernel: ReductionKernel) -> Sequence[CFunction]:
+    """Write the reduction of rows into rows of accumulators: an elementwise nest that updates its last operands."""
+    builder = ProgramBuilder((*kernel.input_dtypes, *(total.dtype for total in reductions.totals)))
+    numbers = builder.inline(reductions.program, range(len(reductions.inputs)))
+    results = list(numbers[: len(reductions.kept)])
+    for k, accumulator in enumerate(reductions.accumulators):
+        number = numbers[len(reductions.kept) + k]
+        (element,) = builder.step(cast(accumulator.dtype), [number], [builder.dtype_of(number)])
+        given = (len(reductions.inputs) + k, element)
+        results += builder.step(accumulator.combine, given, (accumulator.dtype, accumulator.dtype))
+    written = (False,) * (len(reductions.kept) + len(reductions.totals))
+    layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast))
+    nest = LoopNest(builder.finish(results), reductions.operands, layouts)
+    together = bool(layouts) and nest.program.cost < EXPENSIVE and not reductions.kept
+    rows = [_several_rows(reductions)] if together else []
     return (*loop_nest_functions(nest, "__row"), *rows, _all_rows(nest, together))
 
 
-def _several_rows(reduction: _Reduction, target: Operand) -> CFunction:
+def _several_rows(reductions: _Reductions) -> CFunction:
     """Write the reduction of some contiguous rows at once, which loads and stores accumulators less often."""
     writer = CWriter()
-    target.declare(writer, stride=False)
+    for operand in reductions.totals:
+        operand.declare(writer, stride=False)
     fixed: list[CValue | None] = []
-    for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
+    for x, is_fixed in zip(reductions.inputs, reductions.layouts[0], strict=True):
         if is_fixed:
             x.declare(writer, stride=False)
         fixed.append(x.load(writer, "fixed") if is_fixed else None)
-    varying = [x for x, value in zip(reduction.inputs, fixed, strict=True) if value is None]
+    varying = [x for x, value in zip(reductions.inputs, fixed, strict=True) if value is None]
     for x in varying:
         for row in range(ROWS):
             writer.line(f"char *const p{x.index}_{row} = data[{x.index}] + {row} * steps[{x.index}];")
     writer.directive("#pragma omp simd")
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        writer.line(f"{c_type(reduction.dtype)} {', '.join(f'v{row}' for row in range(ROWS))};")
+        for a in reductions.accumulators:
+            writer.line(f"{c_type(a.dtype)} {', '.join(f'v{a.number}_{row}' for row in range(ROWS))};")
         for row in range(ROWS):
             with writer.block(""):
-                for x in varying:
-                    writer.line(f"char *const p{x.index} = p{x.index}_{row};")
-                values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)]
-                statements, (result,) = reduction.program.emit(values, "t")
-                for statement in statements:
-                    writer.line(statement)
-                writer.line(f"v{row} = {c_cast(result, reduction.dtype)};")
-        joined = [f"v{row}" for row in range(ROWS)]
-        while len(joined) > 1:
-            joined = [reduction.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
-        total = target.load(writer, "contiguous")
-        target.store(writer, "contiguous", CValue(reduction.joined(total.text, joined[0]), reduction.dtype))
+                _row_values(writer, reductions, fixed, row)
+        for a, total in zip(reductions.accumulators, reductions.totals, strict=True):
+            joined = [f"v{a.number}_{row}" for row in range(ROWS)]
+            while len(joined) > 1:
+                joined = [a.joined(*pair) for pair in zip(joined[::2], joined[1::2], strict=True)]
+            old = total.load(writer, "contiguous")
+            total.store(writer, "contiguous", CValue(a.joined(old.text, joined[0]), a.dtype))
     return CFunction("__rows", "int64_t n, char *const *data, const int64_t *steps", tuple(writer.lines))
+
+
+def _row_values(writer: CWriter, reductions: _Reductions, fixed: Sequence[CValue | None], row: int) -> None:
+    """Compute what is reduced of element ``i`` of a row."""
+    for x, value in zip(reductions.inputs, fixed, strict=True):
+        if value is None:
+            writer.line(f"char *const p{x.index} = p{x.index}_{row};")
+    values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, reductions.inputs, strict=True)]
+    statements, results = reductions.program.emit(values, "t")
+    for statement in statements:
+        writer.line(statement)
+    for a, result in zip(reductions.accumulators, results, strict=True):
+        writer.line(f"v{a.number}_{row} = {c_cast(result, a.dtype)};")
 
 
 def _all_rows(nest: LoopNest, together: bool) -> CFunction:
     """Write the function that takes all rows: `steps` are the byte strides from one row to the next."""
     writer = CWriter()
-    count = len(nest.operands)
-    writer.line(f"char *at[{count}];")
+    writer.line(f"char *at[{len(nest.operands)}];")
     for x in nest.operands:
         writer.line(f"at[{x.index}] = data[{x.index}];")
 
     def advance(rows: int) -> None:
-        for x in nest.inputs:
+        for x in nest.operands:
             writer.line(f"at[{x.index}] += {rows} * steps[{x.index}];")
 
     if together:

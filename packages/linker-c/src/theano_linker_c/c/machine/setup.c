@@ -57,7 +57,7 @@ static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_pr
                                                index_view_prepare,  index_read_prepare, index_write_prepare,
                                                length_prepare,      stack_prepare,    reshape_prepare, full_prepare,
                                                concatenate_prepare,        batched_product_prepare,     lapack_prepare,  specify_shape_prepare,
-                                               split_prepare,       multi_output_prepare,     routine_prepare, convolution_prepare,
+                                               split_prepare,       routine_prepare, convolution_prepare,
                                                pooling_prepare};
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
