@@ -145,7 +145,7 @@ class TestNose(unittest.TestCase):
         with mock.patch("theano._nose.importlib.util.find_spec", return_value=None), mock.patch("sys.stderr") as told:
             self.assertEqual(nose([]), 2)
         text = "".join(str(call.args[0]) for call in told.write.call_args_list)
-        self.assertIn("pip install 'theano[test]'", text)
+        self.assertIn("pip install 'theano-stack[test]'", text)
 
     def test_own_tests(self) -> None:
         check, *folders = own_tests()
@@ -196,6 +196,16 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for part in ("flags\n  [ ok ] floatX: 'float32'  (THEANO_FLAGS)", "compiler\n", "vector functions", "cache\n"):
             self.assertIn(part, done.stdout)
+
+    def test_the_former_project_beside_this_one(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            info = Path(folder, "Theano-1.0.5.dist-info")
+            info.mkdir()
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Theano\nVersion: 1.0.5\n")
+            path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+            status, found = self.findings(PYTHONPATH=path)
+        self.assertEqual((status, found["versions", "theano"]["state"]), (1, "bad"))
+        self.assertIn("pip uninstall theano", found["versions", "theano"]["advice"])
 
     def test_without_a_compiler(self) -> None:
         status, found = self.findings("cxx=")

@@ -19,6 +19,7 @@ from theano_linker_c.kernels import (
 )
 from theano_linker_c.program import ArraySpec, Hooks, Machine, Program, PythonMachine, lower, native_machine
 from theano_linker_c.scalar import ScalarOp, identity
+from theano_linker_c.targets import PYTHON
 
 
 class ArrayType(Type):
@@ -195,5 +196,5 @@ def machines(inputs: Sequence[Variable], outputs: Sequence[Variable], **kwargs: 
     """Return the native and the Python machine for one graph."""
     single = len(outputs) == 1
     native = program_of(inputs, outputs, **kwargs)
-    plain = program_of(inputs, outputs, **(kwargs | {"native": False}))
+    plain = program_of(inputs, outputs, **(kwargs | {"target": PYTHON}))
     return native_machine(native, hooks_of(native, single)), PythonMachine(plain, hooks_of(plain, single))

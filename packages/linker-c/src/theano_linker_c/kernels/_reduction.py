@@ -1,4 +1,4 @@
-"""C text of kernels that reduce results of each element, and keep others, all in one pass.
+"""Kernels that reduce results of each element, and keep others, all in one pass; and their C text.
 
 Elements are reduced in blocks by one vectorised loop, each vector lane on its own; what is kept is stored by the same
 loop. The total of a block is joined with that of the blocks before; sums of floats with a running compensation (Kahan),
@@ -7,147 +7,142 @@ so that the error hardly grows with the number of elements. The runtime goes fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
 
 from theano_graph import record
 
-from ..scalar import (
-    CValue,
-    NoNativeForm,
-    ProgramBuilder,
-    ScalarOp,
-    ScalarProgram,
-    c_cast,
-    c_literal,
-    c_type,
-    cast,
-    is_complex,
-    is_discrete,
-    program_of,
+from ..scalar import CValue, NoNativeForm, ProgramBuilder, ScalarOp, ScalarProgram, c_cast, c_type, cast, program_of
+from ._accumulators import Accumulator, reduction_seed
+from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nest_functions
+from ._kernel import (
+    Donors,
+    Encoded,
+    Kernel,
+    LoadedKernel,
+    Overwriting,
+    Site,
+    axis_flags,
+    c_text,
+    check_broadcast,
+    donors_like,
+    padded_donors,
+    type_number,
 )
-from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
-from ._elementwise import PARAMETERS, LoopNest, layout_test, loop_nest_functions
-from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
+from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
+
+__all__ = ["Reduction", "ReductionKernel"]
 
 #: Elements of a block that is reduced where it lies: single precision loses too much in long ones.
 BLOCK = 512
 LONG_BLOCK = 1024
 #: Rows that are reduced into a row of accumulators at once.
 ROWS = 4
-_CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
-
-
-def can_reduce(combine: ScalarOp, acc_dtype: str) -> bool:
-    """Say whether `combine` can be one of several reductions, in an accumulator of `acc_dtype`.
-
-    Examples
-    --------
-    >>> from theano_linker_c.scalar import add
-    >>> can_reduce(add, "float64"), can_reduce(add, "complex128")
-    (True, False)
-    """
-    return combine.name in _CLAUSES and not is_complex(acc_dtype) and acc_dtype != "float16"
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
+_JOIN: Mapping[str, np.ufunc] = MappingProxyType(
+    {
+        "add": np.add,
+        "mul": np.multiply,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+        "and_": np.bitwise_and,
+        "or_": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
+)
 
 
 @record
-class _Accumulator:
-    """One reduction in the generated text: its number, what it joins elements by, its dtype, and where it lies."""
+class Reduction:
+    """How one result of a scalar op is reduced along axes.
 
-    number: int
+    Parameters
+    ----------
+    combine : ScalarOp
+        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
+    acc_dtype, output_dtype : str
+        Dtype in which elements are joined, and dtype of the result.
+    identity : float or int or None
+        Result for no elements; None if that is an error.
+    """
+
     combine: ScalarOp
-    dtype: str
-    #: Which of the pointers leads to the total, and which to what the total has lost.
-    total: int
-    lost: int
+    acc_dtype: str
+    output_dtype: str
+    identity: float | int | None
 
     @property
-    def part(self) -> str:
-        return f"part{self.number}"
+    def seed(self) -> float | int:
+        """The value that accumulators start from, also where `identity` is None."""
+        return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
+
+
+@record
+class ReductionKernel(Kernel):
+    """A scalar op over all elements; its first results are kept, each of the others is reduced along the same axes.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        With as many results as there are kept and reduced ones together; `identity` where elements themselves are
+        reduced.
+    input_dtypes, kept_dtypes : tuple of str
+        Mostly, nothing is kept.
+    reductions : tuple of Reduction
+        At least one.
+    broadcast : tuple of tuple of bool
+        For each input, which dimensions are known to have length 1 and broadcast.
+    ndim : int
+        Number of dimensions of the inputs.
+    axes : tuple of int
+        Axes along which is reduced, and which reduced results do not have.
+    """
+
+    needs_code: ClassVar[bool] = True
+    overwriting: ClassVar[Overwriting | None] = Overwriting.ELEMENTWISE
+    scalar_op: ScalarOp
+    input_dtypes: tuple[str, ...]
+    kept_dtypes: tuple[str, ...]
+    reductions: tuple[Reduction, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
 
     @property
-    def nan(self) -> str:
-        return f"nan{self.number}"
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return self.scalar_op.cost + sum(max(reduction.combine.cost, 1) for reduction in self.reductions)
 
-    @property
-    def scalar(self) -> str:
-        return memory_type(self.dtype)
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        reductions = self.reductions
+        dtypes = (*self.input_dtypes, *self.kept_dtypes, *(reduction.output_dtype for reduction in reductions))
+        return "reduction", (
+            code.address,
+            code.outer_address,
+            self.ndim,
+            tuple(type_number(dtype) for dtype in dtypes),
+            tuple(type_number(reduction.acc_dtype) for reduction in reductions),
+            tuple(np.array(reduction.seed).astype(reduction.acc_dtype).tobytes() for reduction in reductions),
+            tuple(_JOIN.get(reduction.combine.name) for reduction in reductions),
+            self.broadcast,
+            axis_flags(self.axes, self.ndim),
+            padded_donors(site, len(self.kept_dtypes)),
+            any(reduction.identity is None for reduction in reductions),
+            float(self.cost),
+        )
 
-    @property
-    def clause(self) -> str | None:
-        """The operator of OpenMP's reduction clause, if there is one; of truth values, "or" is the sum.
-
-        A product of complex numbers is no ``*`` of C, and compilers differ in what they allow for complex sums.
-        """
-        clause = None if is_complex(self.dtype) else _CLAUSES.get(self.combine.name)
-        return {"+": "|", "*": "&"}.get(clause or "", clause) if self.dtype == "bool" else clause
-
-    @property
-    def tracks_nan(self) -> bool:
-        return self.clause in ("max", "min") and not is_discrete(self.dtype)
-
-    @property
-    def compensates(self) -> bool:
-        return self.clause == "+" and not is_discrete(self.dtype)
-
-    @property
-    def seed(self) -> str:
-        return c_literal(reduction_seed(self.combine, self.dtype), self.dtype)
-
-    def joined(self, a: str, b: str) -> str:
-        """Give the C text of `a` combined with `b`."""
-        args = [CValue(a, self.dtype), CValue(b, self.dtype)]
-        return f"({c_type(self.dtype)})({self.combine.c_expression(args, self.dtype)})"
-
-    def clauses(self) -> Iterator[str]:
-        """Give the clauses of the vectorised loop."""
-        if self.clause is not None:
-            yield f"reduction({self.clause}: {self.part})"
-        if self.tracks_nan:
-            yield f"reduction(|: {self.nan})"
-
-    def start(self, writer: CWriter) -> None:
-        """Declare the total of a block. An op without a clause has no neutral value: it goes on with the total."""
-        start = self.place(self.total) if self.clause is None else self.seed
-        writer.line(f"{self.scalar} {self.part} = {start};")
-        if self.tracks_nan:
-            writer.line(f"int32_t {self.nan} = 0;")
-
-    def add(self, writer: CWriter, value: CValue, masked: bool) -> None:
-        """Reduce the value of an element into the total of its block, unless it is `masked` and one to leave out."""
-        name = f"v{self.number}"
-        text = c_cast(value, self.dtype)
-        text = f"at >= 0 ? {text} : {self.seed}" if masked else text
-        writer.line(f"const {c_type(self.dtype)} {name} = {text};")
-        if self.clause is None:
-            writer.line(f"{self.part} = {self.joined(self.part, name)};")
-        elif self.clause in ("max", "min"):
-            sign = ">" if self.clause == "max" else "<"
-            writer.line(f"{self.part} = {name} {sign} {self.part} ? {name} : {self.part};")
-            if self.tracks_nan:
-                writer.line(f"{self.nan} |= {name} != {name};")
-        else:
-            writer.line(f"{self.part} {self.clause}= {name};")
-
-    def finish(self, writer: CWriter) -> None:
-        """Join the total of a block with that of the blocks before."""
-        if self.tracks_nan:
-            suffix = "f" if self.dtype == "float32" else ""
-            writer.line(f'if ({self.nan}) {self.part} = __builtin_nan{suffix}("");')
-        total, part, k = self.place(self.total), self.part, self.number
-        if self.compensates:
-            lost = self.place(self.lost)
-            writer.line(
-                f"const {self.scalar} old{k} = {total}, given{k} = {part} - {lost}, sum{k} = old{k} + given{k};"
-            )
-            # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
-            writer.line(f"{lost} = sum{k} - sum{k} == 0 ? (sum{k} - old{k}) - given{k} : 0;")
-            writer.line(f"{total} = sum{k};")
-        else:
-            writer.line(f"{total} = {part if self.clause is None else self.joined(total, part)};")
-
-    def place(self, index: int) -> str:
-        """Give the C text of the accumulator's number behind one of the pointers."""
-        return f"*({self.scalar} *)data[{index}]"
+    def donors(self, site: Site) -> Donors:
+        """Return the inputs whose memory the results that are kept may take."""
+        return donors_like(site, self.input_dtypes, self.broadcast, self.kept_dtypes)
 
 
 @record
@@ -158,7 +153,7 @@ class _Reductions:
     inputs: tuple[Operand, ...]
     kept: tuple[Operand, ...]
     totals: tuple[Operand, ...]
-    accumulators: tuple[_Accumulator, ...]
+    accumulators: tuple[Accumulator, ...]
     #: Which inputs are the same for all elements: of the loop that is always right, and maybe of one that is faster.
     layouts: tuple[tuple[bool, ...], ...]
 
@@ -187,6 +182,7 @@ class _Reductions:
         return all(accumulator.clause is not None for accumulator in self.accumulators)
 
 
+@c_text.register(ReductionKernel)
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
     """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
 
@@ -207,7 +203,7 @@ def reduction_source(kernel: ReductionKernel) -> KernelSource:
     totals = tuple(Operand(first + i, dtype, read=True, written=True) for i, dtype in enumerate(dtypes))
     lost = first + len(totals)
     accumulators = tuple(
-        _Accumulator(i, reduction.combine, reduction.acc_dtype, first + i, lost + i)
+        Accumulator(i, reduction.combine, reduction.acc_dtype, first + i, lost + i)
         for i, reduction in enumerate(kernel.reductions)
     )
     layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
