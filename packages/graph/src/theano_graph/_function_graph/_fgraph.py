@@ -27,7 +27,7 @@ from ._checks import (
     wrong_clients,
 )
 from ._graph_store import OF_THE_STORE, GraphStore
-from ._journal import Moved, Step
+from ._journal import Step
 from ._order import before_users, number
 from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
 from ._views import NodesView, VariablesView
@@ -350,25 +350,20 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     ) -> None:
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
         self._compact()
-        self._number()
         newcomers = self._newcomers(new, reason)
-        users = {user for user, _ in clients if not isinstance(user, str)}
-        if everywhere:
-            users.update(node for node in newcomers if old in node.inputs)
-        if not before_users(new, users, self._here, old):
-            number(toposort(self.inputs, self.outputs))
-            before_users(new, users, self._here, old)
+        if new.owner is not None:  # what has no owner depends on nothing
+            self._number()
+            users = {user for user, _ in clients if not isinstance(user, str)}
+            if everywhere:
+                users.update(node for node in newcomers if old in node.inputs)
+            if not before_users(new, users, self._here, old):
+                number(toposort(self.inputs, self.outputs))
+                before_users(new, users, self._here, old)
         steps: list[Step] = []
         self._depth += 1
         try:
             self._enter(new, newcomers, reason, steps)
-            changed = self._callbacks.get("on_change_input", ())
-            for user, i in clients:
-                moved = Moved(user, i, old, new, self._move(user, i, old, new, None))
-                steps.append(moved)
-                for feature, callback in changed:
-                    callback(self, user, i, old, new, reason)
-                    moved.told.append(feature)
+            self._hand_over(clients, old, new, reason, steps)
             self._prune(old, reason, steps)
         except BaseException as error:
             self._undo(steps, reason, error)
