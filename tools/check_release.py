@@ -24,7 +24,7 @@ from _house import LAYERS, ROOT, Layer, layer
 from build_wheels import build
 from check_changelog import FRAGMENT, fragments, name_problems
 
-WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
+WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".def", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
 
 
 def source_version(item: Layer) -> str:

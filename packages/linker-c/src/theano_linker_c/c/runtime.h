@@ -34,7 +34,6 @@ enum {
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
 typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
-typedef void (*reduce_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;

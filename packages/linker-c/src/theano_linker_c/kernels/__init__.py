@@ -13,6 +13,7 @@ from ..compiler import (
 #     *
 # fmt: off
 # isort: off
+from ._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
 from ._argmax import ArgmaxKernel as ArgmaxKernel
 from ._array_routines import ArrayRoutineKernel as ArrayRoutineKernel, TASKS as TASKS
 from ._build import (
@@ -20,10 +21,6 @@ from ._build import (
     with_room as with_room,
 )
 from ._compressed import CompressedKernel as CompressedKernel, CompressedTask as CompressedTask
-from ._descriptions import (
-    MultiOutputKernel as MultiOutputKernel, Reduction as Reduction, ReductionKernel as ReductionKernel,
-    reduction_seed as reduction_seed, with_element as with_element,
-)
 from ._elementwise import EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, is_expensive as is_expensive
 from ._indexing import (
     IndexArray as IndexArray, IndexEntry as IndexEntry, IndexInput as IndexInput, IndexNumber as IndexNumber,
@@ -36,6 +33,7 @@ from ._kernel import (
     type_number as type_number, wait_number as wait_number,
 )
 from ._matrix_product import MatrixProductKernel as MatrixProductKernel
+from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
 from ._shapes import (
     ConcatenateKernel as ConcatenateKernel, FullKernel as FullKernel, LengthKernel as LengthKernel,
     ReshapeKernel as ReshapeKernel, Shaping as Shaping, SpecifyShapeKernel as SpecifyShapeKernel,
@@ -51,7 +49,6 @@ from ._windows import (
 # isort: on
 # fmt: on
 # End of the names that these define.
-from . import _reduction as _reduction
 from ._libraries._blas import blas_address as blas_address
 from ._libraries._blas_library import (
     LinkArguments as LinkArguments,
@@ -64,7 +61,6 @@ from ._libraries._lapack import (
     LapackKernel as LapackKernel,
     lapack_addresses as lapack_addresses,
 )
-from ._multi_output import can_reduce as can_reduce
 
 __all__ = [
     "ROUTINES",
@@ -74,7 +70,6 @@ __all__ = [
     "LapackKernel",
     "LinkArguments",
     "blas_address",
-    "can_reduce",
     "chosen_routine",
     "lapack_addresses",
     "library_files",
@@ -88,11 +83,11 @@ __all__ += [
     "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE", "ElementwiseKernel", "Encoded",
     "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber", "IndexReadKernel", "IndexSlice",
     "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary", "KernelSource", "KernelTable",
-    "LengthKernel", "LoadedKernel", "MatrixProductKernel", "MultiOutputKernel", "Overwriting", "POOLING_MODES",
-    "POOLING_TASKS", "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel",
-    "Shaping", "Site", "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build",
-    "c_text", "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "native_kernel",
-    "overwrites", "reduction_seed", "type_number", "wait_number", "with_element", "with_room",
+    "LengthKernel", "LoadedKernel", "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS",
+    "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Shaping", "Site",
+    "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build", "c_text", "can_reduce",
+    "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "native_kernel", "overwrites",
+    "reduction_seed", "type_number", "wait_number", "with_room",
 ]
 # isort: on
 # fmt: on

@@ -198,22 +198,3 @@ def _loop(writer: CWriter, nest: LoopNest, values: Sequence[CValue | None], mode
             writer.line(statement)
         for operand, result in zip(nest.outputs, results, strict=True):
             operand.store(writer, mode, result)
-
-
-def declare_blocks(writer: CWriter, operands: Sequence[Operand], count: int, length: int) -> None:
-    """Declare a buffer ``b<index>`` for each of `operands`, and the pointers ``block`` of all `count` operands."""
-    for x in operands:
-        writer.line(f"char b{x.index}[{length * x.itemsize}] __attribute__((aligned(64)));")
-    writer.line(f"char *block[{max(count, 1)}];")
-
-
-def take_block(writer: CWriter, x: Operand, fixed: bool) -> None:
-    """Point ``block[index]`` to `count` contiguous elements from `start`, copied where they are not contiguous."""
-    place, stride, size = f"data[{x.index}]", f"s{x.index}", x.itemsize
-    if fixed:
-        writer.line(f"block[{x.index}] = {place};")
-        return
-    writer.line(f"block[{x.index}] = {stride} == {size} ? {place} + start * {size} : b{x.index};")
-    # One value for all elements is copied once: the block keeps it.
-    copy = f"theano_pack(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
-    writer.line(f"if ({stride} != {size} && (start == 0 || {stride} != 0)) {copy}")
