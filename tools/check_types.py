@@ -13,7 +13,7 @@ import sys
 
 from _house import LAYERS, ROOT, import_base, layer
 
-SCRIPTS = ("tools", "bootstrap.py", "noxfile.py", "toxfile.py", "examples", "benchmarks", "packages/linker-c/setup.py")
+SCRIPTS = ("tools", "docs", "bootstrap.py", "noxfile.py", "toxfile.py", "examples", "benchmarks", "packages/linker-c/setup.py")
 
 
 def check(name: str, targets: list[str], extra_path: str = "") -> bool:
