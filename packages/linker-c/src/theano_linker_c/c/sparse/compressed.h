@@ -103,7 +103,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
     const npy_int32 *from = x->indices;
     const ELEMENT *values = x->data;
     const npy_intp n_minor = x->n_minor;
-    const npy_int32 room = (npy_int32)(x->end - x->begin);
+    const npy_int32 nnz = (npy_int32)(x->end - x->begin);
     memset(indptr, 0, (size_t)(n_minor + 1) * sizeof *indptr);
     for (npy_intp p = x->begin; p < x->end; p++)
         indptr[NAME(place)(from, p, n_minor)]++;
@@ -117,7 +117,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
         for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
             npy_int32 *next = indptr + NAME(place)(from, p, n_minor);
             const npy_int32 to = *next;
-            if (to >= room)
+            if (to >= nnz)
                 continue;
             *next = to + 1;
             indices[to] = (npy_int32)major;
@@ -130,7 +130,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
         indptr[major] = start;
         start = stop > start ? stop : start;
     }
-    indptr[n_minor] = room;
+    indptr[n_minor] = nnz;
 }
 
 /* Transpose into new memory, which `discard` frees; -1 where there is none, and no error is set. Needs no GIL.
@@ -162,7 +162,7 @@ static void NAME(discard)(NAME(Compressed) *x)
 }
 
 /* Return an array of the type and lengths that are wanted: the one of the last call if it fits, or a new one. */
-static PyArrayObject *NAME(room)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
+static PyArrayObject *NAME(obtain)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
 {
     int fits = last != NULL && PyArray_TYPE(last) == type && PyArray_NDIM(last) == ndim &&
                PyArray_IS_C_CONTIGUOUS(last) && PyArray_ISWRITEABLE(last);
