@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, config, record
 from .._flags import _modes as _modes
 from .._machines._machine import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program
-from ..targets import C, Target
+from ..targets import PYTHON, C, Target
 from ._accepted import AcceptedGraph
 
 
@@ -118,12 +118,19 @@ class Linker:
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        return {name: getattr(self, name) for name in names if name != "accepted"}
+        state = {name: getattr(self, name) for name in names if name != "accepted"}
+        # Archives say of the two targets that are here which one it is, and need no class of theirs.
+        if self.target in (C, PYTHON):
+            state["native"] = state.pop("target") == C
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         object.__setattr__(self, "accepted", None)
         for name, value in state.items():
-            object.__setattr__(self, name, value)
+            if name == "native":
+                object.__setattr__(self, "target", C if value else PYTHON)
+            else:
+                object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         return self.name
