@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -15,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import theano
+from theano.__main__ import main as by_module
 from theano._doctor import Finding, _routines_of, examine
 from theano._nose import main as nose, own_tests
 from theano.misc import check_blas
@@ -74,6 +77,24 @@ class TestEntryPoints(unittest.TestCase):
             done = run(name, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(f"usage: {name}", done.stdout)
+
+
+class TestModule(unittest.TestCase):
+    def test_commands_by_name(self) -> None:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), self.assertRaises(SystemExit) as ended:
+            by_module(["--version"])
+        self.assertEqual((ended.exception.code, out.getvalue()), (0, f"theano {theano.__version__}\n"))
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(by_module(["cache"]), 0)
+        self.assertTrue(os.path.isabs(out.getvalue().splitlines()[-1]))
+
+    def test_what_is_no_command(self) -> None:
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as ended:
+            by_module(["docter"])
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("doctor", err.getvalue())
 
 
 class TestNose(unittest.TestCase):

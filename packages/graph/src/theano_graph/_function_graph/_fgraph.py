@@ -124,12 +124,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                             raise missing(v, nodes, "init")
             self._add_client(output, (OUTPUT, i))
         self._is_numbered = False
+        # What has no owner may take the place of something until then: that leaves the order as it is.
+        self._has_arrived_in_order = True
 
     def _number(self) -> None:
         """Give the nodes of a graph their positions, unless they have them."""
         if not self._is_numbered:
-            # The order of arrival is topological until something changes.
-            number(toposort(self.inputs, self.outputs) if self.changes else self._arrived())
+            number(self._arrived() if self._has_arrived_in_order else toposort(self.inputs, self.outputs))
             self._is_numbered = True
 
     # ---- questions
@@ -362,7 +363,8 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         steps: list[Step] = []
         self._depth += 1
         try:
-            self._enter(new, newcomers, reason, steps)
+            if newcomers or new.owner is None:
+                self._enter(new, newcomers, reason, steps)
             self._hand_over(clients, old, new, reason, steps)
             self._prune(old, reason, steps)
         except BaseException as error:
@@ -495,7 +497,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._forget_all()
         self.__dict__.update(state)
         self._seconds = None
-        self._is_numbered = False
+        self._is_numbered = self._has_arrived_in_order = False
         self._is_cut = any(v.owner is not None for v in leaves)
         self._restore(leaves, nodes)
         for i, output in enumerate(self.outputs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import FrozenInstanceError, field
 from typing import Any, Self
 
 from theano_graph import Apply, FunctionGraph, config, record
@@ -15,6 +15,9 @@ from .._machines._machine import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program
 from ..targets import PYTHON, C, Target
 from ._accepted import AcceptedGraph
+
+#: What a linker is, which does not change: functions and modes that have it would not know.
+_FIXED = frozenset({"name", "target", "allow_gc", "native_only", "lazy", "accepted"})
 
 
 @record
@@ -115,14 +118,20 @@ class Linker:
             raise ValueError(f"the linker {self.name} has no graph: accept one first")
         return graph
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Classes of programs have attributes of their own.
+        if name in _FIXED:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        object.__setattr__(self, name, value)
+
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        state = {name: getattr(self, name) for name in names if name != "accepted"}
+        own = {name: getattr(self, name) for name in names if name != "accepted"}
         # Archives say of the two targets that are here which one it is, and need no class of theirs.
         if self.target in (C, PYTHON):
-            state["native"] = state.pop("target") == C
-        return state
+            own["native"] = own.pop("target") == C
+        return {**getattr(self, "__dict__", {}), **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         object.__setattr__(self, "accepted", None)
