@@ -11,8 +11,9 @@ from typing import Any, Self
 from theano_graph import Apply, FunctionGraph, config, record
 
 from .._flags import _modes as _modes
-from .._machines._native import BUFFER_LIMIT
-from ..program import Hooks, Machine, Program, make_machine
+from .._machines._machine import BUFFER_LIMIT
+from ..program import Hooks, Machine, Program
+from ..targets import C, Target
 from ._accepted import AcceptedGraph
 
 #: What a linker is, which does not change: functions and modes that have it would not know.
@@ -27,8 +28,8 @@ class Linker:
     ----------
     name : str
         Name of the linker.
-    native : bool
-        True: the C runtime with native kernels, where they can be built. False: the Python machine.
+    target : Target
+        Which native forms nodes have, and which machine runs them; by default that in C.
     allow_gc : bool or None
         Whether intermediate results are freed; None follows the flag `allow_gc`.
     native_only : bool
@@ -39,12 +40,13 @@ class Linker:
     Examples
     --------
     >>> from theano_linker_c import Linker
-    >>> Linker("mine", native=False).clone(allow_gc=False).allow_gc
+    >>> from theano_linker_c.targets import PYTHON
+    >>> Linker("mine", PYTHON).clone(allow_gc=False).allow_gc
     False
     """
 
     name: str
-    native: bool = True
+    target: Target = C
     allow_gc: bool | None = None
     native_only: bool = False
     lazy: bool = True
@@ -74,13 +76,8 @@ class Linker:
             How much more work than usual an instruction must have before several threads share it; infinity: never.
         """
         limit = BUFFER_LIMIT if self.frees else sys.maxsize
-        return make_machine(
-            program,
-            hooks,
-            native=self.native,
-            buffer_limit=limit,
-            thread_scale=thread_scale,
-            keep=not self.frees,
+        return self.target.present.machine(
+            program, hooks, buffer_limit=limit, thread_scale=thread_scale, keep=not self.frees
         )
 
     def clone(self, allow_gc: bool | None = None) -> Self:
