@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, config, describe, shape_rule
+from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
 from theano_optimize import Phase, RewriteWarning
 
 from .._core._convert import constant
@@ -86,7 +86,7 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
         return None
     lengths = [_input_shape(fgraph, table, v) for v in owner.inputs]
     try:
-        return rule_of_op(owner, lengths)[x.index or 0]
+        return call_with_graph(rule_of_op, fgraph, owner, lengths)[x.index or 0]
     except Exception as error:  # rules are written by anybody
         if config.on_shape_error == "raise":
             raise
