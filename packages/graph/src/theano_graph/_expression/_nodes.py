@@ -119,8 +119,8 @@ class Variable(Node):
             raise GraphError(
                 compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
             )
-        # Programs make types of their own without our base class: only what cannot be meant is refused.
-        if isinstance(type, _CLASS) or _CLASS(type).__module__ == "builtins":
+        # Programs make types of their own without our base class, and take text for one where no type matters.
+        if isinstance(type, _CLASS) or (_CLASS(type).__module__ == "builtins" and not isinstance(type, str)):
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",
