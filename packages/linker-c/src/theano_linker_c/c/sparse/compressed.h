@@ -1,7 +1,7 @@
 /* The arrays of a compressed sparse matrix. Its major axis is that of the rows in csr and of the columns in csc, its
  * minor axis the other one.
  *
- * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names the node's own. The
+ * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names those of the type. The
  * arrays come from anywhere, so they are checked before anything is read through them. Another thread may write
  * into the arrays meanwhile: what was right may be wrong when it is read again. So each position and each start is read
  * once where it is used, by `place`, `first` and `last`, which give no number outside what was found at the beginning.
@@ -12,20 +12,20 @@ enum { NAME(WORK_FOR_GIL) = 20000 };
 
 typedef struct {
     npy_intp n_major, n_minor, nnz; /* lengths of the two axes, and the number of stored elements */
-    npy_intp begin, end;           /* the elements that lie in lines, when it was looked at */
+    npy_intp begin, end;           /* the elements that indptr covers, when it was looked at */
     const ELEMENT *data;
     const npy_int32 *indices, *indptr;
     PyArrayObject *held[3]; /* what the pointers point into */
 } NAME(Compressed);
 
-/* Element p's place in its line: below x->other, where there is an element at all. */
+/* The minor index of element p: below n_minor, where there is an element at all. */
 static inline __attribute__((always_inline)) npy_intp NAME(place)(const npy_int32 *indices, npy_intp p, npy_intp n_minor)
 {
     const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
     return index < (npy_uint64)n_minor ? (npy_intp)index : 0;
 }
 
-/* Where a line starts; where it ends is where the next one starts. */
+/* Where a major slice starts; where it ends is where the next one starts. */
 static inline npy_intp NAME(first)(const NAME(Compressed) *x, npy_intp major)
 {
     const npy_intp start = __atomic_load_n(x->indptr + major, __ATOMIC_RELAXED);
@@ -95,8 +95,8 @@ static int NAME(open)(NAME(Compressed) *x, PyArrayObject *data, PyArrayObject *i
     return -1;
 }
 
-/* Write the same matrix with its places as lines: a csr matrix from a csc one, or the reverse. `indptr` has other + 1
- * entries. The positions in each new line grow; elements of one place stay in their order. Where the arrays change
+/* Write the same matrix compressed along its other axis: a csr matrix from a csc one, or the reverse. `indptr` has
+ * n_minor + 1 entries. The indices in each new slice grow; elements of one position stay in their order. Where the arrays change
  * meanwhile, some of it is not written. Needs no GIL. */
 static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr)
 {

@@ -50,7 +50,7 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
         known += NAME(last)(by_row, major) > NAME(first)(by_row, major);
     }
     for (; known < count; known++)
-        number[known] = 0; /* another thread has emptied lines meanwhile */
+        number[known] = 0; /* another thread has emptied rows meanwhile */
     for (npy_intp k = 0; k < count; k++) {
         const NAME(Slice) slice = NAME(major_slice)(by_row, number[k]);
         NAME(row)(&slice, &factor, NULL, to + k * shape[1]);
