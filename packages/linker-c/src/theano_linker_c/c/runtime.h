@@ -33,15 +33,16 @@ enum {
 #undef INSTRUCTION
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
-typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
+typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows,
+                               const int64_t *steps);
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
-typedef struct Schedule Schedule; /* schedule.c */
-typedef struct Profile Profile;   /* profile.c */
-typedef struct Retained Retained;         /* retained.c */
-typedef struct Commit Commit;     /* commit.c */
-typedef struct UpdateLock UpdateLock;       /* locks.c */
+typedef struct Schedule Schedule;       /* schedule.c */
+typedef struct Profile Profile;         /* profile.c */
+typedef struct Retained Retained;       /* retained.c */
+typedef struct Commit Commit;           /* commit.c */
+typedef struct UpdateLock UpdateLock;   /* locks.c */
 typedef struct ResultCheck ResultCheck; /* results.c */
 typedef struct Instruction Instruction;
 typedef int (*run_fn)(Machine *, Frame *, const Instruction *);
@@ -78,15 +79,14 @@ struct Frame {
     PyObject **registers;
     int *home; /* index into the machine's buffer store that holds this register's array too, or -1 */
     void *scratch;
-    int *asked, n_asked; /* inputs that a lazy instruction wants */
+    int *asked, n_asked;   /* inputs that a lazy instruction wants */
     PyArrayObject **slots; /* for each register, memory that its result is to be put into (borrowed) or NULL; or NULL */
-    Commit *commits; /* writes into shared storage that wait for the success of the call */
+    Commit *commits;       /* writes into shared storage that wait for the success of the call */
     int busy;
 };
 
 struct Machine {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     int n_registers, n_inputs, n_cells, n_constants, n_instructions, n_outputs, n_updates;
     InputCheck *inputs;
     Cell *cells, *constants, *updates; /* of a constant, `cell` is the value itself */
@@ -109,7 +109,7 @@ struct Machine {
     int most_asked;
     Schedule *schedule; /* NULL: all instructions run, in their order */
     Profile *profile;   /* NULL: nothing is counted */
-    Retained *retained;         /* NULL: nothing stays after a call */
+    Retained *retained; /* NULL: nothing stays after a call */
     PyObject *view;     /* attributes that the machine has beyond those in C; NULL: none */
 };
 

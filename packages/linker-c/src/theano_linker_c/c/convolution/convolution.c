@@ -108,7 +108,8 @@ void layout_fill(const Layout *l, size_t item, char *to, const char *from) {
                 }
                 for (int64_t j = 0; j < length; j++) {
                     int64_t at = j + l->before[2];
-                    memcpy(row + (size_t)(at % phases * l->padded[2] + at / phases) * item, from + (size_t)j * item, item);
+                    memcpy(row + (size_t)(at % phases * l->padded[2] + at / phases) * item, from + (size_t)j * item,
+                           item);
                 }
             }
 }
@@ -138,7 +139,8 @@ static int slide(const Convolution *p, Geometry *g) {
             return 0;
         g->stride[d] = k < 0 ? 1 : p->strides[k];
         g->dilation[d] = k < 0 ? 1 : p->dilations[k];
-        int64_t span = (g->kernel[d] - 1) * g->dilation[d], sides[2] = {k < 0 ? 0 : p->before[k], k < 0 ? 0 : p->after[k]};
+        int64_t span = (g->kernel[d] - 1) * g->dilation[d],
+                sides[2] = {k < 0 ? 0 : p->before[k], k < 0 ? 0 : p->after[k]};
         for (int side = 0; side < 2; side++)
             sides[side] = sides[side] == HALF ? (span + 1) / 2 : sides[side] == FULL ? span : sides[side];
         int64_t last_start = g->image[d] + sides[0] + sides[1] - span - 1;
@@ -190,15 +192,12 @@ static PyArrayObject *result(Machine *m, Frame *f, const Instruction *in, const 
 static int compute(Machine *m, Convolution *p, const Geometry *g, PyArrayObject *first, PyArrayObject *second,
                    PyArrayObject *out) {
     Engine engine = {window_kernels(p->type_num == NPY_DOUBLE), (size_t)PyArray_ITEMSIZE(out),
-                   m->thread_scale * work_for_threads};
+                     m->thread_scale * work_for_threads};
     const char *a = PyArray_BYTES(first), *b = PyArray_BYTES(second);
     switch (p->task) {
-    case FORWARD:
-        return convolution_forward(&engine, g, a, b, PyArray_BYTES(out));
-    case INPUT_GRAD:
-        return convolution_input_grad(&engine, g, a, b, PyArray_BYTES(out));
-    default:
-        return convolution_weight_grad(&engine, g, a, b, PyArray_BYTES(out));
+    case FORWARD: return convolution_forward(&engine, g, a, b, PyArray_BYTES(out));
+    case INPUT_GRAD: return convolution_input_grad(&engine, g, a, b, PyArray_BYTES(out));
+    default: return convolution_weight_grad(&engine, g, a, b, PyArray_BYTES(out));
     }
 }
 
@@ -212,9 +211,9 @@ static int convolution_run(Machine *m, Frame *f, const Instruction *in) {
         lengths = plain(f, in->inputs[2], NPY_INTP, 1);
         fits = lengths != NULL && PyArray_DIMS(lengths)[0] == p->ndim && PyArray_IS_C_CONTIGUOUS(lengths);
     }
-    if (!fits || !(p->task == FORWARD     ? understand(p, &g, a, b, NULL, NULL)
+    if (!fits || !(p->task == FORWARD      ? understand(p, &g, a, b, NULL, NULL)
                    : p->task == INPUT_GRAD ? understand(p, &g, NULL, a, b, lengths)
-                                          : understand(p, &g, a, NULL, b, lengths)))
+                                           : understand(p, &g, a, NULL, b, lengths)))
         return frame_call(f, in, p->fallback);
     /* Held: a buffer of this register may be one of the operands of the call before. */
     PyArrayObject *first = PyArray_GETCONTIGUOUS(a), *second = first == NULL ? NULL : PyArray_GETCONTIGUOUS(b);

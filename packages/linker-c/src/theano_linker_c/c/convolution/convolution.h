@@ -76,6 +76,7 @@ typedef struct {
 } Engine;
 int convolution_forward(const Engine *m, const Geometry *g, const char *images, const char *kernel, char *output);
 int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images);
-int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent, char *kernel);
+int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent,
+                            char *kernel);
 
 #endif

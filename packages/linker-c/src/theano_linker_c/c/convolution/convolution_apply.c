@@ -16,7 +16,7 @@ typedef struct {
     int64_t *offsets;           /* [taps] in the source, from the first place */
     int64_t *filters;           /* [taps] in the filters, from those of one row of the target */
     int64_t *bases, *targets;   /* [rows] where the places of a row begin in the source and in the target */
-    int64_t stride;               /* from place to place in the target */
+    int64_t stride;             /* from place to place in the target */
     int contiguous;             /* rows of the target follow each other */
     char *weights;              /* [groups][blocks][taps][rows of a block] */
 } Pass;
@@ -98,7 +98,8 @@ static int64_t tile_count(int64_t vectors) { return (vectors + 2) / 3; }
 
 static int64_t tile_begin(int64_t tile, int64_t vectors) {
     int64_t count = tile_count(vectors);
-    return vectors % 3 == 1 && vectors > 1 && tile >= count - 1 ? vectors - 2 * (count - tile) : smaller(3 * tile, vectors);
+    return vectors % 3 == 1 && vectors > 1 && tile >= count - 1 ? vectors - 2 * (count - tile)
+                                                                : smaller(3 * tile, vectors);
 }
 
 /* The spans of rows that the places first..last lie in. */
@@ -202,7 +203,8 @@ static void run_units(void *context, int64_t begin, int64_t end) {
             if (image != present)
                 layout_fill(&job->layout, item, prepared,
                             job->source + (size_t)(image * job->layout.channels * job->layout.image[0] *
-                                                   job->layout.image[1] * job->layout.image[2]) * item);
+                                                   job->layout.image[1] * job->layout.image[2]) *
+                                              item);
             source = prepared;
             present = image;
         }
@@ -280,21 +282,36 @@ static char *job_memory(const Job *job, int64_t passes, int64_t rows, int64_t ta
 
 int convolution_forward(const Engine *m, const Geometry *g, const char *images, const char *kernel, char *output) {
     int64_t size = volume(g->kernel), taps = g->channels * size, rows = g->output[0] * g->output[1], after[3], k[3];
-    Job job = {.engine = m, .source = images, .target = output, .images = g->images, .groups = g->groups,
-               .rows = g->filters, .plane = volume(g->output), .source_channels = g->channels, .n_passes = 1,
-               .kernel = kernel, .kernel_group = g->filters * taps, .kernel_row = taps};
+    Job job = {.engine = m,
+               .source = images,
+               .target = output,
+               .images = g->images,
+               .groups = g->groups,
+               .rows = g->filters,
+               .plane = volume(g->output),
+               .source_channels = g->channels,
+               .n_passes = 1,
+               .kernel = kernel,
+               .kernel_group = g->filters * taps,
+               .kernel_row = taps};
     Slot *slot;
     char *memory = job_memory(&job, 1, rows, taps, &slot);
     if (memory == NULL)
         return RUN_RAISED;
     for (int d = 0; d < 3; d++)
-        after[d] = larger(0, (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] -
-                                 g->image[d]);
+        after[d] = larger(0, (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 -
+                                 g->before[d] - g->image[d]);
     layout_set(&job.layout, g->groups * g->channels, g->image, g->before, after, g->stride[2]);
     Pass *pass = job.passes = (Pass *)memory;
     int64_t *tables = (int64_t *)(pass + 1);
-    *pass = (Pass){.taps = taps, .rows = rows, .length = g->output[2], .stride = 1, .offsets = tables, .filters = tables + taps,
-                   .bases = tables + 2 * taps, .targets = tables + 2 * taps + rows,
+    *pass = (Pass){.taps = taps,
+                   .rows = rows,
+                   .length = g->output[2],
+                   .stride = 1,
+                   .offsets = tables,
+                   .filters = tables + taps,
+                   .bases = tables + 2 * taps,
+                   .targets = tables + 2 * taps + rows,
                    .weights = (char *)(tables + 2 * (taps + rows))};
     for (int64_t r = 0; r < rows; r++) {
         pass->bases[r] = layout_place(&job.layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
@@ -305,8 +322,9 @@ int convolution_forward(const Engine *m, const Geometry *g, const char *images, 
         for (k[0] = 0; k[0] < g->kernel[0]; k[0]++)
             for (k[1] = 0; k[1] < g->kernel[1]; k[1]++)
                 for (k[2] = 0; k[2] < g->kernel[2]; k[2]++, t++) {
-                    pass->offsets[t] = c * job.layout.plane + layout_place(&job.layout, k[0] * g->dilation[0],
-                                                                           k[1] * g->dilation[1], k[2] * g->dilation[2]);
+                    pass->offsets[t] =
+                        c * job.layout.plane +
+                        layout_place(&job.layout, k[0] * g->dilation[0], k[1] * g->dilation[1], k[2] * g->dilation[2]);
                     pass->filters[t] = c * size + element(g, k);
                 }
     int status = run_job(&job, work_of(m, g));
@@ -395,12 +413,21 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
     }
 }
 
-int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images) {
+int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent,
+                           char *images) {
     int64_t size = volume(g->kernel), taps = g->filters * size, phases = volume(g->stride), before[3], after[3];
     int64_t rows = g->image[0] * g->image[1] * smaller(g->stride[2], g->image[2]), r[3];
-    Job job = {.engine = m, .source = cotangent, .target = images, .images = g->images, .groups = g->groups,
-               .rows = g->channels, .plane = volume(g->image), .source_channels = g->filters, .kernel = kernel,
-               .kernel_group = g->filters * g->channels * size, .kernel_row = size};
+    Job job = {.engine = m,
+               .source = cotangent,
+               .target = images,
+               .images = g->images,
+               .groups = g->groups,
+               .rows = g->channels,
+               .plane = volume(g->image),
+               .source_channels = g->filters,
+               .kernel = kernel,
+               .kernel_group = g->filters * g->channels * size,
+               .kernel_row = size};
     Slot *slot;
     char *memory = job_memory(&job, phases, rows, taps, &slot);
     if (memory == NULL)

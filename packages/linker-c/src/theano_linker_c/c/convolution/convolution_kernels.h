@@ -23,20 +23,15 @@ static TARGET void NAME(pack)(void *to, int64_t width, const void *from, const i
         const NUMBER *w = weights, *b = packed;                                                                        \
         NUMBER *c = target;                                                                                            \
         NAME(vector) sums[R][V];                                                                                       \
-        UNROLLED for (int r = 0; r < R; r++)                                                                           \
-            UNROLLED for (int v = 0; v < V; v++)                                                                       \
-                sums[r][v] = more ? *(NAME(vector) *)(c + r * step + v * LANES) : (NAME(vector)){0};                   \
+        UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int v = 0; v < V; v++) sums[r][v] =                         \
+            more ? *(NAME(vector) *)(c + r * step + v * LANES) : (NAME(vector)){0};                                    \
         for (int64_t t = 0; t < taps; t++, w += R, b += width) {                                                       \
             NAME(vector) x[V];                                                                                         \
-            UNROLLED for (int v = 0; v < V; v++)                                                                       \
-                x[v] = *(const NAME(vector) *)(b + v * LANES);                                                         \
-            UNROLLED for (int r = 0; r < R; r++)                                                                       \
-                UNROLLED for (int v = 0; v < V; v++)                                                                   \
-                    sums[r][v] += w[r] * x[v];                                                                         \
+            UNROLLED for (int v = 0; v < V; v++) x[v] = *(const NAME(vector) *)(b + v * LANES);                        \
+            UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int v = 0; v < V; v++) sums[r][v] += w[r] * x[v];       \
         }                                                                                                              \
-        UNROLLED for (int r = 0; r < R; r++)                                                                           \
-            UNROLLED for (int v = 0; v < V; v++)                                                                       \
-                *(NAME(vector) *)(c + r * step + v * LANES) = sums[r][v];                                              \
+        UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int v = 0; v < V; v++) *                                    \
+            (NAME(vector) *)(c + r * step + v * LANES) = sums[r][v];                                                   \
     }
 #define DEFINE_TILES(R) DEFINE_TILE(R, 1) DEFINE_TILE(R, 2) DEFINE_TILE(R, 3)
 DEFINE_TILES(1)
@@ -47,31 +42,26 @@ DEFINE_TILES(8)
 #endif
 
 #define DEFINE_SUM(V)                                                                                                  \
-    static TARGET void NAME(sum_##V)(const void *images, const int64_t *offsets, int64_t stride,                         \
-                                     const Span *spans, int64_t count, const void *tops, void *target) {        \
+    static TARGET void NAME(sum_##V)(const void *images, const int64_t *offsets, int64_t stride, const Span *spans,    \
+                                     int64_t count, const void *tops, void *target) {                                  \
         const NUMBER *x = images, *t = tops;                                                                           \
         NUMBER *s = target;                                                                                            \
         NAME(vector) sums[SUM_TAPS][V];                                                                                \
-        UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                                    \
-            UNROLLED for (int v = 0; v < V; v++)                                                                       \
-                sums[k][v] = *(NAME(vector) *)(s + (k * V + v) * LANES);                                               \
+        UNROLLED for (int k = 0; k < SUM_TAPS; k++) UNROLLED for (int v = 0; v < V; v++) sums[k][v] =                  \
+            *(NAME(vector) *)(s + (k * V + v) * LANES);                                                                \
         for (int64_t i = 0; i < count; i++) {                                                                          \
             const NUMBER *at[SUM_TAPS];                                                                                \
-            UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                                \
-                at[k] = x + offsets[k] + spans[i].from;                                                            \
-            int64_t end = spans[i].count * stride;                                                                   \
-            for (int64_t j = 0; j < end; j += stride, t += V * LANES) {                                                  \
+            UNROLLED for (int k = 0; k < SUM_TAPS; k++) at[k] = x + offsets[k] + spans[i].from;                        \
+            int64_t end = spans[i].count * stride;                                                                     \
+            for (int64_t j = 0; j < end; j += stride, t += V * LANES) {                                                \
                 NAME(vector) y[V];                                                                                     \
-                UNROLLED for (int v = 0; v < V; v++)                                                                   \
-                    y[v] = *(const NAME(vector) *)(t + v * LANES);                                                     \
-                UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                            \
-                    UNROLLED for (int v = 0; v < V; v++)                                                               \
-                        sums[k][v] += at[k][j] * y[v];                                                                 \
+                UNROLLED for (int v = 0; v < V; v++) y[v] = *(const NAME(vector) *)(t + v * LANES);                    \
+                UNROLLED for (int k = 0; k < SUM_TAPS; k++) UNROLLED for (int v = 0; v < V; v++) sums[k][v] +=         \
+                    at[k][j] * y[v];                                                                                   \
             }                                                                                                          \
         }                                                                                                              \
-        UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                                    \
-            UNROLLED for (int v = 0; v < V; v++)                                                                       \
-                *(NAME(vector) *)(s + (k * V + v) * LANES) = sums[k][v];                                               \
+        UNROLLED for (int k = 0; k < SUM_TAPS; k++) UNROLLED for (int v = 0; v < V; v++) *                             \
+            (NAME(vector) *)(s + (k * V + v) * LANES) = sums[k][v];                                                    \
     }
 DEFINE_SUM(1)
 DEFINE_SUM(2)

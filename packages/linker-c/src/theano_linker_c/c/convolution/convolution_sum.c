@@ -28,7 +28,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t volume(const int64_t *lengths) { return lengths[0] * lengths[1] * lengths[2]; }
 
 /* Transpose the cotangent of `count` positions: from one row per filter to one row per position. */
-#define DEFINE_TRANSPOSE(NAME, TYPE)                                                                                        \
+#define DEFINE_TRANSPOSE(NAME, TYPE)                                                                                   \
     static void NAME(TYPE *to, const TYPE *from, int64_t filters, int64_t width, int64_t plane, int64_t count) {       \
         for (int64_t p = 0; p < count; p += 8) {                                                                       \
             int64_t end = smaller(p + 8, count);                                                                       \
@@ -41,8 +41,8 @@ DEFINE_TRANSPOSE(transpose_floats, float)
 DEFINE_TRANSPOSE(transpose_doubles, double)
 
 /* The sums over the places first..last of one image. */
-static void add_places(const Job *job, const char *image, const char *cotangent, int64_t filters, int64_t first, int64_t last,
-                       char *transposed, Span *spans, char *sums) {
+static void add_places(const Job *job, const char *image, const char *cotangent, int64_t filters, int64_t first,
+                       int64_t last, char *transposed, Span *spans, char *sums) {
     const Geometry *g = job->g;
     const WindowKernels *k = job->engine->kernels;
     size_t item = job->engine->item;
@@ -65,7 +65,8 @@ static void add_places(const Job *job, const char *image, const char *cotangent,
 static void run_unit(const Job *job, int64_t unit, char *filled, char *transposed, Span *spans) {
     const Geometry *g = job->g;
     size_t item = job->engine->item;
-    int64_t width = job->vectors * job->engine->kernels->lanes, plane = volume(g->output), image_size = volume(g->image);
+    int64_t width = job->vectors * job->engine->kernels->lanes, plane = volume(g->output),
+            image_size = volume(g->image);
     int64_t slab = unit / (g->groups * job->blocks), group = unit / job->blocks % g->groups, block = unit % job->blocks;
     int64_t filter = block * width, filters = smaller(width, g->filters - filter);
     char *sums = job->sums + (size_t)(unit * job->whole_taps * width) * item;
@@ -73,7 +74,8 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *transpose
     memset(transposed, 0, (size_t)(PLACES * width) * item);
     for (int64_t n = g->images * slab / job->slabs; n < g->images * (slab + 1) / job->slabs; n++) {
         const char *image = job->images + (size_t)((n * g->groups + group) * g->channels * image_size) * item;
-        const char *cotangent = job->cotangent + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
+        const char *cotangent =
+            job->cotangent + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
         if (!job->layout.whole) {
             layout_fill(&job->layout, item, filled, image);
             image = filled;
@@ -104,7 +106,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     static void NAME(void *context, int64_t begin, int64_t end) {                                                      \
         const Job *job = context;                                                                                      \
         const Geometry *g = job->g;                                                                                    \
-        int64_t size = volume(g->kernel), width = job->vectors * job->engine->kernels->lanes;                           \
+        int64_t size = volume(g->kernel), width = job->vectors * job->engine->kernels->lanes;                          \
         int64_t step = g->groups * job->blocks * job->whole_taps * width;                                              \
         for (int64_t unit = begin; unit < end; unit++) {                                                               \
             int64_t filter = unit % job->blocks * width, filters = smaller(width, g->filters - filter);                \
@@ -130,8 +132,9 @@ static void set_tables(Job *job) {
         for (k[0] = 0; k[0] < g->kernel[0]; k[0]++)
             for (k[1] = 0; k[1] < g->kernel[1]; k[1]++)
                 for (k[2] = 0; k[2] < g->kernel[2]; k[2]++)
-                    job->offsets[t++] = c * job->layout.plane + layout_place(&job->layout, k[0] * g->dilation[0],
-                                                                             k[1] * g->dilation[1], k[2] * g->dilation[2]);
+                    job->offsets[t++] =
+                        c * job->layout.plane +
+                        layout_place(&job->layout, k[0] * g->dilation[0], k[1] * g->dilation[1], k[2] * g->dilation[2]);
     for (; t < job->whole_taps; t++) /* these sums are computed and left out */
         job->offsets[t] = 0;
     for (int64_t r = 0; r < job->rows; r++)
@@ -154,7 +157,8 @@ static double set_sizes(Job *job) {
     if (job->slabs < 1)
         job->slabs = 1;
     for (int d = 0; d < 3; d++) {
-        after[d] = (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] - g->image[d];
+        after[d] =
+            (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] - g->image[d];
         if (after[d] < 0)
             after[d] = 0;
     }
@@ -171,7 +175,8 @@ static int run(const Job *job, range_fn fn, int64_t units, double work) {
     return RUN_DONE;
 }
 
-int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent, char *kernel) {
+int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent,
+                            char *kernel) {
     Job job = {.engine = m, .g = g, .images = images, .cotangent = cotangent, .kernel = kernel};
     double work = set_sizes(&job);
     int64_t blocks = g->groups * job.blocks, units = job.slabs * blocks;

@@ -110,8 +110,8 @@ static int understand(const Frame *f, const Instruction *in, const Pooling *p, P
     memcpy(shape, result_has_windows ? windows : lengths, (size_t)ndim * sizeof *shape);
     if (p->task == AVERAGE_POOL_GRAD)
         return has_shape(operands[0], ndim, windows);
-    return p->task == POOL ||
-           (has_shape(operands[1], ndim, windows) && has_shape(operands[2], ndim, p->task == MAX_POOL_GRAD ? windows : lengths));
+    return p->task == POOL || (has_shape(operands[1], ndim, windows) &&
+                               has_shape(operands[2], ndim, p->task == MAX_POOL_GRAD ? windows : lengths));
 }
 
 static void run_planes(void *context, int64_t begin, int64_t end) {
@@ -128,17 +128,10 @@ static void run_planes(void *context, int64_t begin, int64_t end) {
         for (int k = 0; k < 3; k++)
             x[k] = job->operands[k] + (size_t)i * job->steps[k];
         switch (job->pooling->task) {
-        case POOL:
-            job->kernels->pool(w, x[0], to, workspace);
-            break;
-        case AVERAGE_POOL_GRAD:
-            job->kernels->average_pool_grad(w, x[0], to, workspace);
-            break;
-        case MAX_POOL_GRAD:
-            job->kernels->max_pool_grad(w, x[0], x[1], x[2], to, workspace);
-            break;
-        default:
-            job->kernels->max_pool_grad_grad(w, x[0], x[1], x[2], to, workspace);
+        case POOL: job->kernels->pool(w, x[0], to, workspace); break;
+        case AVERAGE_POOL_GRAD: job->kernels->average_pool_grad(w, x[0], to, workspace); break;
+        case MAX_POOL_GRAD: job->kernels->max_pool_grad(w, x[0], x[1], x[2], to, workspace); break;
+        default: job->kernels->max_pool_grad_grad(w, x[0], x[1], x[2], to, workspace);
         }
     }
     free(workspace);
@@ -214,8 +207,8 @@ int pooling_prepare(Machine *m, Instruction *in, PyObject *payload) {
     if (!PyArg_ParseTuple(payload, "iiiipO", &p->task, &p->type_num, &p->ndim, &p->mode, &p->ignore_border,
                           &p->fallback))
         return -1;
-    if (p->task < POOL || p->task > MAX_POOL_GRAD_GRAD || (p->type_num != NPY_FLOAT && p->type_num != NPY_DOUBLE) || p->ndim < 1 ||
-        p->ndim > 3 || p->mode < POOL_MAX || p->mode > POOL_MEAN_OF_INSIDE || in->n_outputs != 1 ||
+    if (p->task < POOL || p->task > MAX_POOL_GRAD_GRAD || (p->type_num != NPY_FLOAT && p->type_num != NPY_DOUBLE) ||
+        p->ndim < 1 || p->ndim > 3 || p->mode < POOL_MAX || p->mode > POOL_MEAN_OF_INSIDE || in->n_outputs != 1 ||
         in->n_inputs != inputs[p->task]) {
         PyErr_SetString(PyExc_ValueError, "pooling payload: unknown task, type or mode");
         return -1;

@@ -26,7 +26,8 @@ static inline int64_t workspace_row(const Windows *w) {
 
 /* How many elements a window has; for POOL_MEAN with those of the padding. */
 static inline int64_t window_elements(const WindowAxis *a, int mode, int64_t window) {
-    int64_t begin = window * a->step - a->pad, end = begin + a->window, last = a->length + (mode == POOL_MEAN ? a->pad : 0);
+    int64_t begin = window * a->step - a->pad, end = begin + a->window,
+            last = a->length + (mode == POOL_MEAN ? a->pad : 0);
     if (mode != POOL_MEAN && begin < 0)
         begin = 0;
     return (end < last ? end : last) - begin;
@@ -36,7 +37,8 @@ typedef struct {
     void (*pool)(const Windows *w, const void *x, void *y, void *workspace);
     void (*average_pool_grad)(const Windows *w, const void *g, void *x, void *workspace);
     void (*max_pool_grad)(const Windows *w, const void *x, const void *y, const void *g, void *to, void *workspace);
-    void (*max_pool_grad_grad)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *workspace);
+    void (*max_pool_grad_grad)(const Windows *w, const void *x, const void *y, const void *t, void *to,
+                               void *workspace);
 } PoolKernels;
 
 extern int most_vector_bytes; /* convolution_kernels.c */

@@ -28,7 +28,8 @@ static TARGET void NAME(join_row)(int largest, NUMBER *restrict to, const NUMBER
 }
 
 /* Join the elements of each window of a row that has its padding. */
-static TARGET void NAME(join_columns)(const WindowAxis *a, int largest, NUMBER *restrict to, const NUMBER *restrict row) {
+static TARGET void NAME(join_columns)(const WindowAxis *a, int largest, NUMBER *restrict to,
+                                      const NUMBER *restrict row) {
     FOR_STEPS(a->step, for (int64_t j = 0; j < a->windows; j++) to[j] = row[j * S]);
     for (int64_t k = 1; k < a->window; k++)
         if (largest)
@@ -139,7 +140,7 @@ static TARGET void NAME(columns)(const WindowAxis *a, int64_t k, int64_t *begin,
 /* One row of windows, one row of elements: where an element is the first that equals the largest, it gets what its
  * window gives. `left` tells which windows have not found theirs. */
 static TARGET void NAME(max_pool_grad_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
-                                  const NUMBER *restrict g, NUMBER *restrict to, MASK *restrict left) {
+                                           const NUMBER *restrict g, NUMBER *restrict to, MASK *restrict left) {
     int64_t begin, end;
     if (NAME(pairs)(a)) {
         for (int64_t j = 0; j < a->windows; j++) {
@@ -155,30 +156,32 @@ static TARGET void NAME(max_pool_grad_row)(const WindowAxis *a, const NUMBER *re
         const NUMBER *from = x + k - a->pad;
         NUMBER *target = to + k - a->pad;
         NAME(columns)(a, k, &begin, &end);
-        FOR_STEPS(a->step, for (int64_t j = begin; j < end; j++) {
-            MASK hit = (from[j * S] == y[j] ? -1 : 0) & left[j];
-            target[j * S] += hit ? g[j] : 0;
-            left[j] &= ~hit;
-        });
+        FOR_STEPS(
+            a->step, for (int64_t j = begin; j < end; j++) {
+                MASK hit = (from[j * S] == y[j] ? -1 : 0) & left[j];
+                target[j * S] += hit ? g[j] : 0;
+                left[j] &= ~hit;
+            });
     }
 }
 
 static TARGET void NAME(max_pool_grad_grad_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
-                                  const NUMBER *restrict t, NUMBER *restrict to, MASK *restrict left) {
+                                                const NUMBER *restrict t, NUMBER *restrict to, MASK *restrict left) {
     int64_t begin, end;
     for (int64_t k = 0; k < a->window; k++) {
         const NUMBER *from = x + k - a->pad, *other = t + k - a->pad;
         NAME(columns)(a, k, &begin, &end);
-        FOR_STEPS(a->step, for (int64_t j = begin; j < end; j++) {
-            MASK hit = (from[j * S] == y[j] ? -1 : 0) & left[j];
-            to[j] = hit ? other[j * S] : to[j];
-            left[j] &= ~hit;
-        });
+        FOR_STEPS(
+            a->step, for (int64_t j = begin; j < end; j++) {
+                MASK hit = (from[j * S] == y[j] ? -1 : 0) & left[j];
+                to[j] = hit ? other[j * S] : to[j];
+                left[j] &= ~hit;
+            });
     }
 }
 
-static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const void *tops, const void *gifts, void *target,
-                              void *workspace) {
+static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const void *tops, const void *gifts,
+                                       void *target, void *workspace) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *g = gifts;
     NUMBER *to = target;
@@ -191,12 +194,13 @@ static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const
             NAME(inside)(&a[1], h, &top, &bottom);
             for (int64_t i = near; i < far; i++)
                 for (int64_t r = top; r < bottom; r++)
-                    NAME(max_pool_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, g, to + (i * a[1].length + r) * n, workspace);
+                    NAME(max_pool_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, g, to + (i * a[1].length + r) * n,
+                                            workspace);
         }
 }
 
-static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, const void *tops, const void *others, void *target,
-                              void *workspace) {
+static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, const void *tops, const void *others,
+                                            void *target, void *workspace) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *t = others;
     NUMBER *to = target;
@@ -209,11 +213,13 @@ static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, 
             NAME(inside)(&a[1], h, &top, &bottom);
             for (int64_t i = near; i < far; i++)
                 for (int64_t r = top; r < bottom; r++)
-                    NAME(max_pool_grad_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, t + (i * a[1].length + r) * n, to, workspace);
+                    NAME(max_pool_grad_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, t + (i * a[1].length + r) * n,
+                                                 to, workspace);
         }
 }
 
-static const PoolKernels NAME(kernels) = {NAME(pool), NAME(average_pool_grad), NAME(max_pool_grad), NAME(max_pool_grad_grad)};
+static const PoolKernels NAME(kernels) = {NAME(pool), NAME(average_pool_grad), NAME(max_pool_grad),
+                                          NAME(max_pool_grad_grad)};
 
 #undef FOR_STEPS
 #undef NUMBER

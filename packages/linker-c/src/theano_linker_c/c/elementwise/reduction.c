@@ -14,7 +14,7 @@
 #define WORK_FOR_CHUNKS 4
 
 typedef struct {
-    elementwise_fn inner;  /* along a reduced axis */
+    elementwise_fn inner; /* along a reduced axis */
     reduce_rows_fn outer; /* along a kept one, over the rows of a reduced one; NULL if all are reduced */
     int ndim, n_inputs, n_kept, n_reductions, needs_elements, reduced_ndim;
     int *types;     /* of inputs, kept results, reduced results */
@@ -299,8 +299,8 @@ static int store_result(PyArrayObject *out, PyArrayObject *acc) {
     return RUN_DONE;
 }
 
-static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const Reduction *r, PyArrayObject **arrays,
-                                 const npy_intp *shape, int k) {
+static PyArrayObject *kept_array(Machine *m, Frame *f, const Instruction *in, const Reduction *r,
+                                 PyArrayObject **arrays, const npy_intp *shape, int k) {
     const int *donors = r->donors[k];
     for (int t = 1; t <= donors[0] && !slot_offered(f, in->outputs[k]); t++) {
         int position = donors[t], taken = 0;

@@ -53,7 +53,8 @@ DEFINE_CUMULATE(prod_longs, npy_uint64, npy_uint64, *)
 typedef void (*cumulate_fn)(const void *, void *, npy_intp, npy_intp, npy_intp);
 
 static int cumulate(Machine *m, Frame *f, const Instruction *in, const Routine *p) {
-    static const cumulate_fn all[2][3] = {{sum_floats, sum_doubles, sum_longs}, {prod_floats, prod_doubles, prod_longs}};
+    static const cumulate_fn all[2][3] = {{sum_floats, sum_doubles, sum_longs},
+                                          {prod_floats, prod_doubles, prod_longs}};
     PyObject *value = f->registers[in->inputs[0]];
     PyArrayObject *x = (PyArrayObject *)value;
     if (value == NULL || !PyArray_Check(value) || PyArray_TYPE(x) != p->type_num || PyArray_NDIM(x) <= p->number ||
@@ -113,20 +114,11 @@ static int read_number(const Frame *f, int reg, npy_int64 *number) {
         return 0;
     const void *at = PyArray_DATA(x);
     switch (PyArray_TYPE(x)) {
-    case NPY_INT8:
-        *number = *(const npy_int8 *)at;
-        break;
-    case NPY_INT16:
-        *number = *(const npy_int16 *)at;
-        break;
-    case NPY_INT32:
-        *number = *(const npy_int32 *)at;
-        break;
-    case NPY_INT64:
-        *number = *(const npy_int64 *)at;
-        break;
-    default:
-        return 0;
+    case NPY_INT8: *number = *(const npy_int8 *)at; break;
+    case NPY_INT16: *number = *(const npy_int16 *)at; break;
+    case NPY_INT32: *number = *(const npy_int32 *)at; break;
+    case NPY_INT64: *number = *(const npy_int64 *)at; break;
+    default: return 0;
     }
     return *number > -((npy_int64)1 << 60) && *number < ((npy_int64)1 << 60);
 }
@@ -168,14 +160,10 @@ static int eye(Machine *m, Frame *f, const Instruction *in, const Routine *p) {
 static int routine_run(Machine *m, Frame *f, const Instruction *in) {
     const Routine *p = in->plan;
     switch (p->kind) {
-    case DIAGONAL:
-        return diagonal(m, f, in, p);
-    case RANGE:
-        return range(m, f, in, p);
-    case EYE:
-        return eye(m, f, in, p);
-    default:
-        return cumulate(m, f, in, p);
+    case DIAGONAL: return diagonal(m, f, in, p);
+    case RANGE: return range(m, f, in, p);
+    case EYE: return eye(m, f, in, p);
+    default: return cumulate(m, f, in, p);
     }
 }
 
@@ -191,8 +179,8 @@ int routine_prepare(Machine *m, Instruction *in, PyObject *payload) {
     in->run = routine_run;
     if (!PyArg_ParseTuple(payload, "iiiy#O", &p->kind, &p->type_num, &p->number, &one, &size, &p->fallback))
         return -1;
-    int of_numbers = p->type_num == NPY_FLOAT || p->type_num == NPY_DOUBLE || p->type_num == NPY_INT64 ||
-                     p->type_num == NPY_UINT64;
+    int of_numbers =
+        p->type_num == NPY_FLOAT || p->type_num == NPY_DOUBLE || p->type_num == NPY_INT64 || p->type_num == NPY_UINT64;
     if (p->kind < CUMSUM || p->kind > EYE || in->n_inputs != (p->kind < RANGE ? 1 : 3) || in->n_outputs != 1 ||
         size > (Py_ssize_t)sizeof p->one || (p->kind <= CUMPROD && (!of_numbers || p->number < 0)) ||
         (p->kind == RANGE && p->type_num != NPY_INT64)) {

@@ -402,7 +402,8 @@ IndexPlan *index_plan_parse(Instruction *in, PyObject *payload) {
     in->plan = p;
     in->free = plan_free;
     if (!PyArg_ParseTuple(payload, "O!O!O!ppipiiK", &PyTuple_Type, &rows, &PyTuple_Type, &types, &PyTuple_Type, &ndims,
-                          &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred, &broadcastable))
+                          &p->advanced, &p->adjacent, &p->index_ndim, &p->replace, &p->takes, &p->deferred,
+                          &broadcastable))
         return NULL;
     p->part_broadcastable = broadcastable;
     p->types = parse_ints(types, &n_types);

@@ -21,7 +21,7 @@ typedef struct {
     int kind;
     Number start, stop, step; /* a number is in `start` */
     int position, mask;       /* of an array: the input, and whether it holds truth values */
-    npy_uint64 broadcastable;     /* bits of the dimensions of an array that are known to have length 1 */
+    npy_uint64 broadcastable; /* bits of the dimensions of an array that are known to have length 1 */
 } Entry;
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     /* of writes */
     int replace;
     int deferred; /* the number of the update, counted from 1, for which the write may wait; or 0 */
-    int takes; /* 1: the first input may be written into where it is ours; 2: it is, whoever else has it */
+    int takes;    /* 1: the first input may be written into where it is ours; 2: it is, whoever else has it */
     npy_uint64 part_broadcastable;
 } IndexPlan;
 
@@ -42,8 +42,8 @@ typedef struct {
     npy_intp shape[2 * NPY_MAXDIMS], strides[2 * NPY_MAXDIMS]; /* of the plain dimensions */
     int index_ndim;
     npy_intp index_shape[NPY_MAXDIMS];
-    npy_intp count;    /* of the index arrays' elements; 1 where there are none */
-    npy_intp *offsets; /* [count], owned; NULL where there are no arrays, or where they are worked out in pieces: */
+    npy_intp count;      /* of the index arrays' elements; 1 where there are none */
+    npy_intp *offsets;   /* [count], owned; NULL where there are no arrays, or where they are worked out in pieces: */
     const char *numbers; /* a long vector of indices for one axis, or NULL */
     PyObject *holder;    /* borrowed; the array that holds them */
     int numbers_type;
@@ -60,8 +60,8 @@ IndexPlan *index_plan_parse(Instruction *in, PyObject *payload);
 /* index_move.c */
 typedef struct {
     const Region *region;
-    char *data;            /* of the indexed array */
-    char *part;            /* of the other side */
+    char *data;                                           /* of the indexed array */
+    char *part;                                           /* of the other side */
     npy_intp part_strides[2 * NPY_MAXDIMS + NPY_MAXDIMS]; /* one for each dimension of the part */
     npy_intp itemsize;
     int type_num;

@@ -116,7 +116,7 @@ typedef struct {
     const Move *move;
     line_fn line;
     atomic_int mismatch; /* an index is out of range */
-    int ndim; /* of the block; the last dimension is the line */
+    int ndim;            /* of the block; the last dimension is the line */
     npy_intp shape[2 * NPY_MAXDIMS], own[2 * NPY_MAXDIMS], part[2 * NPY_MAXDIMS];
 } Job;
 

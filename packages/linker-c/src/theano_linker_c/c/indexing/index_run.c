@@ -17,9 +17,9 @@ static int view_run(Machine *m, Frame *f, const Instruction *in) {
         return status;
     PyArray_Descr *descr = PyArray_DESCR(array);
     Py_INCREF(descr);
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, region.n_plain, region.shape, region.strides,
-                                          PyArray_BYTES(array) + region.start,
-                                          PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, descr, region.n_plain, region.shape, region.strides,
+                             PyArray_BYTES(array) + region.start, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
     if (view == NULL)
         return RUN_RAISED;
     if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(owner_of((PyObject *)array))) < 0) {
@@ -43,8 +43,12 @@ static int read_run(Machine *m, Frame *f, const Instruction *in) {
     int ndim = region_shape(&region, shape);
     PyArrayObject *part = ndim < 0 ? NULL : buffer_obtain(m, f, in->outputs[0], p->type_num, ndim, shape, 0);
     if (part != NULL) {
-        Move move = {.region = &region, .data = PyArray_BYTES(array), .part = PyArray_BYTES(part),
-                     .itemsize = PyArray_ITEMSIZE(array), .type_num = p->type_num, .what = MOVE_OUT};
+        Move move = {.region = &region,
+                     .data = PyArray_BYTES(array),
+                     .part = PyArray_BYTES(part),
+                     .itemsize = PyArray_ITEMSIZE(array),
+                     .type_num = p->type_num,
+                     .what = MOVE_OUT};
         memcpy(move.part_strides, PyArray_STRIDES(part), ndim * sizeof(npy_intp));
         status = move_run(m, &move);
     }
@@ -157,11 +161,15 @@ static int write_run(Machine *m, Frame *f, const Instruction *in) {
     int ours = !later && p->takes && in->inputs[0] != in->inputs[1] && buffer_is_ours(m, f, in->inputs[0]);
     int told = !later && p->takes > 1 && f->commits == NULL && PyArray_ISBEHAVED(array);
     packed_strides(array, strides);
-    int status = region_resolve(f, in, p, PyArray_DIMS(array), ours || told ? PyArray_STRIDES(array) : strides, 1, &region);
+    int status =
+        region_resolve(f, in, p, PyArray_DIMS(array), ours || told ? PyArray_STRIDES(array) : strides, 1, &region);
     if (status != RUN_DONE)
         return status;
-    Move move = {.region = &region, .data = PyArray_BYTES(array), .part = PyArray_BYTES(part),
-                 .itemsize = PyArray_ITEMSIZE(array), .type_num = p->type_num,
+    Move move = {.region = &region,
+                 .data = PyArray_BYTES(array),
+                 .part = PyArray_BYTES(part),
+                 .itemsize = PyArray_ITEMSIZE(array),
+                 .type_num = p->type_num,
                  .what = p->replace ? MOVE_IN : MOVE_ADD};
     status = part_strides(p, &region, part, move.part_strides);
     if (status == RUN_DONE && later) {

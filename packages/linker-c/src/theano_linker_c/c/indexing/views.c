@@ -27,8 +27,8 @@ static int transpose_run(Machine *m, Frame *f, const Instruction *in) {
     PyArray_Descr *descr = PyArray_DESCR(array);
     Py_INCREF(descr);
     int flags = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, r->ndim_out, shape, strides, PyArray_DATA(array), flags,
-                                          NULL);
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, descr, r->ndim_out, shape, strides, PyArray_DATA(array), flags, NULL);
     if (view == NULL)
         return RUN_RAISED;
     /* The base is the owner itself, not the view in between: the reference count of the owner then tells the truth. */
@@ -94,8 +94,8 @@ static int copy_run(Machine *m, Frame *f, const Instruction *in) {
     }
     int flags = PyArray_FLAGS(array);
     int fortran = (flags & NPY_ARRAY_F_CONTIGUOUS) && !(flags & NPY_ARRAY_C_CONTIGUOUS);
-    PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], PyArray_TYPE(array), PyArray_NDIM(array),
-                                        PyArray_DIMS(array), fortran);
+    PyArrayObject *copy =
+        buffer_obtain(m, f, in->outputs[0], PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), fortran);
     if (copy == NULL || PyArray_CopyInto(copy, array) < 0)
         return RUN_RAISED;
     return RUN_DONE;

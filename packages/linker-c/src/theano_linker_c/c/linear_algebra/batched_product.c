@@ -2,7 +2,8 @@
 #include "runtime.h"
 #include <limits.h>
 
-typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *,
+                        int *);
 
 typedef struct {
     int type_num;
@@ -59,9 +60,7 @@ static void multiply(const BatchedProduct *p, Batch *x, Batch *y, PyArrayObject 
     NPY_END_THREADS;
 }
 
-static int fits_int(PyArrayObject *a) {
-    return PyArray_DIMS(a)[1] <= INT_MAX && PyArray_DIMS(a)[2] <= INT_MAX;
-}
+static int fits_int(PyArrayObject *a) { return PyArray_DIMS(a)[1] <= INT_MAX && PyArray_DIMS(a)[2] <= INT_MAX; }
 
 static int batched_product_run(Machine *m, Frame *f, const Instruction *in) {
     const BatchedProduct *p = in->plan;

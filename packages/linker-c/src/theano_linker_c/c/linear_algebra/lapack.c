@@ -27,7 +27,8 @@ enum { MOST_ROUTINES = 2, BLOCK = 32, ALONE = 500 };
 typedef void (*potrf_fn)(char *, int *, void *, int *, int *);
 typedef void (*trsv_fn)(char *, char *, char *, int *, void *, int *, void *, int *);
 typedef void (*trsm_fn)(char *, char *, char *, char *, int *, int *, void *, void *, int *, void *, int *);
-typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *,
+                        int *);
 typedef void (*getrf_fn)(int *, int *, void *, int *, int *, int *);
 typedef void (*getrs_fn)(char *, int *, int *, void *, int *, int *, void *, int *, int *);
 typedef void (*sysv_fn)(char *, int *, int *, void *, int *, int *, void *, int *, void *, int *, int *);
@@ -35,8 +36,8 @@ typedef void (*getri_fn)(int *, void *, int *, int *, void *, int *, int *);
 typedef void (*syevd_fn)(char *, char *, int *, void *, int *, void *, void *, int *, int *, int *, int *);
 typedef void (*geqrf_fn)(int *, int *, void *, int *, void *, void *, int *, int *);
 typedef void (*orgqr_fn)(int *, int *, int *, void *, int *, void *, void *, int *, int *);
-typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, int *, void *, int *, void *, int *, int *,
-                         int *);
+typedef void (*gesdd_fn)(char *, int *, int *, void *, int *, void *, void *, int *, void *, int *, void *, int *,
+                         int *, int *);
 
 typedef struct {
     int kind, type_num, flag; /* flag: lower (of EIGH and factors); of SVD, QR: 0 s or r only, 1 reduced, 2 full */
@@ -50,8 +51,8 @@ static float one_s = 1.0f, minus_s = -1.0f;
 
 /* Copy a matrix into contiguous rows; part < 0: zeros above the diagonal, > 0: below, 0: all of it. */
 #define DEFINE_COPY(NAME, TYPE)                                                                                        \
-    static void NAME(TYPE *to, const char *from, npy_intp rows, npy_intp cols, npy_intp down, npy_intp right, int part) \
-    {                                                                                                                  \
+    static void NAME(TYPE *to, const char *from, npy_intp rows, npy_intp cols, npy_intp down, npy_intp right,          \
+                     int part) {                                                                                       \
         for (npy_intp i = 0; i < rows; i++, to += cols, from += down) {                                                \
             npy_intp begin = part > 0 ? (i < cols ? i : cols) : 0, end = part < 0 && i + 1 < cols ? i + 1 : cols;      \
             for (npy_intp j = 0; j < begin; j++)                                                                       \
@@ -262,7 +263,7 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
 #define DEFINE_BLOCK_BACK(NAME, TYPE)                                                                                  \
     static void NAME(TYPE *f, const TYPE *l, int n, int step, TYPE *both) {                                            \
         for (int k = n - 1; k >= 0; k--) {                                                                             \
-            TYPE pivot = l[k * step + k], remainder = f[k * step + k];                                                      \
+            TYPE pivot = l[k * step + k], remainder = f[k * step + k];                                                 \
             for (int i = k + 1; i < n; i++)                                                                            \
                 for (int j = k + 1; j <= i; j++) {                                                                     \
                     f[i * step + k] -= f[i * step + j] * l[j * step + k];                                              \
@@ -270,9 +271,9 @@ static int svd(const Lapack *p, PyArrayObject *a, PyArrayObject *u, PyArrayObjec
                 }                                                                                                      \
             for (int j = k + 1; j < n; j++) {                                                                          \
                 f[j * step + k] /= pivot;                                                                              \
-                remainder -= l[j * step + k] * f[j * step + k];                                                             \
+                remainder -= l[j * step + k] * f[j * step + k];                                                        \
             }                                                                                                          \
-            f[k * step + k] = remainder / (2 * pivot);                                                                      \
+            f[k * step + k] = remainder / (2 * pivot);                                                                 \
         }                                                                                                              \
         for (int i = 0; i < n; i++)                                                                                    \
             for (int j = 0; j <= i; j++) {                                                                             \
@@ -285,8 +286,8 @@ DEFINE_BLOCK_BACK(block_back_doubles, double)
 DEFINE_BLOCK_BACK(block_back_floats, float)
 
 /* c -= op(a) b for matrices with contiguous rows, `step` apart in b and c. */
-static void subtract_product(const Lapack *p, int transposed, int rows, int cols, int inner, void *a, int step_a, void *b,
-                             void *c, int step) {
+static void subtract_product(const Lapack *p, int transposed, int rows, int cols, int inner, void *a, int step_a,
+                             void *b, void *c, int step) {
     char plain = 'N', trans = transposed ? 'T' : 'N';
     int d = p->type_num == NPY_DOUBLE;
     if (rows > 0 && cols > 0 && inner > 0)
@@ -307,8 +308,8 @@ static int factor_back(const Lapack *p, PyArrayObject *factor, PyArrayObject *g,
         char side = 'L', triangle = 'U', trans = 'N', diagonal = 'N';
         char *column = f + low + j * p->item;
         if (below > 0)
-            ((trsm_fn)p->routines[0])(&side, &triangle, &trans, &diagonal, &width, &below,
-                                      d ? (void *)&one_d : &one_s, l + corner, &n, column, &n);
+            ((trsm_fn)p->routines[0])(&side, &triangle, &trans, &diagonal, &width, &below, d ? (void *)&one_d : &one_s,
+                                      l + corner, &n, column, &n);
         subtract_product(p, 0, below, j, width, column, n, l + left, f + low, n);
         subtract_product(p, 1, width, width, below, column, n, l + low + j * p->item, f + corner, n);
         if (d)
@@ -342,22 +343,15 @@ static int qr(const Lapack *p, PyArrayObject *a, PyArrayObject *q, PyArrayObject
 
 static size_t work_bytes(const Lapack *p, size_t n, size_t columns) {
     switch (p->kind) {
-    case TRIANGULAR:
-        return n * n * p->item;
+    case TRIANGULAR: return n * n * p->item;
     case SOLVE:
-    case SYMMETRIC:
-        return (n * n + n * columns) * p->item + n * sizeof(int);
-    case INVERSE:
-        return 64 * n * p->item + n * sizeof(int);
+    case SYMMETRIC: return (n * n + n * columns) * p->item + n * sizeof(int);
+    case INVERSE: return 64 * n * p->item + n * sizeof(int);
     case DET:
-    case SLOGDET:
-        return n * n * p->item + n * sizeof(int);
-    case EIGH:
-        return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
-    case FACTOR_BACK:
-        return (n * n + BLOCK * BLOCK) * p->item;
-    default:
-        return 0;
+    case SLOGDET: return n * n * p->item + n * sizeof(int);
+    case EIGH: return (n * n + 1 + 6 * n + 2 * n * n) * p->item + (3 + 5 * n) * sizeof(int);
+    case FACTOR_BACK: return (n * n + BLOCK * BLOCK) * p->item;
+    default: return 0;
     }
 }
 
@@ -406,25 +400,16 @@ static int obtain(Machine *m, Frame *f, const Instruction *in, const Lapack *p, 
 static int compute(const Lapack *p, PyArrayObject *a, PyArrayObject *b, PyArrayObject **out, void *work,
                    double *number) {
     switch (p->kind) {
-    case CHOLESKY:
-        return cholesky(p, a, out[0]);
-    case TRIANGULAR:
-        return triangular(p, a, b, out[0], work);
+    case CHOLESKY: return cholesky(p, a, out[0]);
+    case TRIANGULAR: return triangular(p, a, b, out[0], work);
     case SOLVE:
-    case SYMMETRIC:
-        return solve(p, a, b, out[0], work);
-    case INVERSE:
-        return inverse(p, a, out[0], work);
-    case EIGH:
-        return eigh(p, a, out[0], out[1], work);
-    case FACTOR_BACK:
-        return factor_back(p, a, b, out[0], work);
-    case QR:
-        return p->flag == 0 ? qr(p, a, NULL, out[0]) : qr(p, a, out[0], out[1]);
-    case SVD:
-        return p->flag == 0 ? svd(p, a, NULL, out[0], NULL) : svd(p, a, out[0], out[1], out[2]);
-    default:
-        return determinant(p, a, work, &number[0], &number[1]);
+    case SYMMETRIC: return solve(p, a, b, out[0], work);
+    case INVERSE: return inverse(p, a, out[0], work);
+    case EIGH: return eigh(p, a, out[0], out[1], work);
+    case FACTOR_BACK: return factor_back(p, a, b, out[0], work);
+    case QR: return p->flag == 0 ? qr(p, a, NULL, out[0]) : qr(p, a, out[0], out[1]);
+    case SVD: return p->flag == 0 ? svd(p, a, NULL, out[0], NULL) : svd(p, a, out[0], out[1], out[2]);
+    default: return determinant(p, a, work, &number[0], &number[1]);
     }
 }
 

@@ -9,7 +9,8 @@
 
 enum { DOT = 0, GEMV = 1, VECMAT = 2, GEMM = 3, GER = 4 };
 
-typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
+typedef void (*gemm_fn)(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *, void *,
+                        int *);
 typedef void (*gemv_fn)(char *, int *, int *, void *, void *, int *, void *, int *, void *, void *, int *);
 typedef void (*ger_fn)(int *, int *, void *, void *, int *, void *, int *, void *, int *);
 typedef double (*ddot_fn)(int *, void *, int *, void *, int *);
@@ -20,12 +21,12 @@ typedef struct {
     uintptr_t address;
     int takes, overwrites; /* z dies here; the op overwrites it */
     int deferred;          /* the number of the update, counted from 1, for which the product may wait; or 0 */
-    int shared;          /* threads may share it */
+    int shared;            /* threads may share it */
 } Product;
 
 typedef struct {
-    PyArrayObject *array;  /* new reference */
-    int transposed, step;  /* of a matrix: columns are contiguous; leading dimension */
+    PyArrayObject *array; /* new reference */
+    int transposed, step; /* of a matrix: columns are contiguous; leading dimension */
 } Matrix;
 
 static int fits_int(PyArrayObject *a) {
@@ -78,7 +79,7 @@ static int as_vector(PyArrayObject *a, PyArrayObject **out, int *step, void **da
 
 /* What is multiplied, in a form that BLAS takes. */
 typedef struct {
-    Matrix x, y;                   /* arrays are owned; vectors have only the array */
+    Matrix x, y; /* arrays are owned; vectors have only the array */
     void *vector_x, *vector_y;
     int step_x, step_y;
     int rows, inner, cols;
@@ -154,9 +155,7 @@ static void call_gemv(const Product *p, Operands *o, Scalar alpha, Scalar beta, 
                           from_left ? o->vector_x : o->vector_y, from_left ? &o->step_x : &o->step_y, &beta, z, &one);
 }
 
-static double work_of(const Operands *o) {
-    return (double)o->rows * o->cols * o->inner;
-}
+static double work_of(const Operands *o) { return (double)o->rows * o->cols * o->inner; }
 
 /* A product of matrices in parts: blocks of rows, or of columns, of the result. */
 typedef struct {
@@ -215,7 +214,8 @@ static void gemm_range(Parts *parts, int64_t begin, int64_t end, double work) {
     int64_t count = end - begin, pieces = threads_get();
     int64_t grain = work < WORK_TO_SHARE ? count : (count + pieces - 1) / pieces;
     parts->before = begin;
-    if (!parts->product->shared || work < WORK_TO_CONTROL || !blas_share(gemm_blocks, parts, count, grain < 4 ? 4 : grain))
+    if (!parts->product->shared || work < WORK_TO_CONTROL ||
+        !blas_share(gemm_blocks, parts, count, grain < 4 ? 4 : grain))
         gemm_blocks(parts, 0, count);
 }
 
@@ -240,18 +240,13 @@ static void multiply(const Product *p, Operands *o, double alpha, double beta, c
     }
     Scalar factor = scalar_of(p, alpha), kept = scalar_of(p, beta);
     switch (p->kind) {
-    case DOT:
-        call_dot(p, o, z);
-        break;
+    case DOT: call_dot(p, o, z); break;
     case GEMV:
-    case VECMAT:
-        call_gemv(p, o, factor, kept, z, p->kind == VECMAT);
-        break;
-    case GEMM:
-        call_gemm(p, o, factor, kept, z);
-        break;
+    case VECMAT: call_gemv(p, o, factor, kept, z, p->kind == VECMAT); break;
+    case GEMM: call_gemm(p, o, factor, kept, z); break;
     default:
-        ((ger_fn)p->address)(&o->cols, &o->rows, &factor, o->vector_y, &o->step_y, o->vector_x, &o->step_x, z, &o->cols);
+        ((ger_fn)p->address)(&o->cols, &o->rows, &factor, o->vector_y, &o->step_y, o->vector_x, &o->step_x, z,
+                             &o->cols);
     }
 }
 
@@ -372,8 +367,7 @@ static PyArrayObject *target(Machine *m, Frame *f, const Instruction *in, PyArra
         frame_set(f, in->outputs[0], Py_NewRef((PyObject *)z));
         return z;
     }
-    PyArrayObject *copy =
-        buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(z), PyArray_DIMS(z), 0);
+    PyArrayObject *copy = buffer_obtain(m, f, in->outputs[0], p->type_num, PyArray_NDIM(z), PyArray_DIMS(z), 0);
     return copy == NULL || (beta != 0 && PyArray_CopyInto(copy, z) < 0) ? NULL : copy;
 }
 
@@ -444,7 +438,12 @@ static int product_run(Machine *m, Frame *f, const Instruction *in) {
     PyArrayObject *a = operand(f, in->inputs[first], p->type_num, ndim_a);
     PyArrayObject *b = a == NULL ? NULL : operand(f, in->inputs[first + 1], p->type_num, ndim_b);
     double alpha, beta;
-    if (b == NULL || factor(f, in, in->n_inputs == 3 ? 2 : first ? 1 : -1, &alpha) < 0 ||
+    if (b == NULL ||
+        factor(f, in,
+               in->n_inputs == 3 ? 2
+               : first           ? 1
+                                 : -1,
+               &alpha) < 0 ||
         factor(f, in, in->n_inputs == 5 ? 4 : -1, &beta) < 0)
         return RUN_RAISED;
     /* The first operand may have been replaced when both are one register. */
@@ -472,14 +471,13 @@ int product_prepare(Machine *m, Instruction *in, PyObject *payload) {
         return -1;
     in->plan = p;
     in->run = product_run;
-    if (!PyArg_ParseTuple(payload, "iiKppi", &p->kind, &p->type_num, &address, &p->takes, &p->overwrites,
-                          &p->deferred))
+    if (!PyArg_ParseTuple(payload, "iiKppi", &p->kind, &p->type_num, &address, &p->takes, &p->overwrites, &p->deferred))
         return -1;
     p->address = (uintptr_t)address;
     p->shared = m->thread_scale < 1e300;
     blas_find_threads(p->address);
-    if (p->kind < DOT || p->kind > GER || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) ||
-        in->n_inputs < 2 || in->n_inputs > 5 || (p->kind == DOT && in->n_inputs != 2) || in->n_outputs != 1) {
+    if (p->kind < DOT || p->kind > GER || (p->type_num != NPY_DOUBLE && p->type_num != NPY_FLOAT) || in->n_inputs < 2 ||
+        in->n_inputs > 5 || (p->kind == DOT && in->n_inputs != 2) || in->n_outputs != 1) {
         PyErr_SetString(PyExc_ValueError, "product payload: unknown kind or type");
         return -1;
     }

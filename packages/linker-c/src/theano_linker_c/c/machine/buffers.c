@@ -15,8 +15,8 @@ PyObject *in_native_form(PyObject *value) {
         return value;
     PyArrayObject *array = (PyArrayObject *)value;
     PyArray_Descr *descr = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
-    PyObject *native = descr == NULL ? NULL
-                                     : PyArray_FromArray(array, descr, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE);
+    PyObject *native =
+        descr == NULL ? NULL : PyArray_FromArray(array, descr, NPY_ARRAY_BEHAVED_NS & ~NPY_ARRAY_WRITEABLE);
     Py_DECREF(value);
     return native;
 }
@@ -58,7 +58,8 @@ int buffer_is_plain(PyArrayObject *array) {
 /* Whether a buffer that was handed out before can be handed out again. Its holder may have changed its shape, strides,
  * dtype or flags in place, so all of them are looked at. */
 static int can_serve(PyArrayObject *array, int type_num, int ndim, const npy_intp *shape, int fortran) {
-    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim || !buffer_is_plain(array))
+    if (Py_REFCNT(array) != 1 || PyArray_TYPE(array) != type_num || PyArray_NDIM(array) != ndim ||
+        !buffer_is_plain(array))
         return 0;
     for (int d = 0; d < ndim; d++)
         if (PyArray_DIMS(array)[d] != shape[d])
@@ -88,7 +89,8 @@ static int buffer_keep(Machine *m, int reg, PyArrayObject *array) {
 
 /* An array for a register, with arbitrary contents: the buffer of an earlier call when nobody else sees it any more,
  * else a new one. `stored` tells whether the store holds it too. A new reference. */
-PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran, int *stored) {
+PyArrayObject *buffer_get(Machine *m, int reg, int type_num, int ndim, const npy_intp *shape, int fortran,
+                          int *stored) {
     PyArrayObject *array = (PyArrayObject *)m->buffers[reg];
     *stored = array != NULL && can_serve(array, type_num, ndim, shape, fortran);
     if (*stored)
@@ -112,7 +114,8 @@ static int slot_fits(PyArrayObject *slot, int type_num, int ndim, const npy_intp
 
 /* Put an array for an output into its register and return it (borrowed): the slot that is offered for it, the buffer of
  * an earlier call, or a new array. Its contents are arbitrary. */
-PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape, int fortran) {
+PyArrayObject *buffer_obtain(Machine *m, Frame *f, int reg, int type_num, int ndim, const npy_intp *shape,
+                             int fortran) {
     if (slot_offered(f, reg) && slot_fits(f->slots[reg], type_num, ndim, shape)) {
         PyArrayObject *slot = f->slots[reg];
         frame_set(f, reg, Py_NewRef((PyObject *)slot));
@@ -144,8 +147,8 @@ int buffer_is_ours(const Machine *m, const Frame *f, int reg) {
     PyObject *value = f->registers[reg];
     int home = f->home[reg];
     Py_ssize_t expected = 1 + (home >= 0 && m->buffers[home] == value);
-    return Py_REFCNT(value) == expected &&
-           (buffer_is_plain((PyArrayObject *)value) || (PyArray_CheckExact(value) && is_donated((PyArrayObject *)value)));
+    return Py_REFCNT(value) == expected && (buffer_is_plain((PyArrayObject *)value) ||
+                                            (PyArray_CheckExact(value) && is_donated((PyArrayObject *)value)));
 }
 
 /* Hand the array of a dying register to an output register. The caller has checked that dtype and shape fit. */

@@ -91,8 +91,8 @@ int input_accept(Machine *m, Frame *f, int index, PyObject *value) {
             frame_set(f, check->reg, Py_NewRef(value));
             return 0;
         }
-        if (check->takes_float && (PyFloat_CheckExact(value) || (check->type_num == NPY_DOUBLE &&
-                                                                 Py_IS_TYPE(value, &PyDoubleArrType_Type))))
+        if (check->takes_float &&
+            (PyFloat_CheckExact(value) || (check->type_num == NPY_DOUBLE && Py_IS_TYPE(value, &PyDoubleArrType_Type))))
             return accept_float(m, f, check, PyFloat_AS_DOUBLE(value));
         if (check->takes_int) {
             int taken = accept_scalar(m, f, check, value);

@@ -8,8 +8,7 @@
 #include "runtime.h"
 
 typedef struct {
-    PyObject_HEAD
-    PyObject *array; /* what the caller has passed */
+    PyObject_HEAD PyObject *array; /* what the caller has passed */
 } DonatedBuffer;
 
 static void donated_buffer_dealloc(PyObject *self) {
@@ -61,7 +60,8 @@ static PyObject *donate(PyArrayObject *array) {
 PyObject *donated_result(PyObject *value) {
     if (!PyArray_CheckExact(value) || !is_donated((PyArrayObject *)value))
         return value;
-    PyArrayObject *array = (PyArrayObject *)value, *passed = (PyArrayObject *)((DonatedBuffer *)PyArray_BASE(array))->array;
+    PyArrayObject *array = (PyArrayObject *)value,
+                  *passed = (PyArrayObject *)((DonatedBuffer *)PyArray_BASE(array))->array;
     int same = PyArray_NDIM(array) == PyArray_NDIM(passed) && PyArray_DATA(array) == PyArray_DATA(passed) &&
                PyArray_TYPE(array) == PyArray_TYPE(passed) &&
                PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(passed), PyArray_NDIM(array)) &&

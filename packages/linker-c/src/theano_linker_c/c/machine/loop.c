@@ -17,9 +17,9 @@ static int view_row(const Loop *r, PyArrayObject *whole, npy_intp row, PyArrayOb
     }
     PyArray_Descr *descr = PyArray_DESCR(whole);
     Py_INCREF(descr);
-    PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(
-        &PyArray_Type, descr, PyArray_NDIM(whole) - 1, PyArray_DIMS(whole) + 1, PyArray_STRIDES(whole) + 1, data,
-        PyArray_FLAGS(whole) & NPY_ARRAY_WRITEABLE, NULL);
+    PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(whole) - 1,
+                                                                PyArray_DIMS(whole) + 1, PyArray_STRIDES(whole) + 1,
+                                                                data, PyArray_FLAGS(whole) & NPY_ARRAY_WRITEABLE, NULL);
     if (made == NULL)
         return -1;
     if (PyArray_SetBaseObject(made, Py_NewRef(owner_of((PyObject *)whole))) < 0) {
@@ -210,8 +210,8 @@ static int add(PyArrayObject *total, PyArrayObject *value) {
 static int take_stacked(Loop *r, Result *o, PyArrayObject *value) {
     if (o->slot == value)
         return 0;
-    if (o->stack == NULL || PyArray_TYPE(o->stack) != PyArray_TYPE(value) ||
-        PyArray_NDIM(o->stack) != o->ndim + 1 || !PyArray_CompareLists(PyArray_DIMS(o->stack) + 1, o->shape, o->ndim)) {
+    if (o->stack == NULL || PyArray_TYPE(o->stack) != PyArray_TYPE(value) || PyArray_NDIM(o->stack) != o->ndim + 1 ||
+        !PyArray_CompareLists(PyArray_DIMS(o->stack) + 1, o->shape, o->ndim)) {
         if (r->run > 0 && o->stack != NULL) {
             PyErr_SetString(PyExc_TypeError, "loop: the values of a result have different dtypes");
             return -1;
@@ -240,8 +240,7 @@ static int take(Loop *r, int k) {
     if (!o->known && o->kind != LAST)
         set_shape(o, array);
     switch (o->kind) {
-    case STACK:
-        return take_stacked(r, o, array);
+    case STACK: return take_stacked(r, o, array);
     case SUM:
         if (o->value != NULL)
             return add((PyArrayObject *)o->value, array);
@@ -342,8 +341,9 @@ static PyObject *collect(Loop *r) {
     PyObject *found = PyList_New(r->n_results);
     for (int k = 0; found != NULL && k < r->n_results; k++) {
         Result *o = &r->results[k];
-        PyObject *value = o->kind == STACK ? (PyObject *)o->stack
-                          : o->kind == LAST && k < r->states ? r->state[k] : o->value;
+        PyObject *value = o->kind == STACK                   ? (PyObject *)o->stack
+                          : o->kind == LAST && k < r->states ? r->state[k]
+                                                             : o->value;
         PyList_SET_ITEM(found, k, Py_NewRef(value));
     }
     return found == NULL ? NULL : Py_BuildValue("nN", r->run, found);

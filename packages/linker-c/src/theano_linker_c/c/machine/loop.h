@@ -8,29 +8,29 @@
 enum { STACK = 0, SUM = 1, LAST = 2 };
 
 typedef struct {
-    int kind, reg, known;     /* whether all its values must have `shape` */
+    int kind, reg, known; /* whether all its values must have `shape` */
     int ndim;
     npy_intp shape[NPY_MAXDIMS];
-    PyArrayObject *stack;     /* owned */
-    PyArrayObject *views[2];  /* owned: of rows; a state is read in one while the next is written in the other */
-    PyArrayObject *slot;      /* borrowed: the one for the run at hand */
-    PyObject *value;          /* owned: the sum, or the newest value */
-    PyArrayObject *spare;     /* owned: the second array of a state, where kernels are called directly */
+    PyArrayObject *stack;    /* owned */
+    PyArrayObject *views[2]; /* owned: of rows; a state is read in one while the next is written in the other */
+    PyArrayObject *slot;     /* borrowed: the one for the run at hand */
+    PyObject *value;         /* owned: the sum, or the newest value */
+    PyArrayObject *spare;    /* owned: the second array of a state, where kernels are called directly */
 } Result;
 
 typedef struct {
     Machine *m;
     Frame *f;
-    Py_ssize_t runs, run, row;  /* how many, which one, and which row of the sequences it reads */
+    Py_ssize_t runs, run, row; /* how many, which one, and which row of the sequences it reads */
     int rows, states, until, backwards, n_results;
-    int movable;                /* no foreign code sees the arrays, so that the pointers of our own views may be moved */
+    int movable; /* no foreign code sees the arrays, so that the pointers of our own views may be moved */
     PyObject *given, *raise_mismatch; /* borrowed */
-    PyArrayObject **views;      /* of the sequences */
-    PyObject **fixed, **state;  /* owned: of each input; arguments as the program takes them, and states */
-    int *home;                  /* of each state */
+    PyArrayObject **views;            /* of the sequences */
+    PyObject **fixed, **state;        /* owned: of each input; arguments as the program takes them, and states */
+    int *home;                        /* of each state */
     Result *results;
     PyArrayObject **slots;
-    double looked, yielded;     /* when the clock was read last, and when other threads were let run */
+    double looked, yielded; /* when the clock was read last, and when other threads were let run */
     int pause, waited;
 } Loop;
 

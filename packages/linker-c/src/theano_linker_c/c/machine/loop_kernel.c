@@ -98,8 +98,8 @@ static int make_spares(Loop *r) {
         if (o->kind == LAST && array == NULL)
             return 0;
         if (array != NULL) {
-            o->spare = buffer_get(r->m, o->reg, PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), 0,
-                                  &stored);
+            o->spare =
+                buffer_get(r->m, o->reg, PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array), 0, &stored);
             if (o->spare == NULL)
                 return -1;
         }

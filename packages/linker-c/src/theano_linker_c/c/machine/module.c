@@ -22,7 +22,8 @@ static int machine_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(m->on_error);
     Py_VISIT(m->finish);
     Py_VISIT(m->view);
-    if (profile_traverse(m, visit, arg) != 0 || retained_traverse(m, visit, arg) != 0 || locks_traverse(m, visit, arg) != 0)
+    if (profile_traverse(m, visit, arg) != 0 || retained_traverse(m, visit, arg) != 0 ||
+        locks_traverse(m, visit, arg) != 0)
         return -1;
     for (int i = 0; i < m->n_instructions; i++)
         Py_VISIT(m->instructions[i].held);
@@ -146,13 +147,14 @@ static PyObject *set_vector_bytes(PyObject *module, PyObject *bytes) {
 static PyMethodDef functions[] = {
     {"set_num_threads", set_threads, METH_O, "Set how many threads a kernel may use; 1 turns threads off."},
     {"get_num_threads", get_threads, METH_NOARGS, "How many threads a kernel may use."},
-    {"set_thread_threshold", set_threshold, METH_O, "Set from how many cycles of work threads are used; gives the old."},
+    {"set_thread_threshold", set_threshold, METH_O,
+     "Set from how many cycles of work threads are used; gives the old."},
     {"set_vector_bytes", set_vector_bytes, METH_O,
      "Set how long vectors of convolutions and pooling may be, 16 to 64 bytes; gives the old length."},
     {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.", .m_size = -1, .m_methods = functions};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.",
+                                        .m_size = -1, .m_methods = functions};
 
 /* Add an object, whose reference is taken over; -1 with an exception, also where it is NULL. */
 static int add_object(PyObject *module, const char *name, PyObject *value) {
@@ -170,8 +172,8 @@ PyMODINIT_FUNC PyInit__runtime(void) {
     if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||
                            PyModule_AddObjectRef(module, "UpdateLock", (PyObject *)&UpdateLockType) < 0))
         Py_CLEAR(module);
-    if (module != NULL &&
-        (add_object(module, "SHARED_CODE", shared_code()) < 0 || add_object(module, "INSTRUCTIONS", instruction_names()) < 0))
+    if (module != NULL && (add_object(module, "SHARED_CODE", shared_code()) < 0 ||
+                           add_object(module, "INSTRUCTIONS", instruction_names()) < 0))
         Py_CLEAR(module);
     return module;
 }

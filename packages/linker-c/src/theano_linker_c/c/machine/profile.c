@@ -3,14 +3,14 @@
 #include <time.h>
 
 struct Profile {
-    double *seconds;       /* of each instruction */
-    int64_t *counts;       /* how many times each has run to its end */
-    double call_seconds;   /* whole calls, from the arguments to the result */
-    double run_seconds;    /* running the instructions, with what lies between them */
-    double watch_seconds;  /* in the observer */
+    double *seconds;      /* of each instruction */
+    int64_t *counts;      /* how many times each has run to its end */
+    double call_seconds;  /* whole calls, from the arguments to the result */
+    double run_seconds;   /* running the instructions, with what lies between them */
+    double watch_seconds; /* in the observer */
     int64_t calls;
-    int skip;              /* calls whose figures are thrown away */
-    PyObject *observer;    /* called (index, input values, output values) after each instruction; or NULL */
+    int skip;           /* calls whose figures are thrown away */
+    PyObject *observer; /* called (index, input values, output values) after each instruction; or NULL */
 };
 
 double profile_clock(void) {

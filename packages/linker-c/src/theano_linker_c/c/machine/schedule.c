@@ -9,10 +9,10 @@
 #include "runtime.h"
 
 struct Schedule {
-    int n_roots, *roots;   /* instructions that every call needs, in order */
-    int *starts, *needs;   /* of instruction i: needs[starts[i]] to needs[starts[i + 1] - 1] have to run before it */
-    int *producer;         /* register -> instruction that computes it, or -1 */
-    int *readers;          /* register -> how many times it is read; 0: never freed by counting */
+    int n_roots, *roots; /* instructions that every call needs, in order */
+    int *starts, *needs; /* of instruction i: needs[starts[i]] to needs[starts[i + 1] - 1] have to run before it */
+    int *producer;       /* register -> instruction that computes it, or -1 */
+    int *readers;        /* register -> how many times it is read; 0: never freed by counting */
     size_t stack_length;
 };
 

@@ -79,8 +79,8 @@ PyObject *instruction_names(void) {
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload, *checks, *code;
-    if (!PyArg_ParseTuple(item, "iO!O!O!OOO", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs,
-                          &PyTuple_Type, &release, &payload, &checks, &code))
+    if (!PyArg_ParseTuple(item, "iO!O!O!OOO", &in->code, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &PyTuple_Type,
+                          &release, &payload, &checks, &code))
         return -1;
     in->inputs = parse_ints(inputs, &in->n_inputs);
     in->outputs = parse_ints(outputs, &in->n_outputs);
@@ -117,7 +117,8 @@ static int setup_cells(Machine *m, Cell **cells, int *count, PyObject *items, in
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
         Cell *cell = *cells + i;
         PyObject *value;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(items, i), "iO", &cell->reg, &value) || !valid_registers(m, &cell->reg, 1))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(items, i), "iO", &cell->reg, &value) ||
+            !valid_registers(m, &cell->reg, 1))
             return -1;
         if (lists && !PyList_CheckExact(value)) {
             PyErr_SetString(PyExc_TypeError, "program: a cell is not a list");
@@ -164,14 +165,17 @@ static int has_storage(const Machine *m) {
 }
 
 int machine_setup(Machine *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"n_registers",  "inputs",   "cells",    "constants", "instructions", "outputs", "updates",
-                            "single",       "on_irregular", "on_input", "on_result", "on_error",  "finish",       "buffer_limit", "thread_scale", "locks", NULL};
+    static char *names[] = {"n_registers", "inputs",   "cells",  "constants",    "instructions",
+                            "outputs",     "updates",  "single", "on_irregular", "on_input",
+                            "on_result",   "on_error", "finish", "buffer_limit", "thread_scale",
+                            "locks",       NULL};
     PyObject *inputs, *cells, *constants, *instructions, *outputs, *updates, *finish, *locks;
     PyObject *irregular, *input, *result, *error;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$iO!O!O!O!O!O!pOOOOOndO!", names, &m->n_registers, &PyTuple_Type,
                                      &inputs, &PyTuple_Type, &cells, &PyTuple_Type, &constants, &PyTuple_Type,
                                      &instructions, &PyTuple_Type, &outputs, &PyTuple_Type, &updates, &m->single,
-                                     &irregular, &input, &result, &error, &finish, &m->buffer_limit, &m->thread_scale, &PyTuple_Type, &locks))
+                                     &irregular, &input, &result, &error, &finish, &m->buffer_limit, &m->thread_scale,
+                                     &PyTuple_Type, &locks))
         return -1;
     m->on_irregular = Py_NewRef(irregular);
     m->on_input = Py_NewRef(input);

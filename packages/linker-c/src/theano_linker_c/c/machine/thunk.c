@@ -32,14 +32,14 @@ static int thunk_run(Machine *m, Frame *f, const Instruction *in) {
     for (int i = 0; i < in->n_inputs; i++) {
         inputs[i] = f->registers[in->inputs[i]];
         if (inputs[i] == NULL) {
-            PyErr_Format(PyExc_ValueError, "operand %d has no value: the node that computes it left its output empty", i);
+            PyErr_Format(PyExc_ValueError, "operand %d has no value: the node that computes it left its output empty",
+                         i);
             return RUN_RAISED;
         }
     }
     for (int k = 0; k < in->n_outputs; k++)
-        outputs[k] = plan->type_nums[k] < 0
-                         ? NULL
-                         : buffer_recall(m, in->outputs[k], plan->type_nums[k], plan->ndims[k]);
+        outputs[k] =
+            plan->type_nums[k] < 0 ? NULL : buffer_recall(m, in->outputs[k], plan->type_nums[k], plan->ndims[k]);
     if (plan->thunk->run(plan->thunk, inputs, outputs) < 0)
         return RUN_RAISED;
     int status = RUN_DONE;

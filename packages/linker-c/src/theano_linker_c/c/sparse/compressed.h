@@ -12,39 +12,33 @@ enum { NAME(WORK_FOR_GIL) = 20000 };
 
 typedef struct {
     npy_intp n_major, n_minor, nnz; /* lengths of the two axes, and the number of stored elements */
-    npy_intp begin, end;           /* the elements that indptr covers, when it was looked at */
+    npy_intp begin, end;            /* the elements that indptr covers, when it was looked at */
     const ELEMENT *data;
     const npy_int32 *indices, *indptr;
     PyArrayObject *held[3]; /* what the pointers point into */
 } NAME(Compressed);
 
 /* The minor index of element p: below n_minor, where there is an element at all. */
-static inline __attribute__((always_inline)) npy_intp NAME(place)(const npy_int32 *indices, npy_intp p, npy_intp n_minor)
-{
+static inline __attribute__((always_inline)) npy_intp NAME(place)(const npy_int32 *indices, npy_intp p,
+                                                                  npy_intp n_minor) {
     const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
     return index < (npy_uint64)n_minor ? (npy_intp)index : 0;
 }
 
 /* Where a major slice starts; where it ends is where the next one starts. */
-static inline npy_intp NAME(first)(const NAME(Compressed) *x, npy_intp major)
-{
+static inline npy_intp NAME(first)(const NAME(Compressed) * x, npy_intp major) {
     const npy_intp start = __atomic_load_n(x->indptr + major, __ATOMIC_RELAXED);
     return start < x->begin ? x->begin : start > x->end ? x->end : start;
 }
 
-static inline npy_intp NAME(last)(const NAME(Compressed) *x, npy_intp major)
-{
-    return NAME(first)(x, major + 1);
-}
+static inline npy_intp NAME(last)(const NAME(Compressed) * x, npy_intp major) { return NAME(first)(x, major + 1); }
 
-static void NAME(close)(NAME(Compressed) *x)
-{
+static void NAME(close)(NAME(Compressed) * x) {
     for (int k = 0; k < 3; k++)
         Py_CLEAR(x->held[k]);
 }
 
-static const char *NAME(fault)(NAME(Compressed) *x)
-{
+static const char *NAME(fault)(NAME(Compressed) * x) {
     if (x->n_major < 0)
         return "indptr points outside the stored elements";
     x->begin = __atomic_load_n(x->indptr, __ATOMIC_RELAXED);
@@ -68,9 +62,8 @@ static const char *NAME(fault)(NAME(Compressed) *x)
 
 /* Check three arrays and take them as a compressed matrix; -1 with an error where they make none. Call `close` in any
  * case. */
-static int NAME(open)(NAME(Compressed) *x, PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
-                      npy_intp n_minor)
-{
+static int NAME(open)(NAME(Compressed) * x, PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
+                      npy_intp n_minor) {
     PyArrayObject *const given[3] = {data, indices, indptr};
     memset(x, 0, sizeof *x);
     for (int k = 0; k < 3; k++) {
@@ -84,8 +77,7 @@ static int NAME(open)(NAME(Compressed) *x, PyArrayObject *data, PyArrayObject *i
     x->n_major = PyArray_DIM(indptr, 0) - 1;
     x->n_minor = n_minor;
     x->nnz = PyArray_DIM(data, 0);
-    const char *fault =
-        PyArray_DIM(indices, 0) == x->nnz ? NAME(fault)(x) : "it has not as many indices as elements";
+    const char *fault = PyArray_DIM(indices, 0) == x->nnz ? NAME(fault)(x) : "it has not as many indices as elements";
     if (fault == NULL)
         return 0;
     PyErr_Format(PyExc_ValueError,
@@ -98,8 +90,7 @@ static int NAME(open)(NAME(Compressed) *x, PyArrayObject *data, PyArrayObject *i
 /* Write the same matrix compressed along its other axis: a csr matrix from a csc one, or the reverse. `indptr` has
  * n_minor + 1 entries. The indices in each new slice grow; elements of one position stay in their order. Where the arrays change
  * meanwhile, some of it is not written. Needs no GIL. */
-static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr)
-{
+static void NAME(transpose)(const NAME(Compressed) * x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr) {
     const npy_int32 *from = x->indices;
     const ELEMENT *values = x->data;
     const npy_intp n_minor = x->n_minor;
@@ -136,8 +127,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
 /* Transpose into new memory, which `discard` frees; -1 where there is none, and no error is set. Needs no GIL.
  *
  * The memory is one piece: allocators give several large ones back to the system, and then each call gets fresh pages. */
-static int NAME(transposed)(const NAME(Compressed) *x, NAME(Compressed) *to)
-{
+static int NAME(transposed)(const NAME(Compressed) * x, NAME(Compressed) * to) {
     const size_t nnz = (size_t)(x->end - x->begin);
     const size_t positions = nnz + (size_t)x->n_minor + 1;
     char *memory = (char *)malloc(nnz * sizeof(ELEMENT) + positions * sizeof(npy_int32));
@@ -156,14 +146,10 @@ static int NAME(transposed)(const NAME(Compressed) *x, NAME(Compressed) *to)
     return 0;
 }
 
-static void NAME(discard)(NAME(Compressed) *x)
-{
-    free((void *)x->data);
-}
+static void NAME(discard)(NAME(Compressed) * x) { free((void *)x->data); }
 
 /* Return an array of the type and lengths that are wanted: the one of the last call if it fits, or a new one. */
-static PyArrayObject *NAME(obtain)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
-{
+static PyArrayObject *NAME(obtain)(PyArrayObject *last, int type, int ndim, npy_intp *shape) {
     int fits = last != NULL && PyArray_TYPE(last) == type && PyArray_NDIM(last) == ndim &&
                PyArray_IS_C_CONTIGUOUS(last) && PyArray_ISWRITEABLE(last);
     for (int k = 0; fits && k < ndim; k++)

@@ -1,9 +1,9 @@
 /* Conversions of a compressed sparse matrix (compressed.h): to the other format, to a dense matrix, to sums. */
 
 /* The same matrix compressed along its other axis. */
-static int NAME(change_compression)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
-                             PyArrayObject **out_data, PyArrayObject **out_indices, PyArrayObject **out_indptr)
-{
+static int NAME(change_compression)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr,
+                                    npy_intp n_minor, PyArrayObject **out_data, PyArrayObject **out_indices,
+                                    PyArrayObject **out_indptr) {
     NAME(Compressed) x;
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, n_minor) == 0) {
@@ -17,7 +17,7 @@ static int NAME(change_compression)(PyArrayObject *data, PyArrayObject *indices,
                 NPY_BEGIN_THREADS;
             memset(PyArray_DATA(*out_indices), 0, (size_t)nnz * sizeof(npy_int32)); /* others read it unchecked */
             NAME(transpose)(&x, (ELEMENT *)PyArray_DATA(*out_data), (npy_int32 *)PyArray_DATA(*out_indices),
-                       (npy_int32 *)PyArray_DATA(*out_indptr));
+                            (npy_int32 *)PyArray_DATA(*out_indptr));
             NPY_END_THREADS;
             found = 0;
         }
@@ -29,8 +29,7 @@ static int NAME(change_compression)(PyArrayObject *data, PyArrayObject *indices,
 /* *out = z + x, where z may be NULL for zeros, and `inplace` says that its memory may be used. Elements stored for one
  * position add up. */
 static int NAME(dense)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
-                       int rows_are_major, PyArrayObject *z, int inplace, PyArrayObject **out)
-{
+                       int rows_are_major, PyArrayObject *z, int inplace, PyArrayObject **out) {
     NAME(Compressed) x;
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, n_minor) < 0)
@@ -73,8 +72,7 @@ end:
 
 /* Sums along the minor axis (by_major), or along the major axis. */
 static int NAME(sums)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
-                      int by_major, PyArrayObject **out)
-{
+                      int by_major, PyArrayObject **out) {
     NAME(Compressed) x;
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, n_minor) == 0) {

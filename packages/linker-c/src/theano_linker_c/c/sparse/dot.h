@@ -3,8 +3,7 @@
 /* *out = z + alpha x y, where z may be NULL, and `inplace` says that its memory may be used. Return -1 with an error. */
 static int NAME(dot)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
                      int rows_are_major, PyArrayObject *y, ELEMENT alpha, PyArrayObject *z, int inplace,
-                     PyArrayObject **out)
-{
+                     PyArrayObject **out) {
     NAME(Compressed) x;
     PyArrayObject *factor_rows = NULL, *from = NULL;
     int found = -1;

@@ -2,8 +2,7 @@
 
 /* Return how many elements were gathered; fewer than `nnz` where the next index lies outside the vector. */
 static npy_intp NAME(gather_by_major)(npy_intp nnz, npy_intp length, const ELEMENT *from, const npy_int32 *indptr,
-                                   npy_intp n_major, ELEMENT *to)
-{
+                                      npy_intp n_major, ELEMENT *to) {
     npy_intp p = 0;
     for (npy_intp major = 0; major < n_major; major++) {
         const npy_intp stop = __atomic_load_n(indptr + major + 1, __ATOMIC_RELAXED);
@@ -16,8 +15,7 @@ static npy_intp NAME(gather_by_major)(npy_intp nnz, npy_intp length, const ELEME
 }
 
 static npy_intp NAME(gather_by_minor)(npy_intp nnz, npy_intp length, const ELEMENT *from, const npy_int32 *indices,
-                                    ELEMENT *to)
-{
+                                      ELEMENT *to) {
     for (npy_intp p = 0; p < nnz; p++) {
         /* Read once: another thread may write there. */
         const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
@@ -29,8 +27,7 @@ static npy_intp NAME(gather_by_minor)(npy_intp nnz, npy_intp length, const ELEME
 }
 
 static int NAME(gather)(PyArrayObject *vector, PyArrayObject *indices, PyArrayObject *indptr, int by_major,
-                        PyArrayObject **out)
-{
+                        PyArrayObject **out) {
     npy_intp nnz = PyArray_DIM(indices, 0), found = -1;
     const npy_intp length = PyArray_DIM(vector, 0);
     PyArrayObject *from = (PyArrayObject *)PyArray_GETCONTIGUOUS(vector);

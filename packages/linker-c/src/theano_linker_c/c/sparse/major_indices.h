@@ -1,7 +1,6 @@
 /* The major index of each stored element of a sparse matrix, from indptr. */
 
-static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **out)
-{
+static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **out) {
     const npy_intp n_major = PyArray_DIM(indptr, 0) - 1, step = PyArray_STRIDE(indptr, 0);
     const char *start = PyArray_BYTES(indptr);
     npy_intp last = n_major < 0 ? -1 : *(const npy_int32 *)start;
@@ -34,8 +33,7 @@ static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **ou
 }
 
 /* The major index of each element, and its minor one, which is the operand itself; `flag` says whether rows are major. */
-static int sparse_major_indices(SparseCall *c)
-{
+static int sparse_major_indices(SparseCall *c) {
     int major = !c->flag, minor = c->flag;
     if (major_indices(c->in[1], PyArray_DIM(c->in[0], 0), &c->out[major]) < 0)
         return -1;

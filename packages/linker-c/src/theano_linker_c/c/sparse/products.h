@@ -4,8 +4,8 @@ typedef ELEMENT NAME(lanes) __attribute__((vector_size(32), aligned(sizeof(ELEME
 enum { NAME(LANES) = 32 / sizeof(ELEMENT) };
 
 typedef struct {
-    const char *y;       /* rows of the dense factor */
-    npy_intp step;       /* bytes between them */
+    const char *y; /* rows of the dense factor */
+    npy_intp step; /* bytes between them */
     npy_intp columns;
     ELEMENT alpha;
 } NAME(Factor);
@@ -24,9 +24,8 @@ typedef struct {
  * column `last`, so that it may overlap the one before it: what that has written is left alone. n is a constant, so
  * that the sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_intp k, npy_intp last,
-                                                              const NAME(Slice) *x, const NAME(Factor) *factor,
-                                                              const ELEMENT *from, ELEMENT *to)
-{
+                                                              const NAME(Slice) * x, const NAME(Factor) * factor,
+                                                              const ELEMENT *from, ELEMENT *to) {
     NAME(lanes) sums[8];
     for (int j = 0; j < n; j++)
         sums[j] = (NAME(lanes)){0};
@@ -56,10 +55,8 @@ static inline __attribute__((always_inline)) void NAME(block)(const int n, npy_i
 }
 
 /* A row of `n` columns, less than a vector. */
-static inline __attribute__((always_inline)) void NAME(few)(const int n, const NAME(Slice) *x,
-                                                            const NAME(Factor) *factor, const ELEMENT *from,
-                                                            ELEMENT *to)
-{
+static inline __attribute__((always_inline)) void
+NAME(few)(const int n, const NAME(Slice) * x, const NAME(Factor) * factor, const ELEMENT *from, ELEMENT *to) {
     ELEMENT sums[8] = {0};
     for (npy_intp p = 0; p < x->nnz; p++) {
         const ELEMENT *row = (const ELEMENT *)(factor->y + NAME(place)(x->indices, p, x->n_minor) * factor->step);
@@ -70,8 +67,7 @@ static inline __attribute__((always_inline)) void NAME(few)(const int n, const N
         to[k] = from == NULL ? factor->alpha * sums[k] : from[k] + factor->alpha * sums[k];
 }
 
-static void NAME(short_row)(const NAME(Slice) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
-{
+static void NAME(short_row)(const NAME(Slice) * x, const NAME(Factor) * factor, const ELEMENT *from, ELEMENT *to) {
     switch (factor->columns) {
     case 1: NAME(few)(1, x, factor, from, to); break;
     case 2: NAME(few)(2, x, factor, from, to); break;
@@ -84,8 +80,7 @@ static void NAME(short_row)(const NAME(Slice) *x, const NAME(Factor) *factor, co
 }
 
 /* One row of the product; `from` may be NULL for zeros, or `to` itself. */
-static void NAME(row)(const NAME(Slice) *x, const NAME(Factor) *factor, const ELEMENT *from, ELEMENT *to)
-{
+static void NAME(row)(const NAME(Slice) * x, const NAME(Factor) * factor, const ELEMENT *from, ELEMENT *to) {
     if (factor->columns < NAME(LANES)) {
         NAME(short_row)(x, factor, from, to);
         return;
@@ -107,18 +102,16 @@ static void NAME(row)(const NAME(Slice) *x, const NAME(Factor) *factor, const EL
 }
 
 /* What x stores at index `major` of its major axis. */
-static NAME(Slice) NAME(major_slice)(const NAME(Compressed) *x, npy_intp major)
-{
+static NAME(Slice) NAME(major_slice)(const NAME(Compressed) * x, npy_intp major) {
     const npy_intp start = NAME(first)(x, major);
-    const NAME(Slice) found = {NAME(last)(x, major) - start, x->end - start, x->n_minor, x->data + start,
-                                x->indices + start};
+    const NAME(Slice)
+        found = {NAME(last)(x, major) - start, x->end - start, x->n_minor, x->data + start, x->indices + start};
     return found;
 }
 
 /* z = from + alpha x y for an x in csr; rows of `from` are `from_step` bytes apart. */
-static void NAME(by_rows)(const NAME(Compressed) *x, const NAME(Factor) *factor, const char *from, npy_intp from_step,
-                          ELEMENT *z)
-{
+static void NAME(by_rows)(const NAME(Compressed) * x, const NAME(Factor) * factor, const char *from, npy_intp from_step,
+                          ELEMENT *z) {
     for (npy_intp major = 0; major < x->n_major; major++) {
         const NAME(Slice) slice = NAME(major_slice)(x, major);
         const ELEMENT *before = from == NULL ? NULL : (const ELEMENT *)(from + major * from_step);
@@ -129,9 +122,8 @@ static void NAME(by_rows)(const NAME(Compressed) *x, const NAME(Factor) *factor,
 }
 
 /* z += alpha x y for an x whose major indices are the rows of y, and `n` columns: a constant where there are few. */
-static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Compressed) *x,
-                                                                const NAME(Factor) *factor, ELEMENT *z)
-{
+static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Compressed) * x,
+                                                                const NAME(Factor) * factor, ELEMENT *z) {
     for (npy_intp major = 0; major < x->n_major; major++) {
         const ELEMENT *restrict row = (const ELEMENT *)(factor->y + major * factor->step);
         for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
@@ -146,8 +138,7 @@ static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n
     }
 }
 
-static void NAME(by_columns)(const NAME(Compressed) *x, const NAME(Factor) *factor, ELEMENT *z)
-{
+static void NAME(by_columns)(const NAME(Compressed) * x, const NAME(Factor) * factor, ELEMENT *z) {
     switch (factor->columns) {
     case 1: NAME(scatter)(1, x, factor, z); break;
     case 2: NAME(scatter)(2, x, factor, z); break;
@@ -168,9 +159,8 @@ enum { NAME(SHORT) = 160 };
  * Rows of z are summed one after the other, in registers. A csc matrix is converted to csr for that, which costs less
  * than
  * reading and writing long rows of z anywhere. */
-static int NAME(product)(const NAME(Compressed) *x, int rows_are_major, const NAME(Factor) *factor, const char *from,
-                         npy_intp from_step, ELEMENT *z)
-{
+static int NAME(product)(const NAME(Compressed) * x, int rows_are_major, const NAME(Factor) * factor, const char *from,
+                         npy_intp from_step, ELEMENT *z) {
     if (rows_are_major) {
         NAME(by_rows)(x, factor, from, from_step, z);
         return 0;
@@ -194,8 +184,7 @@ static int NAME(product)(const NAME(Compressed) *x, int rows_are_major, const NA
 }
 
 /* Return an array with rows in one piece each: the array itself, or a copy. */
-static PyArrayObject *NAME(with_rows)(PyArrayObject *array)
-{
+static PyArrayObject *NAME(with_rows)(PyArrayObject *array) {
     if (PyArray_ISALIGNED(array) && (PyArray_STRIDE(array, 1) == sizeof(ELEMENT) || PyArray_DIM(array, 1) <= 1)) {
         Py_INCREF(array);
         return array;
@@ -205,8 +194,7 @@ static PyArrayObject *NAME(with_rows)(PyArrayObject *array)
 
 /* Return 0 if a product of a sparse matrix of this shape and y fits (into z, if that is not NULL), else -1 with an
  * error. */
-static int NAME(fits)(npy_intp rows, npy_intp inner, PyArrayObject *y, PyArrayObject *z)
-{
+static int NAME(fits)(npy_intp rows, npy_intp inner, PyArrayObject *y, PyArrayObject *z) {
     if (PyArray_DIM(y, 0) != inner) {
         PyErr_Format(PyExc_ValueError,
                      "%lld columns of the sparse matrix meet %lld rows\n  To mend: transpose one of the two",

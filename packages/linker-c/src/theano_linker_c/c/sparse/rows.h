@@ -2,8 +2,7 @@
 
 static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject *indptr, npy_intp n_minor,
                            int rows_are_major, PyArrayObject *y, ELEMENT alpha, npy_intp wanted_rows,
-                           npy_intp wanted_columns, PyArrayObject **rows, PyArrayObject **block)
-{
+                           npy_intp wanted_columns, PyArrayObject **rows, PyArrayObject **block) {
     NAME(Compressed) x, transposed;
     const NAME(Compressed) *by_row = &x;
     PyArrayObject *factor_rows = NULL;

@@ -1,8 +1,7 @@
 /* Elements of the product of two dense matrices at given places. Places are int32 or
  * int64. */
 
-static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b)
-{
+static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b) {
     enum { WIDTH = 32 / sizeof(ELEMENT) };
     NAME(lanes) sums[4] = {{0}, {0}, {0}, {0}};
     npy_intp k = 0;
@@ -21,29 +20,26 @@ static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b
 }
 
 /* Return a matrix with rows in one piece each: the matrix itself, or a copy; `transposed` says of its transpose. */
-static PyArrayObject *NAME(rows_of)(PyArrayObject *matrix, int transposed)
-{
+static PyArrayObject *NAME(rows_of)(PyArrayObject *matrix, int transposed) {
     PyArrayObject *rows = matrix;
     if (transposed)
         rows = (PyArrayObject *)PyArray_Transpose(matrix, NULL);
     else
         Py_INCREF(rows);
-    if (rows == NULL || (PyArray_ISALIGNED(rows) && (PyArray_STRIDE(rows, 1) == sizeof(ELEMENT) ||
-                                                     PyArray_DIM(rows, 1) <= 1)))
+    if (rows == NULL ||
+        (PyArray_ISALIGNED(rows) && (PyArray_STRIDE(rows, 1) == sizeof(ELEMENT) || PyArray_DIM(rows, 1) <= 1)))
         return rows;
     PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(rows, NPY_CORDER);
     Py_DECREF(rows);
     return copy;
 }
 
-static inline npy_intp NAME(position)(const char *from, int wide)
-{
-    return wide ? (npy_intp)*(const volatile npy_int64 *)from : (npy_intp)*(const volatile npy_int32 *)from;
+static inline npy_intp NAME(position)(const char *from, int wide) {
+    return wide ? (npy_intp) * (const volatile npy_int64 *)from : (npy_intp) * (const volatile npy_int32 *)from;
 }
 
 static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows, PyArrayObject *columns,
-                        PyArrayObject **out)
-{
+                        PyArrayObject **out) {
     npy_intp count = PyArray_DIM(rows, 0), inner = PyArray_DIM(x, 1);
     if (inner != PyArray_DIM(y, 0) || count != PyArray_DIM(columns, 0)) {
         PyErr_Format(PyExc_ValueError,
@@ -91,7 +87,8 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     Py_DECREF(b);
     if (outside < 0)
         return 0;
-    PyErr_Format(PyExc_IndexError, "SampledProduct: place %lld lies outside the product of %lld x %lld\n"
+    PyErr_Format(PyExc_IndexError,
+                 "SampledProduct: place %lld lies outside the product of %lld x %lld\n"
                  "  To mend: take the places from a matrix of that shape",
                  (long long)outside, (long long)m, (long long)n);
     return -1;

@@ -43,7 +43,9 @@ typedef struct {
 static PyArrayObject *taken(Frame *f, const Plan *plan, int reg, const Wanted *wanted) {
     PyObject *value = f->registers[reg];
     if (wanted->type_num == POSITIONS) {
-        int type = value != NULL && PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_INT32 ? NPY_INT32 : NPY_INT64;
+        int type = value != NULL && PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_INT32
+                       ? NPY_INT32
+                       : NPY_INT64;
         return operand(f, reg, type, wanted->ndim);
     }
     int type = wanted->type_num == ELEMENTS ? plan->type_num : wanted->type_num, ndim = wanted->ndim;
