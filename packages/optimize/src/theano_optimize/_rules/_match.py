@@ -56,6 +56,34 @@ def constant_scalar(type_: Type, data: Any) -> Any:
     return None
 
 
+def read_number(variable: Variable) -> Any:
+    """Return the number that a variable is a constant for, or None; see :func:`constant_scalar`."""
+    return constant_scalar(variable.type, variable.data) if isinstance(variable, Constant) else None
+
+
+class OpPattern:
+    """Ops that a pattern takes, where neither one op nor a class of ops says which: those that :meth:`fits` accepts.
+
+    Attributes
+    ----------
+    kind : type
+        What the language calls the kind of all these ops, so that others are left out at a glance.
+    commutative : bool
+        Whether inputs are tried in all orders.
+    """
+
+    kind: type
+    commutative: bool = False
+
+    def fits(self, op: Op) -> bool:
+        """Tell whether the pattern takes an op."""
+        raise TypeError(compose(f"{type(self).__name__} has no `fits`"))
+
+    def result(self) -> Op:
+        """Return the op that stands for them on the right-hand side of an equation."""
+        raise TypeError(compose(f"{type(self).__name__} has no `result`"))
+
+
 class Match:
     """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made."""
 
@@ -111,19 +139,34 @@ class Wildcard(Pattern):
 
 
 @dataclass(frozen=True)
-class Number(Pattern):
-    """Fits constants that stand for a number."""
+class Conditional(Wildcard):
+    """Fits what a condition holds for; the same name fits the same variable everywhere."""
 
-    value: Any
+    condition: Callable[[Variable], object]
 
     def may_match(self, variable: Variable) -> bool:
-        return isinstance(variable, Constant)
+        return bool(self.condition(variable))
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        if isinstance(variable, Constant):
-            found = constant_scalar(variable.type, variable.data)
-            if found is not None and bool(found == self.value):
-                yield match
+        if self.condition(variable):
+            yield from super().matches(variable, match)
+
+
+@dataclass(frozen=True)
+class Number(Pattern):
+    """Fits what stands for a number: constants, or what a language reads as such."""
+
+    value: Any
+    #: Gives the number that a variable stands for, or None; see :func:`read_number`.
+    read: Callable[[Variable], Any] = read_number
+
+    def may_match(self, variable: Variable) -> bool:
+        found = self.read(variable)
+        return found is not None and bool(found == self.value)
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        if self.may_match(variable):
+            yield match
 
     def __str__(self) -> str:
         return str(self.value)
@@ -170,6 +213,31 @@ class Guarded(Pattern):
 
 
 @dataclass(frozen=True)
+class Named(Pattern):
+    """Fits where another pattern fits, and binds the variable to a name, so that the replacement can use it again."""
+
+    pattern: Pattern
+    name: str
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # that of the pattern inside
+        return self.pattern.depth
+
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable)
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        for found in self.pattern.matches(variable, match):
+            yield Match({**found.bindings, self.name: variable}, found.nodes)
+
+    def wildcards(self) -> Iterator[str]:
+        return self.pattern.wildcards()
+
+    def __str__(self) -> str:
+        return str(self.pattern)
+
+
+@dataclass(frozen=True)
 class SeenThrough(Pattern):
     """Fits where another pattern fits, or fits what is behind an identity."""
 
@@ -207,16 +275,29 @@ class SeenThrough(Pattern):
 
 @dataclass(frozen=True)
 class Application(Pattern):
-    """Fits the output of a node with a given op (or class of op) whose inputs fit."""
+    """Fits the output of a node with a given op (a class of ops, an :class:`OpPattern`) whose inputs fit."""
 
-    op: Op | type[Op]
+    op: Op | type[Op] | OpPattern
     inputs: tuple[Pattern, ...]
+    #: Whether inputs are taken in the given order only, though the op is commutative.
+    ordered: bool = False
+    #: Whether there may be more inputs, whatever they are.
+    more: bool = False
     #: The parts that do not fit everything, with their places.
     _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
+    #: Whether it has two parts, both the same wildcard.
+    _twice: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        selective = tuple((i, p) for i, p in enumerate(self.inputs) if not isinstance(p, Wildcard))
+        selective = tuple((i, p) for i, p in enumerate(self.inputs) if type(p) is not Wildcard)
         object.__setattr__(self, "_selective", selective)
+        twice = (
+            len(self.inputs) == 2
+            and not self.more
+            and isinstance(self.inputs[0], Wildcard)
+            and self.inputs[0] == self.inputs[1]
+        )
+        object.__setattr__(self, "_twice", twice)
 
     @property
     def depth(self) -> int:  # type: ignore[override]  # one more than the deepest part
@@ -224,7 +305,10 @@ class Application(Pattern):
 
     def fits_op(self, op: Op) -> bool:
         """Tell whether `op` is the op, or an instance of the class, of this pattern."""
-        return isinstance(op, self.op) if isinstance(self.op, type) else op == self.op
+        own = self.op
+        if isinstance(own, OpPattern):
+            return own.fits(op)
+        return isinstance(op, own) if isinstance(own, type) else op == own
 
     def may_match(self, variable: Variable) -> bool:
         node = variable.owner
@@ -233,14 +317,16 @@ class Application(Pattern):
     def may_match_inputs(self, node: Apply) -> bool:
         """Tell whether a glance does not rule out that the inputs of `node` fit."""
         inputs = node.inputs
-        if len(inputs) != len(self.inputs):
+        if len(inputs) != len(self.inputs) and not (self.more and len(inputs) > len(self.inputs)):
+            return False
+        if self._twice and not same_value(inputs[0], inputs[1]):
             return False
         permuted = None
         for i, pattern in self._selective:
             if pattern.may_match(inputs[i]):
                 continue
             if permuted is None:
-                permuted = _is_permuted(node)
+                permuted = self.is_permuted(node)
             if not permuted or not any(map(pattern.may_match, inputs)):
                 return False
         return True
@@ -255,9 +341,17 @@ class Application(Pattern):
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
-        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if _is_permuted(node) else (node.inputs,)
+        count = len(self.inputs)
+        permuted = self.is_permuted(node)
+        orders: Iterable[Sequence[Variable]] = _orders(node.inputs, count) if permuted else (node.inputs[:count],)
         for order in orders:
             yield from _match_all(self.inputs, order, match)
+
+    def is_permuted(self, node: Apply) -> bool:
+        """Tell whether the inputs of `node` are to be tried in all orders."""
+        if self.ordered or not 1 < len(node.inputs) <= MAX_PERMUTED:
+            return False
+        return bool(getattr(self.op if isinstance(self.op, OpPattern) else node.op, "commutative", False))
 
     def wildcards(self) -> Iterator[str]:
         for part in self.inputs:
@@ -265,18 +359,14 @@ class Application(Pattern):
 
     def __str__(self) -> str:
         name = self.op.__name__ if isinstance(self.op, type) else str(self.op)
-        return f"{name}({', '.join(map(str, self.inputs))})"
+        parts = [*map(str, self.inputs), *(["..."] if self.more else [])]
+        return f"{name}({', '.join(parts)})"
 
 
-def _is_permuted(node: Apply) -> bool:
-    """Tell whether the inputs of `node` are to be tried in all orders."""
-    return 1 < len(node.inputs) <= MAX_PERMUTED and bool(getattr(node.op, "commutative", False))
-
-
-def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
-    """Yield the orders of `inputs`, the given one first; equal inputs are not exchanged."""
+def _orders(inputs: Sequence[Variable], count: int) -> Iterator[tuple[Variable, ...]]:
+    """Yield `count` of the inputs in all orders, the given one first; equal inputs are not exchanged."""
     seen = set()
-    for order in itertools.permutations(inputs):
+    for order in itertools.permutations(inputs, count):
         if order not in seen:
             seen.add(order)
             yield order

@@ -1,0 +1,154 @@
+"""Rules of the tensor language that are written as equations.
+
+A function with wildcards as parameters returns the equations; it is called when the rule is first asked.
+
+>>> from theano_linker_c import scalar
+>>> @equations(scalar.log)  # doctest: +SKIP
+... def log_of_exp(x: Real) -> Equations:
+...     return [log(exp(x)) >> x]
+
+The annotations, classes in the module of the function, say what the wildcards fit: `Real` floating-point numbers,
+`Whole` integers and truth values, `Any` all tensors, `Number` constants that hold a single number, which is known when
+the rule is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any as Anything
+
+from theano_graph import Apply, FunctionGraph, Op, Variable
+from theano_linker_c.scalar import ScalarOp
+from theano_optimize import (
+    Equation,
+    EquationRewriter,
+    Exactness,
+    Phase,
+    RewriteInfo,
+    Unknown,
+)
+
+from .._core._dtypes import DISCRETE_DTYPES
+from ._language import is_float, lift
+from ._registry import RULES, Entry, Tracked
+from ._terms import LANGUAGE
+
+Equations = list[Equation]
+
+
+class Any(Unknown):
+    """Fits every tensor."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name)
+
+
+class Real(Unknown):
+    """Fits tensors of real floating-point numbers."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_float)
+
+
+class Whole(Unknown):
+    """Fits tensors of integers and of truth values."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, _is_whole)
+
+
+class Number(Unknown):
+    """Fits what holds a single number that is known."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_number=True)
+
+
+class RealNumber(Unknown):
+    """Fits what holds a single floating-point number that is known."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_float, is_number=True)
+
+
+def _is_whole(variable: Variable) -> bool:
+    return getattr(variable.type, "dtype", None) in DISCRETE_DTYPES
+
+
+def equations(
+    *tracks: Tracked,
+    phases: Sequence[Phase] = (Phase.CANONICALIZE,),
+    exactness: Exactness = Exactness.EXACT,
+    tags: Iterable[str] = ("fast_run", "fast_compile"),
+    reference: str | None = None,
+    reach: int = 1,
+    key: str | None = None,
+    names: Iterable[str] = (),
+    guard: Callable[[FunctionGraph, Apply], object] | None = None,
+    ordered: bool = False,
+    exactly: bool = False,
+) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return a decorator that makes a rule of a function that returns equations, and lists it.
+
+    Parameters
+    ----------
+    *tracks, phases, exactness, tags, reference, reach, key, names
+        As of :func:`rule`.
+    guard : callable, optional
+        Asked before all equations.
+    ordered, exactly
+        See :class:`theano_optimize.EquationRewriter`.
+    """
+    ops: list[Op | type[Op]] = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
+
+    def decorate(write: Callable[..., Equations]) -> EquationRewriter:
+        info = RewriteInfo(write.__name__, phases[0] if phases else None, (), exactness, reference, guard)
+        made = EquationRewriter(
+            lambda: _written(write), ops, LANGUAGE, info=info, reach=reach, ordered=ordered, exactly=exactly
+        )
+        made.__doc__ = write.__doc__
+        made.label = key
+        if phases:
+            RULES.append(
+                Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names))
+            )
+        return made
+
+    return decorate
+
+
+def stabilizing_equations(
+    *tracks: Tracked, **options: Anything
+) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return the decorator of equations whose right-hand sides give right numbers where the left ones do not.
+
+    Parameters
+    ----------
+    *tracks
+    **options
+        As of :func:`equations`. The rule is for all modes.
+    """
+    return equations(
+        *tracks,
+        phases=(Phase.STABILIZE,),
+        exactness=Exactness.STABILIZING,
+        tags=("fast_run", "fast_compile", "stabilize"),
+        **options,
+    )
+
+
+def _written(write: Callable[..., Equations]) -> Equations:
+    """Call a function with the wildcards that its annotations ask for."""
+    known = write.__globals__
+    wildcards = {name: known[kind](name) for name, kind in write.__annotations__.items() if name != "return"}
+    return write(**wildcards)
