@@ -11,7 +11,7 @@ from .._errors import PatternError
 from .._info import RewriteInfo
 from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard
 from ._node_rewriter import NodeRewriter, Tracks, TransformResult
-from ._terms import Applied, Equation, Language, Operation, Part, Unknown
+from ._terms import Applied, Equation, Fit, Language, Operation, Part, Unknown
 
 Guard = Callable[[FunctionGraph, Apply], object]
 
@@ -34,8 +34,8 @@ class EquationRewriter(NodeRewriter):
         See :class:`NodeRewriter`.
     ordered : bool
         Whether operands of commutative ops are taken in the given order only.
-    exactly : bool
-        Whether a right-hand side of another type is not converted; see :meth:`Language.fitted`.
+    fit : Fit
+        What is done where a right-hand side has another type.
 
     Raises
     ------
@@ -70,14 +70,14 @@ class EquationRewriter(NodeRewriter):
         info: RewriteInfo,
         reach: int = 1,
         ordered: bool = False,
-        exactly: bool = False,
+        fit: Fit = Fit.CONVERTED,
     ) -> None:
         super().__init__(info=info, reach=reach)
         self._write = write
         self._tracks = tracks
         self.language = language
         self.ordered = ordered
-        self.exactly = exactly
+        self.fit = fit
         self._compiled: tuple[_Compiled, ...] | None = None
         self._every = False
         self._wanted: tuple[type, ...] = ()
@@ -158,7 +158,7 @@ class _Compiled:
     def __init__(self, equation: Equation, rule: EquationRewriter) -> None:
         self.equation = equation
         self.language = rule.language
-        self.exactly = rule.exactly
+        self.fit = rule.fit
         self.ordered = rule.ordered
         self.shared: dict[int, str] = {}
         self.ops: dict[int, str | None] = {}
@@ -237,8 +237,8 @@ class _Compiled:
             return None
         for match in root.matches_inputs(node, Match({}, (node,))):
             if self._holds(fgraph, node, match):
-                new = _Build(self, fgraph, node, match.bindings).variable(self.equation.after)
-                found = self.language.fitted(node, new, self.exactly)
+                new = _Build(self, fgraph, node, match).variable(self.equation.after)
+                found = self.language.fitted(node, new, self.fit)
                 if found is not None:
                     return found
         return None
@@ -264,14 +264,15 @@ class _Compiled:
 class _Build:
     """Makes the variables of a right-hand side; each term is made once."""
 
-    __slots__ = ("_bindings", "_compiled", "_made", "fgraph", "language", "node")
+    __slots__ = ("_bindings", "_compiled", "_made", "_rest", "fgraph", "language", "node")
 
-    def __init__(self, compiled: _Compiled, fgraph: FunctionGraph, node: Apply, bindings: dict[str, Variable]) -> None:
+    def __init__(self, compiled: _Compiled, fgraph: FunctionGraph, node: Apply, match: Match) -> None:
         self.fgraph = fgraph
         self.node = node
         self.language = compiled.language
         self._compiled = compiled
-        self._bindings = bindings
+        self._bindings = match.bindings
+        self._rest = match.rest
         self._made: dict[int, Variable] = {}
 
     def variable(self, part: Part) -> Variable:
@@ -292,7 +293,12 @@ class _Build:
         if term.is_number:
             return self.language.literal(self._value(term), self.node)
         operation = term.operation
-        inputs = [self.variable(part) for part in term.parts]
+        inputs: list[Variable] = []
+        for part in term.parts:
+            if part is ...:
+                inputs.extend(self._rest)
+            else:
+                inputs.append(self.variable(part))
         if operation.make is not None:
             return operation.make(self, *inputs)
         return self.language.apply(self.op(operation), inputs)

@@ -85,13 +85,31 @@ class OpPattern:
 
 
 class Match:
-    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made."""
+    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made.
 
-    __slots__ = ("bindings", "nodes")
+    `rest` are the inputs that no part of an :class:`Application` with ``more`` stands for.
+    """
 
-    def __init__(self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = ()) -> None:
+    __slots__ = ("bindings", "nodes", "rest")
+
+    def __init__(
+        self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = (), rest: tuple[Variable, ...] = ()
+    ) -> None:
         self.bindings = bindings
         self.nodes = nodes
+        self.rest = rest
+
+    def bound(self, name: str, variable: Variable) -> Match:
+        """Return a match in which a wildcard is bound, too."""
+        return Match({**self.bindings, name: variable}, self.nodes, self.rest)
+
+    def through(self, node: Apply) -> Match:
+        """Return a match that goes through a node, too."""
+        return Match(self.bindings, (*self.nodes, node), self.rest)
+
+    def leaving(self, rest: tuple[Variable, ...]) -> Match:
+        """Return a match that leaves inputs over."""
+        return Match(self.bindings, self.nodes, rest)
 
 
 class Pattern:
@@ -127,7 +145,7 @@ class Wildcard(Pattern):
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         bound = match.bindings.get(self.name)
         if bound is None:
-            yield Match({**match.bindings, self.name: variable}, match.nodes)
+            yield match.bound(self.name, variable)
         elif same_value(bound, variable):
             yield match
 
@@ -228,7 +246,7 @@ class Named(Pattern):
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         for found in self.pattern.matches(variable, match):
-            yield Match({**found.bindings, self.name: variable}, found.nodes)
+            yield found.bound(self.name, variable)
 
     def wildcards(self) -> Iterator[str]:
         return self.pattern.wildcards()
@@ -263,7 +281,7 @@ class SeenThrough(Pattern):
                 return
             # The identity is part of what fits: that it uses what is behind it is no other use.
             if variable.owner is not None:
-                match = Match(match.bindings, (*match.nodes, variable.owner))
+                match = match.through(variable.owner)
             variable = behind
 
     def wildcards(self) -> Iterator[str]:
@@ -337,15 +355,22 @@ class Application(Pattern):
             return iter(())
         if len(node.outputs) > 1 and variable.index != node.op.default_output:
             return iter(())
-        return self.matches_inputs(node, Match(match.bindings, (*match.nodes, node)))
+        return self.matches_inputs(node, match.through(node))
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
+        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if self.is_permuted(node) else (node.inputs,)
         count = len(self.inputs)
-        permuted = self.is_permuted(node)
-        orders: Iterable[Sequence[Variable]] = _orders(node.inputs, count) if permuted else (node.inputs[:count],)
+        seen: set[tuple[Variable, ...]] = set()
         for order in orders:
-            yield from _match_all(self.inputs, order, match)
+            if not self.more:
+                yield from _match_all(self.inputs, order, match)
+                continue
+            # What is left over stays in the given order.
+            first = tuple(order[:count])
+            if first not in seen:
+                seen.add(first)
+                yield from _match_all(self.inputs, first, match.leaving(tuple(order[count:])))
 
     def is_permuted(self, node: Apply) -> bool:
         """Tell whether the inputs of `node` are to be tried in all orders."""
@@ -363,10 +388,10 @@ class Application(Pattern):
         return f"{name}({', '.join(parts)})"
 
 
-def _orders(inputs: Sequence[Variable], count: int) -> Iterator[tuple[Variable, ...]]:
-    """Yield `count` of the inputs in all orders, the given one first; equal inputs are not exchanged."""
+def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
+    """Yield the orders of `inputs`, the given one first; equal inputs are not exchanged."""
     seen = set()
-    for order in itertools.permutations(inputs, count):
+    for order in itertools.permutations(inputs):
         if order not in seen:
             seen.add(order)
             yield order

@@ -6,6 +6,7 @@ of dimensions.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from types import EllipsisType
 from typing import Any, Protocol, TypeAlias
@@ -14,12 +15,26 @@ from theano_graph import Apply, FunctionGraph, Op, Variable
 
 from ._match import OpPattern, read_number
 
-#: What may stand for an operand: a term, a number, and ``...`` for whatever further operands there are.
+#: What may stand for an operand: a term, a number, and ``...`` for whatever further operands there are, the same on the
+#: right-hand side.
 Part: TypeAlias = "Term | float | complex | EllipsisType"
 
 #: How tightly operators bind when a term is printed; what is not here is printed as a call.
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "@": 2, "negative": 3, "**": 4, ".T": 5}
 _ATOM = 6
+
+
+class Fit(enum.Enum):
+    """What is done where a right-hand side has another type than the left-hand side.
+
+    ``CONVERTED``: the language converts it where it can. ``EXACT``: the equation does not hold there.
+    ``NARROWER``: it holds where more is known of the new type. ``UNCHECKED``: the engine has the say.
+    """
+
+    CONVERTED = "converted"
+    EXACT = "exact"
+    NARROWER = "narrower"
+    UNCHECKED = "unchecked"
 
 
 class Language:
@@ -65,9 +80,9 @@ class Language:
         made: Variable = op.make_node(*inputs).default_output()
         return made
 
-    def fitted(self, node: Apply, new: Variable, exactly: bool) -> list[Variable] | None:
-        """Return what replaces the output of `node`: `new`, converted if it is not `exactly` of that type; or None."""
-        return [new] if node.outputs[0].type.is_super(new.type) else None
+    def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
+        """Return what replaces the output of `node`, made of a right-hand side; None if that does not fit."""
+        return [new] if fit is Fit.UNCHECKED or node.outputs[0].type.is_super(new.type) else None
 
 
 class Context(Protocol):

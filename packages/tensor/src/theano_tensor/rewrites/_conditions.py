@@ -29,6 +29,11 @@ def has_dtype_of_result(node: Apply, a: Any) -> bool:
     return bool(a.type.dtype == node.outputs[0].type.dtype)
 
 
+def is_as_precise(node: Apply, x: Any) -> bool:
+    """The tensor `x` has the dtype of the result."""
+    return bool(x.type.dtype == node.outputs[0].type.dtype)
+
+
 def gives_truth(node: Apply) -> bool:
     """The result holds truth values."""
     return bool(node.outputs[0].type.dtype == "bool")

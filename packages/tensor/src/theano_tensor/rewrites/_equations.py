@@ -23,6 +23,7 @@ from theano_optimize import (
     Equation,
     EquationRewriter,
     Exactness,
+    Fit,
     Phase,
     RewriteInfo,
     Unknown,
@@ -96,7 +97,7 @@ def equations(
     names: Iterable[str] = (),
     guard: Callable[[FunctionGraph, Apply], object] | None = None,
     ordered: bool = False,
-    exactly: bool = False,
+    fit: Fit = Fit.CONVERTED,
 ) -> Callable[[Callable[..., Equations]], EquationRewriter]:
     """Return a decorator that makes a rule of a function that returns equations, and lists it.
 
@@ -106,7 +107,7 @@ def equations(
         As of :func:`rule`.
     guard : callable, optional
         Asked before all equations.
-    ordered, exactly
+    ordered, fit
         See :class:`theano_optimize.EquationRewriter`.
     """
     ops: list[Op | type[Op]] = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
@@ -114,7 +115,7 @@ def equations(
     def decorate(write: Callable[..., Equations]) -> EquationRewriter:
         info = RewriteInfo(write.__name__, phases[0] if phases else None, (), exactness, reference, guard)
         made = EquationRewriter(
-            lambda: _written(write), ops, LANGUAGE, info=info, reach=reach, ordered=ordered, exactly=exactly
+            lambda: _written(write), ops, LANGUAGE, info=info, reach=reach, ordered=ordered, fit=fit
         )
         made.__doc__ = write.__doc__
         made.label = key

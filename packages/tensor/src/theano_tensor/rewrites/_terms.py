@@ -11,10 +11,11 @@ import numpy as np
 from theano_graph import Apply, Op, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
-from theano_optimize import Context, Language, Operation, OpPattern
+from theano_optimize import Context, Fit, Language, Operation, OpPattern
 
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
+from ..linear import Dot
 from ._language import can_replace, cast_to, fitted, lift, number, scalar_constant
 
 
@@ -37,9 +38,11 @@ class TensorLanguage(Language):
         made = op.make_node(*inputs).outputs[0] if isinstance(op, Elemwise) else op(*inputs)
         return cast(Variable, made)
 
-    def fitted(self, node: Apply, new: Variable, exactly: bool) -> list[Variable] | None:
-        if exactly:
+    def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
+        if fit is Fit.EXACT:
             return [new] if can_replace(node.outputs[0], new) else None
+        if fit is not Fit.CONVERTED:
+            return super().fitted(node, new, fit)
         if isinstance(node.op, Elemwise):
             return fitted(node, cast(Tensor, new))
         new = cast_to(cast(Tensor, new), node.outputs[0].type.dtype)
@@ -69,13 +72,17 @@ class Elementwise(OpPattern):
         return lift(self.scalar_op)
 
 
-class Transposition(OpPattern):
-    """Views of matrices with rows and columns exchanged."""
+class View(OpPattern):
+    """Views with the dimensions in a given order."""
 
+    __slots__ = ("order",)
     kind = DimShuffle
 
+    def __init__(self, *order: int | str) -> None:
+        self.order = list(order)
+
     def fits(self, op: Op) -> bool:
-        return isinstance(op, DimShuffle) and list(op.order) == [1, 0]
+        return isinstance(op, DimShuffle) and list(op.order) == self.order
 
 
 def elementwise(
@@ -113,7 +120,8 @@ LANGUAGE.operators.update(
         "**": elementwise(scalar.pow, "**"),
         "negative": neg,
         "abs": elementwise(scalar.abs, None, np.abs),
-        ".T": Operation(LANGUAGE, "transpose", Transposition(), symbol=".T", make=_transposed),
+        "@": Operation(LANGUAGE, "dot", Dot, symbol="@"),
+        ".T": Operation(LANGUAGE, "transpose", View(1, 0), symbol=".T", make=_transposed),
     }
 )
 
@@ -130,6 +138,10 @@ sinh, cosh, tanh = map(elementwise, (scalar.sinh, scalar.cosh, scalar.tanh))
 arcsinh, arccosh, arctanh = map(elementwise, (scalar.arcsinh, scalar.arccosh, scalar.arctanh))
 deg2rad, rad2deg = map(elementwise, (scalar.deg2rad, scalar.rad2deg))
 identity, fill = elementwise(scalar.identity), elementwise(scalar.second, name="fill")
+
+view = applied("view", DimShuffle)
+#: A number in the dtype of the result.
+constant = Operation(LANGUAGE, "constant", compute=lambda value: value)
 
 
 @built("wide")

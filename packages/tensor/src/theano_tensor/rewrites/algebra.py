@@ -12,17 +12,17 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
-from theano_optimize import Phase
+from theano_optimize import Context, Phase
 
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_dtype_of_result, has_sign, is_no_float
 from ._equations import Any, Equations, Number, Real, equations
-from ._language import call, cast_to, fitted, is_float, number, operands
+from ._language import call, cast_to, fitted, is_float, operands
 from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
-from ._terms import add, eq, exp, log, mul, neg, or_, sqr, sqrt, switch, wide
+from ._terms import add, built, eq, exp, log, mul, neg, or_, sqr, sqrt, switch, wide
 
 Found = list[Variable] | None
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
@@ -185,7 +185,7 @@ def square_of_equal_factors(a: Any) -> Equations:
     return [(a * a >> sqr(a)).when(has_sign)]
 
 
-@rule(
+@equations(
     scalar.mul,
     scalar.true_div,
     phases=(Phase.SPECIALIZE,),
@@ -194,16 +194,24 @@ def square_of_equal_factors(a: Any) -> Equations:
     names=("local_mul_specialize",),
     tags=ONLY_RUN,
 )
-def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * -1 -> -x``, ``x / -1 -> -x``."""
-    factors = _inputs(node)
-    signs = [i for i, x in enumerate(factors) if number(x) == -1]
-    if not signs or node.outputs[0].type.dtype in COMPLEX_DTYPES:
-        return None
-    if node.op.scalar_op == scalar.true_div and (signs[0] == 0 or not is_float(node.outputs[0])):
-        return None
-    kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
-    return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))
+def minus_one_in_product(a: Any) -> Equations:
+    """Minus one is a sign."""
+    return [
+        (a * -1 >> -wide(a)).when(gives_no_complex_numbers),
+        (mul(-1, ...) >> -product(...)).when(gives_no_complex_numbers),
+        (a / -1 >> -wide(a)).when(gives_floats),
+    ]
+
+
+def gives_no_complex_numbers(node: Apply) -> bool:
+    """The result holds no complex numbers."""
+    return node.outputs[0].type.dtype not in COMPLEX_DTYPES
+
+
+@built("product")
+def product(context: Context, *factors: Tensor) -> Tensor:
+    """Return the product of tensors in the dtype of the result."""
+    return call(scalar.mul, *(cast_to(x, context.node.outputs[0].type.dtype) for x in factors))
 
 
 @equations(scalar.sqr, _ABS)

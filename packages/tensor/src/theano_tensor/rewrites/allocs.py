@@ -20,10 +20,9 @@ from ..indexing import AdvancedIncSubtensor1
 from ..indexing.entries import known_number
 from ..reduce import Prod, Reduce, Sum
 from ..shape import ShapeI, shape_i
+from ._equations import Any, Equations, equations
 from ._language import (
-    call,
     can_replace,
-    fitted,
     is_broadcast,
     is_float,
     number,
@@ -32,6 +31,7 @@ from ._language import (
     sole_client,
 )
 from ._registry import rule
+from ._terms import fill
 from .indexing import same_shape
 from .reductions import filled_reduced, is_regular
 
@@ -208,16 +208,15 @@ def zeros_for_empty(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(scalar.sub, phases=(Phase.SPECIALIZE,), reach=0, key="local_elemwise_sub_zeros")
-def difference_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x - x -> 0``, as everywhere in the language also where x is infinite."""
-    a, b = node.inputs
-    if a is not b:
-        return None
-    output = node.outputs[0]
-    if not output.type.ndim:
-        return [call(scalar.second, a, scalar_constant(0, output.type.dtype, 0))]
-    return fitted(node, scalar_constant(0, output.type.dtype, output.type.ndim))
+@equations(scalar.sub, phases=(Phase.SPECIALIZE,), reach=0, key="local_elemwise_sub_zeros")
+def difference_with_itself(a: Any) -> Equations:
+    """A difference with itself is zero, as everywhere in the language also where it is infinite."""
+    return [(a - a >> fill(a, 0)).when(is_of_no_dimensions), a - a >> 0]
+
+
+def is_of_no_dimensions(a: Tensor) -> bool:
+    """The tensor `a` has no dimensions."""
+    return not a.type.ndim
 
 
 def is_filled_with_zeros(variable: Variable) -> bool:
