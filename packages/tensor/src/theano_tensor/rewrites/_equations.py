@@ -7,15 +7,14 @@ A function with wildcards as parameters returns the equations; it is called when
 ... def log_of_exp(x: Real) -> Equations:
 ...     return [log(exp(x)) >> x]
 
-The annotations, classes in the module of the function, say what the wildcards fit: `Real` floating-point numbers,
-`Whole` integers and truth values, `Any` all tensors, `Number` constants that hold a single number, which is known when
-the rule is applied.
+The annotations are classes that say what the wildcards fit: `Real` floating-point numbers, `Whole` integers and truth
+values, `Anything` every tensor, `Number` constants that hold a single number, which is known when the rule is applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any as Anything
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c.scalar import ScalarOp
@@ -37,7 +36,7 @@ from ._terms import LANGUAGE
 Equations = list[Equation]
 
 
-class Any(Unknown):
+class Anything(Unknown):
     """Fits every tensor."""
 
     __slots__ = ()
@@ -128,9 +127,7 @@ def equations(
     return decorate
 
 
-def stabilizing_equations(
-    *tracks: Tracked, **options: Anything
-) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+def stabilizing_equations(*tracks: Tracked, **options: Any) -> Callable[[Callable[..., Equations]], EquationRewriter]:
     """Return the decorator of equations whose right-hand sides give right numbers where the left ones do not.
 
     Parameters

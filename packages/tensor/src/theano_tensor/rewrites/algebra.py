@@ -18,7 +18,7 @@ from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_dtype_of_result, has_sign, is_no_float
-from ._equations import Any, Equations, Number, Real, equations
+from ._equations import Anything, Equations, Number, Real, equations
 from ._language import call, cast_to, fitted, is_float, operands
 from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
@@ -36,19 +36,19 @@ def _inputs(node: Apply) -> list[Tensor]:
 
 
 @equations(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
-def zero_in_sum(a: Any) -> Equations:
+def zero_in_sum(a: Anything) -> Equations:
     """Zero is the neutral element of addition."""
     return [a + 0 >> a, add(a, 0, 0) >> a]
 
 
 @equations(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",), tags=ONLY_RUN)
-def zero_in_difference(a: Any) -> Equations:
+def zero_in_difference(a: Anything) -> Equations:
     """Zero is the neutral element of subtraction; of truth values there is no negative."""
     return [a - 0 >> a, (0 - a >> -wide(a)).when(has_sign)]
 
 
 @equations(scalar.mul, reach=0, key="local_mul_specialize", tags=ONLY_RUN)
-def one_in_product(a: Any) -> Equations:
+def one_in_product(a: Anything) -> Equations:
     """One is the neutral element of multiplication."""
     return [a * 1 >> a, mul(a, 1, 1) >> a]
 
@@ -60,31 +60,31 @@ def zero_in_product() -> Equations:
 
 
 @equations(scalar.true_div, scalar.int_div, reach=0, key="local_div_by_one", names=("local_intdiv_by_one",))
-def one_as_divisor(a: Any) -> Equations:
+def one_as_divisor(a: Anything) -> Equations:
     """Division by one; ``//`` rounds floats."""
     return [a / 1 >> a, (a // 1 >> a).when(is_no_float)]
 
 
 @equations(scalar.true_div, scalar.int_div, reach=0, key="local_zero_div")
-def zero_as_dividend(a: Any) -> Equations:
+def zero_as_dividend(a: Anything) -> Equations:
     """Zero divided by anything is zero."""
     return [0 / a >> 0, 0 // a >> 0]
 
 
 @equations(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"), tags=ONLY_RUN)
-def sign_of_sign(a: Any, b: Any) -> Equations:
+def sign_of_sign(a: Anything, b: Anything) -> Equations:
     """Two signs are none."""
     return [neg(-a) >> a, (-(a - b) >> b - a).when(gives_floats).alone()]
 
 
 @equations(scalar.add, phases=BOTH, key="local_add_neg", guard=gives_floats)
-def signs_in_sum(a: Any, x: Real, y: Real) -> Equations:
+def signs_in_sum(a: Anything, x: Real, y: Real) -> Equations:
     """Signs of terms make differences."""
     return [-x + -y >> -(x + y), a + -y >> a - y]
 
 
 @equations(scalar.sub, phases=BOTH, guard=gives_floats)
-def signs_in_difference(a: Any, x: Real, y: Real) -> Equations:
+def signs_in_difference(a: Anything, x: Real, y: Real) -> Equations:
     """Signs of terms make sums, and go outwards."""
     return [a - -y >> a + y, -x - a >> -(x + a)]
 
@@ -99,7 +99,7 @@ def signs_in_difference(a: Any, x: Real, y: Real) -> Equations:
     guard=gives_floats,
     ordered=True,
 )
-def sign_in_product(a: Any, x: Real, y: Real) -> Equations:
+def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
     """A sign meets others further up. Not where a constant can take it."""
     return [
         -x * -y >> x * y,
@@ -149,7 +149,7 @@ def _leaves(root: Variable, fgraph: FunctionGraph) -> list[Variable]:
 
 
 @equations(scalar.add, scalar.sub, reach=2, guard=gives_floats)
-def constants_in_sum(a: Any, k: Number, m: Number) -> Equations:
+def constants_in_sum(a: Anything, k: Number, m: Number) -> Equations:
     """The constants of a sum become one, where nothing else uses the inner sum."""
     sums = [
         (a + k) + m >> a + (m + k),
@@ -166,7 +166,7 @@ def constants_in_sum(a: Any, k: Number, m: Number) -> Equations:
 
 
 @equations(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",), tags=ONLY_RUN)
-def power_with_constant_exponent(a: Any) -> Equations:
+def power_with_constant_exponent(a: Anything) -> Equations:
     """Powers that have an operation of their own; the root of -0.0 would give -inf, and that of -inf NaN."""
     x = wide(a)
     at_end = switch(eq(x, 0), np.inf, 0)
@@ -180,7 +180,7 @@ def power_with_constant_exponent(a: Any) -> Equations:
 
 
 @equations(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)
-def square_of_equal_factors(a: Any) -> Equations:
+def square_of_equal_factors(a: Anything) -> Equations:
     """Equal factors make a square."""
     return [(a * a >> sqr(a)).when(has_sign)]
 
@@ -194,7 +194,7 @@ def square_of_equal_factors(a: Any) -> Equations:
     names=("local_mul_specialize",),
     tags=ONLY_RUN,
 )
-def minus_one_in_product(a: Any) -> Equations:
+def minus_one_in_product(a: Anything) -> Equations:
     """Minus one is a sign."""
     return [
         (a * -1 >> -wide(a)).when(gives_no_complex_numbers),

@@ -13,7 +13,7 @@ from theano_linker_c.scalar import ScalarOp
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import is_false, is_true
-from ._equations import Any, Equations, Number, equations
+from ._equations import Anything, Equations, Number, equations
 from ._language import cast_to
 from ._registry import rule
 from ._terms import identity, switch
@@ -47,12 +47,12 @@ def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @equations(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
-def useless_identity(a: Any) -> Equations:
+def useless_identity(a: Anything) -> Equations:
     """The identity changes nothing."""
     return [identity(a) >> a]
 
 
 @equations(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
-def switch_on_constant(a: Any, b: Any, c: Any, k: Number) -> Equations:
+def switch_on_constant(a: Anything, b: Anything, c: Anything, k: Number) -> Equations:
     """A choice that is known, or between equals, is none."""
     return [switch(c, a, a) >> a, (switch(k, a, b) >> a).when(is_true), (switch(k, a, b) >> b).when(is_false)]

@@ -10,7 +10,7 @@ from theano_optimize import Fit
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._equations import Any, Equations, equations
+from ._equations import Anything, Equations, equations
 from ._language import call, can_replace, lift, number, operands, scalar_constant
 from ._registry import rule
 from ._terms import fill
@@ -21,13 +21,13 @@ ONLY_RUN = ("fast_run",)
 
 
 @equations(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",), fit=Fit.EXACT)
-def fill_of_equal_shape(a: Any, like: Any) -> Equations:
+def fill_of_equal_shape(a: Anything, like: Anything) -> Equations:
     """A value that has the whole shape is not filled in: lengths that do not broadcast are equal."""
     return [fill(like, a) >> a]
 
 
 @equations(scalar.second, fit=Fit.EXACT)
-def fill_like_fill(a: Any, b: Any, like: Any) -> Equations:
+def fill_like_fill(a: Anything, b: Anything, like: Anything) -> Equations:
     """What a fill is like is not filled itself, where it has the same shape."""
     return [fill(fill(like, a), b) >> fill(like, b)]
 
@@ -73,7 +73,7 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @equations(scalar.second, reach=0, key="local_fill_itself", names=("local_useless_fill",))
-def fill_with_itself(a: Any) -> Equations:
+def fill_with_itself(a: Anything) -> Equations:
     """A tensor has its own shape."""
     return [fill(a, a) >> a]
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache, reduce
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
-from theano_optimize import Exactness, Phase
+from theano_optimize import Context, Exactness, Phase
 
 from .._core._variable import Tensor
 from ._conditions import gives_floats
-from ._equations import Any, Equations, Number, Real, equations
-from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, scalar_constant, sole_client
+from ._equations import Anything, Equations, Number, Real, equations
+from ._language import call, fitted, kind_of, number, operands, sole_client
 from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule
-from ._terms import constant, mul, reciprocal, wide
+from ._terms import built, constant, mul, reciprocal, wide
 
 Found = list[Variable] | None
 #: Larger powers are left to the library.
@@ -27,7 +26,7 @@ _SUMS = (type(scalar.add), type(scalar.sub))
 
 
 @equations(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv", guard=gives_floats)
-def quotient_of_one(a: Any) -> Equations:
+def quotient_of_one(a: Anything) -> Equations:
     """One divided by a number is its reciprocal."""
     return [1 / a >> reciprocal(wide(a))]
 
@@ -59,26 +58,36 @@ def has_factors_of_result_dtype(node: Apply) -> bool:
     return all(v.type.dtype == dtype for v in factors)
 
 
-@rule(
+@equations(
     scalar.pow,
     phases=(Phase.SPECIALIZE,),
     reach=0,
     key="local_pow_to_products",
     names=("local_pow_specialize", "local_pow_specialize_device"),
+    guard=gives_floats,
 )
-def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x ** n`` for whole n from 3 to 16 by squares and products in one node, and ``x ** -n`` as its reciprocal."""
-    x, exponent = cast("list[Tensor]", node.inputs)
-    value = number(exponent)
-    dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
-    if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    if not 3 <= abs(value) <= MAX_POWER or value != int(value):
-        return None
-    power = call(_power(dtype, abs(int(value))), cast_to(x, dtype))
-    if value < 0:
-        power = call(scalar.true_div, scalar_constant(1, dtype, ndim), power)
-    return fitted(node, power)
+def power_as_products(a: Anything, k: Number) -> Equations:
+    """Whole powers by squares and products in one node."""
+    return [
+        (a**k >> products(wide(a), k)).when(is_whole_power, is_positive),
+        (a**k >> 1 / products(wide(a), k)).when(is_whole_power),
+    ]
+
+
+def is_whole_power(k: object) -> bool:
+    """The number `k` is whole, and its size from 3 to 16."""
+    return isinstance(k, (int, float)) and not isinstance(k, bool) and 3 <= abs(k) <= MAX_POWER and k == int(k)
+
+
+def is_positive(k: float) -> bool:
+    """The number `k` is positive."""
+    return k > 0
+
+
+@built("products")
+def products(context: Context, x: Tensor, k: Tensor) -> Tensor:
+    """Return a power by squares and products."""
+    return call(_power(context.node.outputs[0].type.dtype, abs(int(number(k)))), x)
 
 
 @lru_cache

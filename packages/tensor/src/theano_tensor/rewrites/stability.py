@@ -13,7 +13,7 @@ from theano_optimize import Context
 
 from .._core._variable import Tensor
 from ._conditions import gives_floats, is_as_precise
-from ._equations import Any, Equations, Real, Whole, stabilizing_equations
+from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
 from ._language import call, cast_to, fitted, is_float, operands, sole_client
 from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product
 from ._products import Product, flatten_product, is_inside_product
@@ -47,7 +47,7 @@ def log_of_sigmoid(x: Real) -> Equations:
     names=("log1pexp_to_softplus", "log1p_neg_sigmoid"),
     guard=gives_floats,
 )
-def log1p_of_exp(a: Any) -> Equations:
+def log1p_of_exp(a: Anything) -> Equations:
     """Logarithms of one plus an exponential, and of the complement of a sigmoid."""
     return [log1p(exp(a)) >> softplus(a), log1p(-sigmoid(a)) >> -softplus(a)]
 
@@ -91,7 +91,7 @@ def log_of_one_minus_exp(x: Real) -> Equations:
 
 
 @stabilizing_equations(scalar.sub, scalar.add, key="local_expm1", guard=gives_floats)
-def exp_minus_one(a: Any) -> Equations:
+def exp_minus_one(a: Anything) -> Equations:
     """Exponentials near 1 lose their digits in a difference from 1."""
     return [
         exp(a) - 1 >> expm1(wide(a)),

@@ -8,7 +8,7 @@ from theano_optimize import Exactness
 
 from .._core._variable import Tensor
 from ._conditions import gives_floats
-from ._equations import Any, Equations, equations
+from ._equations import Anything, Equations, equations
 from ._language import number
 from ._terms import mul, switch, wide
 
@@ -20,7 +20,7 @@ from ._terms import mul, switch, wide
     key="local_mul_switch_sink",
     guard=gives_floats,
 )
-def switch_outside_product(a: Any, c: Any) -> Equations:
+def switch_outside_product(a: Anything, c: Anything) -> Equations:
     """A choice of zero stays one, also where another factor is infinite or no number."""
     product = wide(mul(a, ...))
     return [
@@ -36,7 +36,7 @@ def switch_outside_product(a: Any, c: Any) -> Equations:
     key="local_div_switch_sink",
     guard=gives_floats,
 )
-def switch_outside_quotient(a: Any, b: Any, c: Any) -> Equations:
+def switch_outside_quotient(a: Anything, b: Anything, c: Anything) -> Equations:
     """A choice of zero stays one, also where the divisor is 0."""
     return [
         (switch(c, 0, a) / b >> switch(c, 0, wide(a / b))).when(is_not_zero).alone(),
@@ -45,7 +45,7 @@ def switch_outside_quotient(a: Any, b: Any, c: Any) -> Equations:
 
 
 @equations(scalar.add, scalar.sub, scalar.mul, key="local_merge_switch_same_cond", ordered=True)
-def switches_on_one_condition(a: Any, b: Any, c: Any, d: Any, e: Any) -> Equations:
+def switches_on_one_condition(a: Anything, b: Anything, c: Anything, d: Anything, e: Anything) -> Equations:
     """Choices by one condition are one."""
     one, other, x, y, u, v = switch(c, a, b), switch(c, d, e), wide(a), wide(b), wide(d), wide(e)
     merged = [

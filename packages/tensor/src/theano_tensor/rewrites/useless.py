@@ -13,7 +13,7 @@ from .._core._convert import constant
 from ..elemwise import Elemwise
 from ..shape import MakeVector, ShapeI
 from ._conditions import gives_truth, is_negative, is_no_positive_integer, is_not_positive, is_true
-from ._equations import Any, Equations, Number, Real, RealNumber, Whole, equations
+from ._equations import Anything, Equations, Number, Real, RealNumber, Whole, equations
 from ._language import operands
 from ._registry import rule
 from ._terms import (
@@ -69,7 +69,7 @@ def _is_length(variable: Variable) -> bool:
 
 
 @equations(scalar.add, scalar.mul, reach=0, key="local_useless_elemwise")
-def sum_of_one_term(a: Any) -> Equations:
+def sum_of_one_term(a: Anything) -> Equations:
     """Sums and products of one operand are that operand."""
     return [add(a) >> a, mul(a) >> a]
 
@@ -122,7 +122,7 @@ def comparison_of_length(n: Length, k: Number) -> Equations:
 @equations(
     scalar.maximum, scalar.minimum, reach=1, key="local_useless_extremum", names=("local_useless_elemwise_comparison",)
 )
-def extremum_known(a: Any, b: Any, n: Length, k: Number) -> Equations:
+def extremum_known(a: Anything, b: Anything, n: Length, k: Number) -> Equations:
     """What has been compared already is not compared again; lengths are not less than 0."""
     largest, smallest = maximum(a, b), minimum(a, b)
     return [
@@ -136,7 +136,7 @@ def extremum_known(a: Any, b: Any, n: Length, k: Number) -> Equations:
 
 
 @equations(scalar.and_, scalar.or_, scalar.xor, reach=0, key="local_useless_logic", names=("local_useless_elemwise",))
-def logic_known(a: Any, k: Number) -> Equations:
+def logic_known(a: Anything, k: Number) -> Equations:
     """Logic with itself, with no bits, and of truth values with what is true."""
     return [
         and_(a, a) >> a,
@@ -183,7 +183,7 @@ def _converted(x: Constant, dtype: str) -> Variable:
     return constant(new) if same else x
 
 
-def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> bool:
+def is_inverse_pair(outer: Anything, inner: Anything, pair: tuple[ScalarOp, ScalarOp]) -> bool:
     """Tell whether two ops, one applied to the result of the other, are a given pair of functions in either order.
 
     Parameters
@@ -216,7 +216,7 @@ def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> 
     exactness=Exactness.STABILIZING,
     key="local_func_inv",
 )
-def function_of_its_inverse(a: Any, x: Real) -> Equations:
+def function_of_its_inverse(a: Anything, x: Real) -> Equations:
     """Functions undo their inverses, where the inner function takes every number."""
     return [
         neg(-x) >> x,
