@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose
 
 from .._errors import PatternError
 from .._info import RewriteInfo
-from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard
+from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard, same_value
 from ._node_rewriter import NodeRewriter, Tracks, TransformResult
 from ._terms import Applied, Equation, Fit, Language, Operation, Part, Unknown
 
@@ -79,10 +79,10 @@ class EquationRewriter(NodeRewriter):
         self.ordered = ordered
         self.fit = fit
         self._compiled: tuple[_Compiled, ...] | None = None
-        self._every = False
-        self._wanted: tuple[type, ...] = ()
-        self._verdicts: dict[type, bool] = {}
+        self._always: tuple[int, ...] = ()
+        self._by_kind: dict[type, tuple[int, ...]] = {}
         self._kind = language.kind
+        self._guard = info.guard
         self.direct = self._ask
         #: The equation that gave the last answer.
         self.last: Equation | None = None
@@ -109,37 +109,37 @@ class EquationRewriter(NodeRewriter):
         return None if self.last is None else str(self.last)
 
     def _ask(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-        """Return the answer of the first equation that fits; most nodes are seen not to fit by their inputs."""
+        """Return the answer of the first equation that fits; for most nodes the inputs show that there is none."""
         if self._compiled is None:
             self._all()
-        if not self._every:
-            verdicts, kind = self._verdicts, self._kind
-            for variable in node.inputs:
-                owner = variable.owner
-                key = variable.__class__ if owner is None else kind(owner.op)
-                verdict = verdicts.get(key)
-                if verdict is None:
-                    verdict = verdicts[key] = issubclass(key, self._wanted)
-                if verdict:
-                    break
-            else:
-                return None
-        guard = self.info.guard
-        if guard is not None and not guard(fgraph, node):
+        chosen = self._always
+        by_kind, kind = self._by_kind, self._kind
+        for variable in node.inputs:
+            owner = variable.owner
+            key = variable.__class__ if owner is None else kind(owner.op)
+            found = by_kind.get(key)
+            if found is None:
+                found = by_kind[key] = self._wanting(key)
+            if found and found is not chosen:
+                chosen = tuple(sorted({*chosen, *found})) if chosen else found
+        if not chosen or (self._guard is not None and not self._guard(fgraph, node)):
             return None
-        for compiled in self._compiled or ():
-            found = compiled.answer(fgraph, node)
-            if found is not None:
-                self.last = compiled.equation
-                return found
+        equations = self._all()
+        for number in chosen:
+            answer = equations[number].answer(fgraph, node)
+            if answer is not None:
+                self.last = equations[number].equation
+                return answer
         return None
+
+    def _wanting(self, kind: type) -> tuple[int, ...]:
+        """Return the numbers of the equations that may fit where an input is of a kind."""
+        return tuple(n for n, compiled in enumerate(self._all()) if issubclass(kind, compiled.wanted))
 
     def _all(self) -> tuple[_Compiled, ...]:
         if self._compiled is None:
             made = tuple(_Compiled(equation, self) for equation in self._write())
-            wanted = [compiled.wanted(self.language) for compiled in made]
-            self._every = any(not kinds for kinds in wanted)
-            self._wanted = tuple(dict.fromkeys(kind for kinds in wanted for kind in kinds))
+            self._always = tuple(n for n, compiled in enumerate(made) if not compiled.wanted)
             self._compiled = made
         return self._compiled
 
@@ -153,34 +153,45 @@ class _Compiled:
         Names of the variables that parts of the left-hand side are bound to, by the `id` of the term.
     ops : dict
         Names of the variables whose op a class of ops stands for, by the `id` of the operation; None for the root.
+    wanted : tuple of type
+        Kinds of which one is among the inputs of each node that fits; empty if there need not be one.
     """
 
     def __init__(self, equation: Equation, rule: EquationRewriter) -> None:
-        self.equation = equation
-        self.language = rule.language
-        self.fit = rule.fit
-        self.ordered = rule.ordered
-        self.shared: dict[int, str] = {}
-        self.ops: dict[int, str | None] = {}
-        self._right = set(_ids(equation.after))
         before = equation.before
-        if not isinstance(before, Applied):
-            raise PatternError(
-                compose(f"the equation {equation} starts with no operation", mend="write op(...) >> ...")
-            )
-        self.ops[id(before.operation)] = None
-        self.root = self._application(before)
-        self._check_wildcards(rule.name)
-        self.conditions = [(condition, _parameters(condition)) for condition in equation.conditions]
-        self.numbers = {part.name for part in _parts(before) if isinstance(part, Unknown) and part.is_number}
+        if not isinstance(before, Applied) or before.operation.op is None:
+            raise PatternError(compose(f"the equation {equation} starts with no op", mend="write op(...) >> ..."))
+        self.equation = equation
+        self.rule = rule
+        self.language = rule.language
+        self.shared: dict[int, str] = {}
+        self.ops: dict[int, str | None] = {id(before.operation): None}
+        self.numbers: set[str] = set()
+        self.wanted = self._wanted(before.parts)
+        self._fits = _fitting(before.operation.op)
+        self._twice = len(before.parts) == 2 and before.parts[0] is before.parts[1]
+        self._before = before
+        self._root: Application | None = None
+        self._conditions: list[tuple[Callable[..., object], tuple[str, ...]]] = []
 
-    def _check_wildcards(self, rule: str) -> None:
-        known = set(self.root.wildcards())
+    def _compile(self) -> Application:
+        """Make the pattern of the left-hand side, when a node is first seen that may fit."""
+        equation = self.equation
+        self._right = set(_ids(equation.after))
+        self.numbers = {part.name for part in _parts(self._before) if isinstance(part, Unknown) and part.is_number}
+        root = self._application(self._before)
+        self._check_wildcards(root)
+        self._conditions = [(condition, _parameters(condition)) for condition in equation.conditions]
+        self._root = root
+        return root
+
+    def _check_wildcards(self, root: Application) -> None:
+        known = set(root.wildcards())
         for part in _parts(self.equation.after):
             if isinstance(part, Unknown) and part.name not in known:
                 raise PatternError(
                     compose(
-                        f"{rule}: the right-hand side of {self.equation} has the wildcard {part}",
+                        f"{self.rule.name}: the right-hand side of {self.equation} has the wildcard {part}",
                         mend=f"use those of the left-hand side: {', '.join(sorted(known))}",
                     )
                 )
@@ -216,29 +227,31 @@ class _Compiled:
             raise PatternError(compose(f"{term.operation.name} stands on the left of {self.equation}, and is no op"))
         more = bool(term.parts) and term.parts[-1] is ...
         parts = term.parts[:-1] if more else term.parts
-        return Application(op, tuple(map(self._pattern, parts)), self.ordered, more)
+        return Application(op, tuple(map(self._pattern, parts)), self.rule.ordered, more)
 
-    def wanted(self, language: Language) -> tuple[type, ...]:
-        """Return kinds of which one is among the inputs of each node that fits; empty if there need not be one."""
-        inputs = [part.pattern if isinstance(part, Named) else part for part in self.root.inputs]
-        for part in inputs:
-            if isinstance(part, Application):
-                op = part.op
+    def _wanted(self, parts: Sequence[Part]) -> tuple[type, ...]:
+        numbers = False
+        for part in parts:
+            if isinstance(part, Applied):
+                op = part.operation.op
                 if isinstance(op, OpPattern):
                     return (op.kind,)
-                return (op,) if isinstance(op, type) else (language.kind(op),)
-        numbers = [isinstance(p, Number) or (isinstance(p, Wildcard) and p.name in self.numbers) for p in inputs]
-        return (Constant, *language.transparent) if any(numbers) else ()
+                return (op,) if isinstance(op, type) else (self.language.kind(cast(Op, op)),)
+            numbers = numbers or (part.is_number if isinstance(part, Unknown) else part is not ...)
+        return (Constant, *self.language.transparent) if numbers else ()
 
     def answer(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         """Return what replaces the output of a node that the equation fits, or None."""
-        root = self.root
-        if not root.fits_op(node.op) or not root.may_match_inputs(node) or len(node.outputs) != 1:
+        inputs = node.inputs
+        if self._twice and (len(inputs) != 2 or not same_value(inputs[0], inputs[1])):
+            return None
+        root = self._root or self._compile()
+        if not root.may_match_inputs(node) or not self._fits(node.op) or len(node.outputs) != 1:
             return None
         for match in root.matches_inputs(node, Match({}, (node,))):
             if self._holds(fgraph, node, match):
                 new = _Build(self, fgraph, node, match).variable(self.equation.after)
-                found = self.language.fitted(node, new, self.fit)
+                found = self.language.fitted(node, new, self.rule.fit)
                 if found is not None:
                     return found
         return None
@@ -246,7 +259,7 @@ class _Compiled:
     def _holds(self, fgraph: FunctionGraph, node: Apply, match: Match) -> bool:
         if self.equation.is_alone and any(fgraph.sole_client(n.outputs[0]) is None for n in match.nodes[1:]):
             return False
-        for condition, names in self.conditions:
+        for condition, names in self._conditions:
             if not condition(*(self._given(name, fgraph, node, match) for name in names)):
                 return False
         return True
@@ -323,6 +336,13 @@ class _Build:
         assert owner is not None, f"what {operation.name} fits has a node"
         found: Op = owner.op
         return found
+
+
+def _fitting(op: Op | type[Op] | OpPattern) -> Callable[[Op], bool]:
+    """Return the function that tells whether an op is one that a left-hand side starts with."""
+    if isinstance(op, OpPattern):
+        return op.fits
+    return (lambda own: isinstance(own, op)) if isinstance(op, type) else (lambda own: own == op)
 
 
 def _parameters(condition: Any) -> tuple[str, ...]:

@@ -330,7 +330,7 @@ class Application(Pattern):
 
     def may_match(self, variable: Variable) -> bool:
         node = variable.owner
-        return node is not None and self.fits_op(node.op)
+        return node is not None and self.fits_op(node.op) and self.may_match_inputs(node)
 
     def may_match_inputs(self, node: Apply) -> bool:
         """Tell whether a glance does not rule out that the inputs of `node` fit."""
