@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose
@@ -10,7 +10,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose
 from .._errors import PatternError
 from .._info import RewriteInfo
 from ._match import Application, Conditional, Match, Named, Number, OpPattern, Pattern, Wildcard, same_value
-from ._node_rewriter import NodeRewriter, Tracks, TransformResult
+from ._node_rewriter import NodeRewriter, Tracks
 from ._terms import Applied, Equation, Fit, Language, Operation, Part, Unknown
 
 Guard = Callable[[FunctionGraph, Apply], object]
@@ -95,10 +95,10 @@ class EquationRewriter(NodeRewriter):
     def tracks(self) -> Tracks:
         return self._tracks
 
-    def transform(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         return self._ask(fgraph, node)
 
-    def __call__(self, fgraph: FunctionGraph, node: Apply) -> TransformResult:
+    def __call__(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         """Return what :meth:`transform` returns."""
         return self._ask(fgraph, node)
 
@@ -170,6 +170,9 @@ class _Compiled:
         self.wanted = self._wanted(before.parts)
         self._fits = _fitting(before.operation.op)
         self._twice = len(before.parts) == 2 and before.parts[0] is before.parts[1]
+        self._more = bool(before.parts) and before.parts[-1] is ...
+        self._count = len(before.parts) - self._more
+        self._is_conditional = equation.is_alone or bool(equation.conditions)
         self._before = before
         self._root: Application | None = None
         self._conditions: list[tuple[Callable[..., object], tuple[str, ...]]] = []
@@ -243,17 +246,30 @@ class _Compiled:
     def answer(self, fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         """Return what replaces the output of a node that the equation fits, or None."""
         inputs = node.inputs
-        if self._twice and (len(inputs) != 2 or not same_value(inputs[0], inputs[1])):
+        if len(inputs) != self._count and (not self._more or len(inputs) < self._count):
+            return None
+        if self._twice and not same_value(inputs[0], inputs[1]):
+            return None
+        if not self._fits(node.op) or len(node.outputs) != 1:
             return None
         root = self._root or self._compile()
-        if not root.may_match_inputs(node) or not self._fits(node.op) or len(node.outputs) != 1:
+        if not root.single and not root.may_match_inputs(node):
             return None
-        for match in root.matches_inputs(node, Match({}, (node,))):
-            if self._holds(fgraph, node, match):
-                new = _Build(self, fgraph, node, match).variable(self.equation.after)
-                found = self.language.fitted(node, new, self.rule.fit)
-                if found is not None:
-                    return found
+        start = Match({}, (node,))
+        matches: Iterable[Match | None] = (
+            (root.only_inputs(node, start),) if root.single else root.matches_inputs(node, start)
+        )
+        for match in matches:
+            if match is None or (self._is_conditional and not self._holds(fgraph, node, match)):
+                continue
+            after = self.equation.after
+            if isinstance(after, Unknown):
+                new = match.bindings[after.name]
+            else:
+                new = _Build(self, fgraph, node, match).variable(after)
+            found = self.language.fitted(node, new, self.rule.fit)
+            if found is not None:
+                return found
         return None
 
     def _holds(self, fgraph: FunctionGraph, node: Apply, match: Match) -> bool:

@@ -122,6 +122,12 @@ class Pattern:
     """
 
     depth = 0
+    #: Whether there is one way at most in which it fits, which `only` gives without a generator.
+    single: bool = False
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        """Return the one way to extend `match` so that a single pattern fits `variable`, or None."""
+        return next(self.matches(variable, match), None)
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         """Yield the ways to extend `match` so that the pattern fits `variable`."""
@@ -141,13 +147,18 @@ class Wildcard(Pattern):
     """Fits everything; the same name fits the same variable, or an equal constant, everywhere."""
 
     name: str
+    single = True
 
-    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+    def only(self, variable: Variable, match: Match) -> Match | None:
         bound = match.bindings.get(self.name)
         if bound is None:
-            yield match.bound(self.name, variable)
-        elif same_value(bound, variable):
-            yield match
+            return match.bound(self.name, variable)
+        return match if same_value(bound, variable) else None
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        found = self.only(variable, match)
+        if found is not None:
+            yield found
 
     def wildcards(self) -> Iterator[str]:
         yield self.name
@@ -165,9 +176,8 @@ class Conditional(Wildcard):
     def may_match(self, variable: Variable) -> bool:
         return bool(self.condition(variable))
 
-    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        if self.condition(variable):
-            yield from super().matches(variable, match)
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        return super().only(variable, match) if self.condition(variable) else None
 
 
 @dataclass(frozen=True)
@@ -177,10 +187,14 @@ class Number(Pattern):
     value: Any
     #: Gives the number that a variable stands for, or None; see :func:`read_number`.
     read: Callable[[Variable], Any] = read_number
+    single = True
 
     def may_match(self, variable: Variable) -> bool:
         found = self.read(variable)
         return found is not None and bool(found == self.value)
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        return match if self.may_match(variable) else None
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         if self.may_match(variable):
@@ -240,6 +254,14 @@ class Named(Pattern):
     @property
     def depth(self) -> int:  # type: ignore[override]  # that of the pattern inside
         return self.pattern.depth
+
+    @property
+    def single(self) -> bool:  # type: ignore[override]  # that of the pattern inside
+        return self.pattern.single
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        found = self.pattern.only(variable, match)
+        return None if found is None else found.bound(self.name, variable)
 
     def may_match(self, variable: Variable) -> bool:
         return self.pattern.may_match(variable)
@@ -305,8 +327,13 @@ class Application(Pattern):
     _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
     #: Whether it has two parts, both the same wildcard.
     _twice: bool = field(init=False, compare=False, repr=False)
+    single: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        op = self.op
+        permuted = op.commutative if isinstance(op, OpPattern) else True
+        in_order = self.ordered or not permuted or (len(self.inputs) < 2 and not self.more)
+        object.__setattr__(self, "single", in_order and all(p.single for p in self.inputs))
         selective = tuple((i, p) for i, p in enumerate(self.inputs) if type(p) is not Wildcard)
         object.__setattr__(self, "_selective", selective)
         twice = (
@@ -357,6 +384,31 @@ class Application(Pattern):
             return iter(())
         return self.matches_inputs(node, match.through(node))
 
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        node = variable.owner
+        if (
+            node is None
+            or not self.fits_op(node.op)
+            or (len(node.outputs) > 1 and variable.index != node.op.default_output)
+        ):
+            return None
+        return self.only_inputs(node, match.through(node))
+
+    def only_inputs(self, node: Apply, match: Match) -> Match | None:
+        """Return the one way in which the inputs of `node` fit a single pattern, or None."""
+        inputs, count = node.inputs, len(self.inputs)
+        if len(inputs) != count:
+            if not self.more or len(inputs) < count:
+                return None
+            match = match.leaving(tuple(inputs[count:]))
+        found: Match | None = match
+        for i, pattern in enumerate(self.inputs):
+            found = pattern.only(inputs[i], match)
+            if found is None:
+                return None
+            match = found
+        return match
+
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
         orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if self.is_permuted(node) else (node.inputs,)
@@ -398,11 +450,17 @@ def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
 
 
 def _match_all(patterns: Sequence[Pattern], variables: Sequence[Variable], match: Match) -> Iterator[Match]:
-    if not patterns:
-        yield match
-        return
-    for found in patterns[0].matches(variables[0], match):
-        yield from _match_all(patterns[1:], variables[1:], found)
+    found: Match | None = match
+    for i, pattern in enumerate(patterns):
+        if not pattern.single:
+            for each in pattern.matches(variables[i], match):
+                yield from _match_all(patterns[i + 1 :], variables[i + 1 :], each)
+            return
+        found = pattern.only(variables[i], match)
+        if found is None:
+            return
+        match = found
+    yield match
 
 
 def same_value(a: Variable, b: Variable) -> bool:

@@ -232,6 +232,11 @@ class Applied(Term):
         """Whether it is a number that is known when the pattern fits."""
         return self.operation.compute is not None and all(_is_number(part) for part in self.parts)
 
+    @property
+    def depth(self) -> int:
+        """Number of levels of operations."""
+        return 1 + max((part.depth for part in self.parts if isinstance(part, Applied)), default=0)
+
     def __str__(self) -> str:
         return _text(self)[0]
 
@@ -311,4 +316,7 @@ class Equation:
 def condition_text(condition: Callable[..., object]) -> str:
     """Return a condition in words: the first line of its docstring without the full stop, else its name."""
     text = (condition.__doc__ or "").strip()
-    return text.splitlines()[0].rstrip(".") if text else str(getattr(condition, "__name__", condition))
+    if not text:
+        return str(getattr(condition, "__name__", condition))
+    line = text.splitlines()[0].rstrip(".")
+    return line[0].lower() + line[1:]

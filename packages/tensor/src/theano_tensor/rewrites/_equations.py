@@ -19,19 +19,22 @@ from typing import Any
 from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import (
+    Applied,
     Equation,
     EquationRewriter,
     Exactness,
     Fit,
+    Operation,
     Phase,
     RewriteInfo,
     Unknown,
 )
 
 from .._core._dtypes import DISCRETE_DTYPES
+from ..elemwise import Elemwise
 from ._language import is_float, lift
 from ._registry import RULES, Entry, Tracked
-from ._terms import LANGUAGE
+from ._terms import LANGUAGE, applied, elementwise
 
 Equations = list[Equation]
 
@@ -127,6 +130,48 @@ def equations(
     return decorate
 
 
+def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return a decorator that makes a rule of a function that returns equations, for a program to register.
+
+    Parameters
+    ----------
+    *tracks : ScalarOp, Op or class of ops
+        What the left-hand sides start with.
+    **options
+        `exactness`, `reference`, `guard`, `ordered` and `fit` of :class:`theano_optimize.EquationRewriter`.
+
+    Examples
+    --------
+    >>> import theano_tensor as T
+    >>> exp, log = term(T.exp), term(T.log)
+    >>> @equation_rewriter(T.exp)
+    ... def exp_of_log(x: Real) -> Equations:
+    ...     return [exp(log(x)) >> x]
+    >>> print(*exp_of_log.equations)
+    exp(log(x)) -> x
+    """
+
+    def decorate(write: Callable[..., Equations]) -> EquationRewriter:
+        depths = [e.before.depth for e in _written(write) if isinstance(e.before, Applied)]
+        return equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
+
+    return decorate
+
+
+def term(op: Op | type[Op]) -> Operation:
+    """Return what stands for an op, or for the ops of a class, in equations.
+
+    Examples
+    --------
+    >>> import theano_tensor as T
+    >>> str(term(T.exp)(Real("x")) ** 2)
+    'exp(x) ** 2'
+    """
+    if isinstance(op, Elemwise):
+        return elementwise(op.scalar_op)
+    return applied(op.__name__ if isinstance(op, type) else str(op), op)
+
+
 def stabilizing_equations(*tracks: Tracked, **options: Any) -> Callable[[Callable[..., Equations]], EquationRewriter]:
     """Return the decorator of equations whose right-hand sides give right numbers where the left ones do not.
 
@@ -147,6 +192,8 @@ def stabilizing_equations(*tracks: Tracked, **options: Any) -> Callable[[Callabl
 
 def _written(write: Callable[..., Equations]) -> Equations:
     """Call a function with the wildcards that its annotations ask for."""
-    known = write.__globals__
-    wildcards = {name: known[kind](name) for name, kind in write.__annotations__.items() if name != "return"}
+    wildcards = {}
+    for name, kind in write.__annotations__.items():
+        if name != "return":
+            wildcards[name] = (write.__globals__[kind] if isinstance(kind, str) else kind)(name)
     return write(**wildcards)

@@ -176,7 +176,7 @@ def power_with_constant_exponent(a: Anything) -> Equations:
         a**-1 >> 1 / x,
         a**-2 >> 1 / sqr(x),
     ]
-    return [a**1 >> a, a**0 >> 1, a**2 >> sqr(x), *(equation.when(gives_floats) for equation in floats)]
+    return [a**2 >> sqr(x), a**1 >> a, a**0 >> 1, *(equation.when(gives_floats) for equation in floats)]
 
 
 @equations(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)

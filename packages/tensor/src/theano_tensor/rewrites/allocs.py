@@ -64,16 +64,16 @@ def _padded(value: Variable, ndim: int) -> Tensor:
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
-@equations(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",), fit=Fit.EXACT)
+def are_own_lengths(fgraph: FunctionGraph, node: Apply) -> bool:
+    """The lengths are those of the value."""
+    value, lengths = cast(Tensor, node.inputs[0]), node.inputs[1:]
+    return value.type.ndim == len(lengths) and all(_is_length(n, value, axis) for axis, n in enumerate(lengths))
+
+
+@equations(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",), fit=Fit.EXACT, guard=are_own_lengths)
 def alloc_of_own_shape(a: Anything) -> Equations:
     """A tensor that has the shape already is not copied into a new one."""
-    return [(allocated(a, ...) >> a).when(is_of_these_lengths)]
-
-
-def is_of_these_lengths(node: Apply, a: Tensor) -> bool:
-    """The lengths are those of `a`."""
-    lengths = node.inputs[1:]
-    return a.type.ndim == len(lengths) and all(_is_length(n, a, axis) for axis, n in enumerate(lengths))
+    return [allocated(a, ...) >> a]
 
 
 @rule(

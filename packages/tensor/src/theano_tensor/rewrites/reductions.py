@@ -67,9 +67,9 @@ def sum_of_negative(x: Real) -> Equations:
 def sum_of_multiple(c: Anything, x: Real) -> Equations:
     """A single number is multiplied by, or divided by, once."""
     return [
-        (total(c * x) >> single(c) * total(x)).when(is_one_of_many, is_regular, has_dtype_of_argument).alone(),
+        (total(c * x) >> single(c) * total(x)).when(is_one_of_many, is_finite, has_dtype_of_argument).alone(),
         (total(x / c) >> total(x) / single(c))
-        .when(is_one_of_many, is_no_zero, is_regular, has_dtype_of_argument)
+        .when(is_one_of_many, is_no_zero, is_finite, has_dtype_of_argument)
         .alone(),
     ]
 
@@ -77,6 +77,11 @@ def sum_of_multiple(c: Anything, x: Real) -> Equations:
 def is_one_of_many(c: Tensor, x: Tensor) -> bool:
     """The tensor `c` is a single number, and `x` is not."""
     return is_broadcast(c) and not is_broadcast(x)
+
+
+def is_finite(c: Tensor) -> bool:
+    """The tensor `c` is not known to be infinite or no number: the sum of no elements is 0."""
+    return is_regular(c)
 
 
 def is_no_zero(c: Tensor) -> bool:
@@ -273,15 +278,15 @@ def reduced_to_one(context: Context, a: Tensor) -> Tensor:
     return cast(Tensor, _with_axes(context.node.op, list(range(a.type.ndim)))(a))
 
 
-@equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",))
+def has_no_axes(fgraph: FunctionGraph, node: Apply) -> bool:
+    """There are no axes."""
+    return not node.op.axes(cast(Tensor, node.inputs[0]).type.ndim)
+
+
+@equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",), guard=has_no_axes)
 def reduction_over_nothing(a: Anything) -> Equations:
     """A reduction without axes gives what it is given."""
-    return [(reduction(a) >> a).when(has_no_axes)]
-
-
-def has_no_axes(node: Apply, a: Tensor) -> bool:
-    """There are no axes."""
-    return not node.op.axes(a.type.ndim)
+    return [reduction(a) >> a]
 
 
 @equations(Max, Min, key="local_max_to_min")
