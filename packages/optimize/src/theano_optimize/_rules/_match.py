@@ -10,11 +10,10 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
-from theano_graph import Apply, Constant, Op, Type, Variable, compose
+from theano_graph import Apply, Constant, Op, Type, Variable, compose, record
 
 from .._errors import PatternError
 
@@ -142,12 +141,14 @@ class Pattern:
         return iter(())
 
 
-@dataclass(frozen=True)
 class Wildcard(Pattern):
     """Fits everything; the same name fits the same variable, or an equal constant, everywhere."""
 
-    name: str
+    __slots__ = ("name",)
     single = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def only(self, variable: Variable, match: Match) -> Match | None:
         bound = match.bindings.get(self.name)
@@ -167,11 +168,14 @@ class Wildcard(Pattern):
         return self.name
 
 
-@dataclass(frozen=True)
 class Conditional(Wildcard):
     """Fits what a condition holds for; the same name fits the same variable everywhere."""
 
-    condition: Callable[[Variable], object]
+    __slots__ = ("condition",)
+
+    def __init__(self, name: str, condition: Callable[[Variable], object]) -> None:
+        super().__init__(name)
+        self.condition = condition
 
     def may_match(self, variable: Variable) -> bool:
         return bool(self.condition(variable))
@@ -180,14 +184,18 @@ class Conditional(Wildcard):
         return super().only(variable, match) if self.condition(variable) else None
 
 
-@dataclass(frozen=True)
 class Number(Pattern):
-    """Fits what stands for a number: constants, or what a language reads as such."""
+    """Fits what stands for a number: constants, or what a language reads as such.
 
-    value: Any
-    #: Gives the number that a variable stands for, or None; see :func:`read_number`.
-    read: Callable[[Variable], Any] = read_number
+    `read` gives the number that a variable stands for, or None; see :func:`read_number`.
+    """
+
+    __slots__ = ("read", "value")
     single = True
+
+    def __init__(self, value: Any, read: Callable[[Variable], Any] = read_number) -> None:
+        self.value = value
+        self.read = read
 
     def may_match(self, variable: Variable) -> bool:
         found = self.read(variable)
@@ -204,7 +212,7 @@ class Number(Pattern):
         return str(self.value)
 
 
-@dataclass(frozen=True)
+@record
 class Exactly(Pattern):
     """Fits one variable, or constants equal to it."""
 
@@ -218,7 +226,7 @@ class Exactly(Pattern):
         return str(self.variable)
 
 
-@dataclass(frozen=True)
+@record
 class Guarded(Pattern):
     """Fits where another pattern fits and a condition on the variable holds."""
 
@@ -244,20 +252,16 @@ class Guarded(Pattern):
         return f"{self.pattern} subject to {getattr(self.constraint, '__name__', self.constraint)}"
 
 
-@dataclass(frozen=True)
 class Named(Pattern):
     """Fits where another pattern fits, and binds the variable to a name, so that the replacement can use it again."""
 
-    pattern: Pattern
-    name: str
+    __slots__ = ("depth", "name", "pattern", "single")
 
-    @property
-    def depth(self) -> int:  # type: ignore[override]  # that of the pattern inside
-        return self.pattern.depth
-
-    @property
-    def single(self) -> bool:  # type: ignore[override]  # that of the pattern inside
-        return self.pattern.single
+    def __init__(self, pattern: Pattern, name: str) -> None:
+        self.pattern = pattern
+        self.name = name
+        self.depth = pattern.depth
+        self.single = pattern.single
 
     def only(self, variable: Variable, match: Match) -> Match | None:
         found = self.pattern.only(variable, match)
@@ -277,7 +281,7 @@ class Named(Pattern):
         return str(self.pattern)
 
 
-@dataclass(frozen=True)
+@record
 class SeenThrough(Pattern):
     """Fits where another pattern fits, or fits what is behind an identity."""
 
@@ -313,36 +317,31 @@ class SeenThrough(Pattern):
         return str(self.pattern)
 
 
-@dataclass(frozen=True)
 class Application(Pattern):
     """Fits the output of a node with a given op (a class of ops, an :class:`OpPattern`) whose inputs fit."""
 
-    op: Op | type[Op] | OpPattern
-    inputs: tuple[Pattern, ...]
-    #: Whether inputs are taken in the given order only, though the op is commutative.
-    ordered: bool = False
-    #: Whether there may be more inputs, whatever they are.
-    more: bool = False
-    #: The parts that do not fit everything, with their places.
-    _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
-    #: Whether it has two parts, both the same wildcard.
-    _twice: bool = field(init=False, compare=False, repr=False)
-    single: bool = field(init=False, compare=False, repr=False)
+    __slots__ = ("_selective", "_twice", "inputs", "more", "op", "ordered", "single")
 
-    def __post_init__(self) -> None:
-        op = self.op
+    def __init__(
+        self,
+        op: Op | type[Op] | OpPattern,
+        inputs: tuple[Pattern, ...],
+        ordered: bool = False,
+        more: bool = False,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        #: Whether inputs are taken in the given order only, though the op is commutative.
+        self.ordered = ordered
+        #: Whether there may be more inputs, whatever they are.
+        self.more = more
         permuted = op.commutative if isinstance(op, OpPattern) else True
-        in_order = self.ordered or not permuted or (len(self.inputs) < 2 and not self.more)
-        object.__setattr__(self, "single", in_order and all(p.single for p in self.inputs))
-        selective = tuple((i, p) for i, p in enumerate(self.inputs) if type(p) is not Wildcard)
-        object.__setattr__(self, "_selective", selective)
-        twice = (
-            len(self.inputs) == 2
-            and not self.more
-            and isinstance(self.inputs[0], Wildcard)
-            and self.inputs[0] == self.inputs[1]
-        )
-        object.__setattr__(self, "_twice", twice)
+        in_order = ordered or not permuted or (len(inputs) < 2 and not more)
+        self.single = in_order and all(p.single for p in inputs)
+        #: The parts that do not fit everything, with their places.
+        self._selective = tuple((i, p) for i, p in enumerate(inputs) if type(p) is not Wildcard)
+        #: Whether it has two parts, both the same wildcard.
+        self._twice = not more and len(inputs) == 2 and _is_same_wildcard(*inputs)
 
     @property
     def depth(self) -> int:  # type: ignore[override]  # one more than the deepest part
@@ -438,6 +437,10 @@ class Application(Pattern):
         name = self.op.__name__ if isinstance(self.op, type) else str(self.op)
         parts = [*map(str, self.inputs), *(["..."] if self.more else [])]
         return f"{name}({', '.join(parts)})"
+
+
+def _is_same_wildcard(a: Pattern, b: Pattern) -> bool:
+    return isinstance(a, Wildcard) and isinstance(b, Wildcard) and a.name == b.name
 
 
 def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
