@@ -33,8 +33,9 @@ class Layer:
 
     @property
     def module(self) -> str:
-        """The import root."""
-        return self.distribution.replace("-", "_")
+        """The import root: the package in the sources, whose name need not be that of the distribution."""
+        roots = (path.parent.name for path in sorted((self.folder / "src").glob("*/__init__.py")))
+        return next(roots, self.distribution.replace("-", "_"))
 
     @property
     def source(self) -> Path:

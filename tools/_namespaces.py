@@ -6,13 +6,15 @@ A package that takes part has two blocks in its `__init__`, which :func:`written
     #     _arithmetic:abs=abs_ _comparison ...
 
 (`abs` is the name here of what `_arithmetic` calls `abs_`) and holds the imports: every public function, class and
-value that a module defines, or what a package lists in `__all__`. The second holds their names, for `__all__`.
+value that a module defines, or what it lists in `__all__`. The word `*` stands for all modules beside the `__init__`
+that have such a list. The second block holds their names, for `__all__`.
 Whatever else the file holds is written by hand.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -118,6 +120,14 @@ def between(text: str, head: str, foot: str, lines: list[str], path: Path) -> st
     return f"{text[:begin]}{body}\n{text[end:]}"
 
 
+def listing(package: Path) -> list[str]:
+    """Return the modules beside an `__init__` that say in a list which of their names are public."""
+    modules = (path for path in sorted(package.parent.glob("_*.py")) if path != package)
+    return [
+        path.stem for path in modules if re.search(r"^__all__ = \[", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+
+
 def written(path: Path) -> str:
     """Return the text of a package's `__init__` with its blocks brought up to date."""
     text = path.read_text(encoding="utf-8")
@@ -125,7 +135,8 @@ def written(path: Path) -> str:
     for line in text[text.index(HEAD) + len(HEAD) :].splitlines():
         if not line.startswith(NEXT):
             break
-        words += line.removeprefix(NEXT).split()
+        for word in line.removeprefix(NEXT).split():
+            words += listing(path) if word == "*" else [word]
     text = between(text, HEAD, FOOT, list(imports(path, words)), path)
     names = sorted({name for word in words for name in names_of(path, word)[1]})
     lines = ["__all__ += [", *filled([f'"{n}"' for n in names], "    "), "]"]

@@ -24,7 +24,7 @@ from _house import LAYERS, ROOT, Layer, layer
 from build_wheels import build
 from check_changelog import FRAGMENT, fragments, name_problems
 
-WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
+WHEEL_SUFFIXES = {".py", ".pyi", ".c", ".h", ".def", ".so", ".pyd", ".typed", ".js", ".css", ".html"}
 
 
 def source_version(item: Layer) -> str:
@@ -83,7 +83,7 @@ def sdist_problems(item: Layer, path: Path) -> Iterator[str]:
     """Check that the sdist can be built from, and holds nothing that was built."""
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    sources = [path for kind in ("*.py", "*.c", "*.h") for path in item.source.rglob(kind)]
+    sources = [path for kind in ("*.py", "*.c", "*.h", "*.def") for path in item.source.rglob(kind)]
     wanted = {"pyproject.toml", "README.md", "LICENSE", *(str(file.relative_to(item.folder)) for file in sources)}
     yield from (f"sdist: {name} is missing" for name in sorted(wanted - names))
     yield from (f"sdist: stray file {name}" for name in sorted(names) if name.endswith((".so", ".pyc")))

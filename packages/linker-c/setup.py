@@ -13,7 +13,9 @@ from setuptools.command.build_ext import build_ext
 
 NAME = "theano_linker_c._runtime"
 SOURCES = sorted(glob("src/theano_linker_c/c/**/*.c", recursive=True))
-HEADERS = sorted(glob("src/theano_linker_c/c/**/*.h", recursive=True))
+HEADERS = sorted(
+    path for ending in ("h", "def") for path in glob(f"src/theano_linker_c/c/**/*.{ending}", recursive=True)
+)
 
 MESSAGE = """
 ==================================================================================

@@ -39,6 +39,14 @@ class TestNamespaces(unittest.TestCase):
         self.assertIn('    "all", "b", "c", "total",\n', text)
         self.assertIn('__all__ = ["by_hand"]', text)
 
+    def test_a_star_is_all_modules_with_a_list(self) -> None:
+        self.path.write_text(INIT.replace("_sums:all=all_", "*"))
+        self.path.with_name("_kernels.py").write_text("__all__ = ['Kernel']\n\nclass Kernel: ...\n\nWIDTH = 3\n")
+        text = _namespaces.written(self.path)
+        self.assertIn("from ._kernels import Kernel as Kernel\n", text)
+        self.assertNotIn("WIDTH", text)
+        self.assertNotIn("total", text)
+
     def test_a_second_time_nothing_changes(self) -> None:
         self.path.write_text(_namespaces.written(self.path))
         _namespaces.exported.cache_clear()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,10 +14,11 @@ from unittest import mock
 
 import build_wheels
 import check_imports
+import check_install
 import check_release
 import check_size
 import summarise
-from _house import LAYERS, Layer, closure, layer, layer_of, split_requirements
+from _house import LAYERS, ROOT, Layer, closure, layer, layer_of, split_requirements
 
 TOOLS = Path(__file__).resolve().parent.parent
 
@@ -73,6 +75,20 @@ class TestLayers(unittest.TestCase):
         ):
             with self.subTest(name):
                 self.assertEqual(expected, layer_of(name).name)
+
+    def test_import_roots(self) -> None:
+        self.assertEqual(["theano", "theano_linker_c"], [layer(name).module for name in ("theano", "linker-c")])
+
+    def test_the_requirements_file_names_all_layers(self) -> None:
+        text = (ROOT / "requirements.txt").read_text()
+        self.assertEqual([f"./packages/{name}" for name in LAYERS], re.findall(r"^\./.*", text, re.MULTILINE))
+
+    def test_commands_of_the_readme(self) -> None:
+        readme = (ROOT / "README.md").read_text()
+        self.assertEqual("python3 -m pip install -r requirements.txt", check_install.command_of(readme))
+        self.assertIn("theano.function(", check_install.program_of(readme))
+        with self.assertRaisesRegex(SystemExit, "no command"):
+            check_install.command_of("# x\n\n## Install\n\nAsk somebody.\n\n## Next\n\n    python3 other\n")
 
     def test_unknown_layer(self) -> None:
         with self.assertRaisesRegex(SystemExit, r"no such layer: 'grap'; the layers are graph, optimize"):

@@ -202,6 +202,14 @@ class TestChangeFlags(unittest.TestCase):
 
         self.assertEqual((inside(), config.mode, inside()), ("slow", "fast", "slow"))
 
+    def test_left_more_often_than_entered(self) -> None:
+        config = make()
+        change = config.change_flags(size=10)
+        with change:
+            self.assertEqual(config.size, 10)
+        change.__exit__()
+        self.assertEqual(config.size, 3)
+
     def test_nested_and_entered_twice(self) -> None:
         config = make()
         change = config.change_flags(size=10)

@@ -28,6 +28,7 @@ from arithmetic import (
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_optimize import MergeRewriter, is_destroyed
+from theano_optimize._merge import FEW_OPS, MergeTable
 
 
 def merged(inputs: list[Variable], *outputs: Variable) -> FunctionGraph:
@@ -175,6 +176,20 @@ class TestMergingAgain(unittest.TestCase):
         fgraph.change_input(fgraph.outputs[1].owner, 0, x)
         self.assertEqual(merge.rewrite(fgraph).changes, 1)
         self.assertIs(fgraph.outputs[0], fgraph.outputs[1])
+
+    def test_ops_that_are_gone_are_forgotten(self) -> None:
+        x = real("x")
+        fgraph = graph([x], Scale(-1.0)(x), identity(x))
+        merge = MergeRewriter()
+        for i in range(300):
+            fgraph.replace_all([(fgraph.outputs[1], mul(Scale(float(i))(x), Scale(float(i))(x)))])
+            self.assertEqual(merge.rewrite(fgraph).changes, 1)
+        (table,) = (feature for feature in fgraph.features if isinstance(feature, MergeTable))
+        self.assertLess(len(table._number_of), 2 * FEW_OPS + 8)
+        fgraph.replace(fgraph.outputs[1], Scale(-1.0)(x))
+        self.assertEqual(merge.rewrite(fgraph).changes, 1)
+        self.assertIs(fgraph.outputs[0], fgraph.outputs[1])
+        fgraph.check_integrity()
 
     def test_a_pruned_node_is_not_merged_into(self) -> None:
         x = real("x")

@@ -14,7 +14,8 @@ from sparse_values import FORMATS, array, sparse_value
 import theano_sparse as S
 import theano_tensor as T
 from theano_linker_c import function
-from theano_linker_c.cop import c_thunks
+from theano_linker_c.cop import library
+from theano_linker_c.kernels import CompressedKernel, library as kernel_library
 from theano_linker_c.modes import get_mode
 
 KINDS = ("plain", "zeros", "unsorted")
@@ -22,9 +23,9 @@ DTYPES = ("float32", "float64")
 
 
 def has(f: Any, *ops: type) -> bool:
-    """Tell whether all kinds of ops are in the graph of a function, and each node of them has code in C."""
-    nodes = [node for node in f.maker.fgraph.apply_nodes if isinstance(node.op, ops)]
-    return {type(node.op) for node in nodes} >= set(ops) and None not in c_thunks(nodes)
+    """Tell whether all kinds of ops are in the program of a function, and each node of them runs a kernel."""
+    found = [instruction for instruction in f.fn.program.instructions if isinstance(instruction.node.op, ops)]
+    return {type(i.node.op) for i in found} >= set(ops) and all(isinstance(i.kernel, CompressedKernel) for i in found)
 
 
 def duplicated(value: Any) -> Any:
@@ -56,6 +57,15 @@ class TestForms(unittest.TestCase):
                     found = f(value)
                     self.assertEqual(found.dtype, dtype)
                     np.testing.assert_allclose(array(found), wanted, rtol=1e-5, atol=1e-6)
+
+    def test_no_compiler_runs_for_products_and_their_gradients(self) -> None:
+        before = library.compiler_runs, kernel_library.compiler_runs
+        for format, dtype in itertools.product(FORMATS, DTYPES):
+            x, w = S.matrix(format, "x", dtype), T.matrix("w", dtype=dtype)
+            product = S.structured_dot(x, w)
+            f = function([x, w], [product, T.grad(None, w, known_grads={product: product})], mode="FAST_RUN")
+            self.assertTrue(has(f, S.CompressedDot))
+        self.assertEqual((library.compiler_runs, kernel_library.compiler_runs), before)
 
     def test_sums(self) -> None:
         for axis in (0, 1):

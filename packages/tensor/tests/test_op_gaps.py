@@ -33,7 +33,6 @@ from theano_tensor.linear import BatchedDot, dot22, dot22_scalar, gemm_no_inplac
 from theano_tensor.reduce import ArgMax, ArgMin, Sum
 from theano_tensor.reduce._reduce import Supremum
 from theano_tensor.rewrites._fused_reduce import FusedReduce
-from theano_tensor.rewrites._multi_output_fusion import MultiOutputFusion
 from theano_tensor.shape._registered import RebroadcastCode, ShapeCode, ShapeICode, SpecifyShapeCode
 from theano_testing.gaps import find_gaps, load_records, record_absence
 from theano_testing.tensor import OpRecord, OpTestCase, fetch_seed, op_tests
@@ -267,7 +266,7 @@ _RECORDS = [
     ),
     OpRecord(
         "fused_reduction",
-        lambda x, y: FusedReduce(Sum((0,)), scalar.mul)(x, y),
+        lambda x, y: FusedReduce(scalar.mul, [Sum((0,))])(x, y),
         lambda x, y: (x * y).sum(0),
         [[MATRIX, MATRIX + 1], [MATRIX[:0], MATRIX[:0]]],
     ),
@@ -279,8 +278,8 @@ _RECORDS = [
         [[np.array(3.0)]],
     ),
     OpRecord(
-        "fused_nest",
-        lambda x, y: MultiOutputFusion(_two_results(), [Sum((0,))])(x, y),
+        "fused_reduction_that_keeps_elements",
+        lambda x, y: FusedReduce(_two_results(), [Sum((0,))])(x, y),
         lambda x, y: [np.exp(x * y), (x + y).sum(0)],
         [[MATRIX, MATRIX + 1], [MATRIX[:1], MATRIX[:1]]],
     ),

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+import theano_scan
 import theano_tensor as tt
 from theano_graph import Apply, Op
 from theano_linker_c import Mode
 from theano_optimize import WalkRewriter, node_rewriter
+from theano_tensor.builders import OpFromGraph
 from theano_tensor.elemwise import Elemwise
 from theano_testing.fuzz import (
     NATIVE,
@@ -250,6 +252,21 @@ class Judgement(unittest.TestCase):
         self.assertLess(np.abs(doubled - [2.0, 6.0]).max(), 1e-13)
         self.assertEqual(larger.tolist(), [False, True])
         self.assertTrue(np.isfinite(graph.sample(values, "special")[3]).all())
+
+    def test_roundings_inside_of_ops_with_graphs_show(self) -> None:
+        x, row = tt.dvector("x"), tt.dvector("row")
+        op = OpFromGraph([row], [(row + 1e8) - 1e8])
+        loop, _ = theano_scan.scan(lambda z: tt.cast(tt.exp(tt.cast(z, "float32")), "float64"), x)
+        state, _ = theano_scan.scan(lambda z, before: before + (z + 1e8) - 1e8, x, tt.zeros((), "float64"))
+        graph = Perturbed([op(x), loop, state], np.random.default_rng(1))
+        samples = [graph.sample({x: np.array([1.0, 3.0])}, "rounding") for _ in range(4)]
+        for wanted, k, least, most in (
+            ([1, 3], 0, 1e-9, 1e3),
+            (np.exp([1, 3]), 1, 1e-8, 1e-4),
+            ([1, 4], 2, 1e-9, 1e3),
+        ):
+            moved = max(float(np.abs(sample[k] - wanted).max()) for sample in samples)
+            self.assertTrue(least < moved < most, (k, moved))
 
     def test_moduli_of_complex_numbers_are_rounded(self) -> None:
         x, z = tt.TensorType("complex64", (None,))("x"), tt.fvector("z")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -15,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import theano
+from theano.__main__ import main as by_module
 from theano._doctor import Finding, _routines_of, examine
 from theano._nose import main as nose, own_tests
 from theano.misc import check_blas
@@ -74,6 +77,24 @@ class TestEntryPoints(unittest.TestCase):
             done = run(name, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(f"usage: {name}", done.stdout)
+
+
+class TestModule(unittest.TestCase):
+    def test_commands_by_name(self) -> None:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), self.assertRaises(SystemExit) as ended:
+            by_module(["--version"])
+        self.assertEqual((ended.exception.code, out.getvalue()), (0, f"theano {theano.__version__}\n"))
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(by_module(["cache"]), 0)
+        self.assertTrue(os.path.isabs(out.getvalue().splitlines()[-1]))
+
+    def test_what_is_no_command(self) -> None:
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as ended:
+            by_module(["docter"])
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("doctor", err.getvalue())
 
 
 class TestNose(unittest.TestCase):
@@ -145,7 +166,7 @@ class TestNose(unittest.TestCase):
         with mock.patch("theano._nose.importlib.util.find_spec", return_value=None), mock.patch("sys.stderr") as told:
             self.assertEqual(nose([]), 2)
         text = "".join(str(call.args[0]) for call in told.write.call_args_list)
-        self.assertIn("pip install 'theano[test]'", text)
+        self.assertIn("pip install 'theano-stack[test]'", text)
 
     def test_own_tests(self) -> None:
         check, *folders = own_tests()
@@ -196,6 +217,16 @@ class TestDoctor(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for part in ("flags\n  [ ok ] floatX: 'float32'  (THEANO_FLAGS)", "compiler\n", "vector functions", "cache\n"):
             self.assertIn(part, done.stdout)
+
+    def test_the_former_project_beside_this_one(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            info = Path(folder, "Theano-1.0.5.dist-info")
+            info.mkdir()
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Theano\nVersion: 1.0.5\n")
+            path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+            status, found = self.findings(PYTHONPATH=path)
+        self.assertEqual((status, found["versions", "theano"]["state"]), (1, "bad"))
+        self.assertIn("pip uninstall theano", found["versions", "theano"]["advice"])
 
     def test_without_a_compiler(self) -> None:
         status, found = self.findings("cxx=")

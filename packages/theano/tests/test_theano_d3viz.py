@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import unittest
@@ -189,9 +190,25 @@ class TestFormatter(InFolder):
         self.assertEqual(
             [node.subg for node in made.nodes if hasattr(node, "subg")], [g.get_name() for g in made.subgraphs]
         )
-        self.assertEqual([len(graph.nodes) for graph in made.subgraphs], [3, 3, 3])
-        names = [node.name for graph in (made, *made.subgraphs) for node in graph.nodes]
+        self.assertEqual([len(graph.nodes) for graph in made.subgraphs], [4, 4, 4])
+        names = [node.name for graph in (made, *made.subgraphs) for node in graph.nodes if node.node_type != "input"]
         self.assertEqual(len(set(names)), len(names))
+
+    def test_each_reader_adds_its_inputs(self) -> None:
+        x = T.dscalar("x")
+        with mock.patch.dict(sys.modules, {"pydot": Dot}):
+            made = d3v.formatting.PyDotFormatter()([x + 1, x * 2])
+        inputs = [node.name for node in made.nodes if node.node_type == "input"]
+        self.assertEqual((len(inputs), len(set(inputs))), (2, 1))
+
+    def test_functions_show_the_compiled_graphs_inside(self) -> None:
+        x = T.dvector("x")
+        op = theano.OpFromGraph([x], [T.exp(x + 1) * 2])
+        with mock.patch.dict(sys.modules, {"pydot": Dot}):
+            made = d3v.formatting.PyDotFormatter()(theano.function([x], op(x)))
+        kinds = [node.node_type for node in made.subgraphs[0].nodes]
+        self.assertEqual(kinds.count("apply"), len(op.fn.maker.fgraph.apply_nodes))
+        self.assertAlmostEqual(float(op.fn([0.0])[0][0]), 2 * math.e)
 
     def test_tables_can_be_changed(self) -> None:
         formatter = d3v.formatting.PyDotFormatter()

@@ -84,5 +84,5 @@ class TestProcesses(TestCase):
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("pip install 'theano[mpi]'", done.stderr)
+        self.assertIn("pip install 'theano-stack[mpi]'", done.stderr)
         self.assertIn(theano.__name__, done.stderr)

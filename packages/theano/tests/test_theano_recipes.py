@@ -28,12 +28,18 @@ class TestRecipes(unittest.TestCase):
     def test_op(self) -> None:
         self.run_page("op.md")
 
+    def test_native_kernel(self) -> None:
+        self.run_page("native_kernel.md")
+
+    def test_target(self) -> None:
+        self.run_page("target.md")
+
     def test_rewrite(self) -> None:
         self.run_page("rewrite.md")
 
     def test_every_page_is_run(self) -> None:
         pages = {path.name for path in PAGES.glob("*.md")} - {"README.md"}
-        self.assertEqual(pages, {"elementwise_function.md", "op.md", "rewrite.md"})
+        self.assertEqual(pages, {"elementwise_function.md", "native_kernel.md", "op.md", "rewrite.md", "target.md"})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@ from typing import Any
 
 #: Addresses of what kernels call, by name.
 SHARED_CODE: dict[str, int]
+#: Name of an instruction -> its number, and whether results are looked at.
+INSTRUCTIONS: dict[str, tuple[int, bool]]
 
 class Machine:
     failed_instruction: int

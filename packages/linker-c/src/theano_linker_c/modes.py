@@ -176,8 +176,8 @@ class Mode:
     >>> mode = FAST_RUN.excluding("inplace")
     >>> mode.linker.name
     'cvm'
-    >>> Mode(linker="py", optimizer="fast_compile").linker.native
-    False
+    >>> Mode(linker="py", optimizer="fast_compile").linker.target
+    <target python>
     """
 
     linker: Linker

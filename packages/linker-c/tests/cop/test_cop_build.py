@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unittest
 import warnings
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -197,6 +198,19 @@ class TestNoCompiler(unittest.TestCase):
                     NoCompilerError, r"(?s)has C code only, and there is no C compiler.*test_cop_build\.py:\d+.*To mend"
                 ):
                     function([x], COnly(COPY)(x), mode=Mode(linker=linker, optimizer=None))
+
+
+LEVEL = "#ifdef __OPTIMIZE__\n#define LEVEL (OWN + 10)\n#else\n#define LEVEL OWN\n#endif\n"
+
+
+class TestOptimization(BuildTestCase):
+    def test_levels_that_ops_ask_for_go_with_the_flag(self) -> None:
+        op = COnly(NUMBER.format("LEVEL"), c_compile_args=["-O3", "-DOWN=3"], c_support_code=LEVEL)
+        for optimize, wanted in ((True, 13), (False, 3)):
+            options = replace(self.options, optimize=optimize)
+            (thunk,) = c_thunks([node_of(op(generic("x")))], options)
+            assert thunk is not None, "there is a compiler"
+            self.assertEqual(thunk([0])[0], wanted)
 
 
 class TestNoHeaders(BuildTestCase):

@@ -21,6 +21,7 @@ from theano_linker_c import (
     register_mode,
 )
 from theano_linker_c.modes import register_linker, register_optimizer
+from theano_linker_c.targets import PYTHON, C
 from theano_optimize import GraphRewriter, RewriteQuery
 
 from .function_support import add, constant, mul, scalar
@@ -43,7 +44,7 @@ class TestNames(unittest.TestCase):
         self.assertIs(get_mode(FAST_COMPILE), FAST_COMPILE)
         self.assertEqual(get_mode(None), get_default_mode())
         self.assertEqual(get_default_mode(), FAST_RUN)
-        self.assertFalse(FAST_COMPILE.linker.native)
+        self.assertEqual(FAST_COMPILE.linker.target, PYTHON)
 
     def test_unknown_names_list_the_known_ones(self) -> None:
         with self.assertRaisesRegex(ValueError, "(?s)no mode called 'FAST'.*'FAST_RUN'"):
@@ -57,9 +58,9 @@ class TestNames(unittest.TestCase):
 
     def test_historical_linkers_map_to_the_two_machines(self) -> None:
         for name in ("cvm", "cvm_nogc", "c|py", "clpy", "c|py_nogc", "c"):
-            self.assertTrue(Mode(linker=name).linker.native, name)
+            self.assertEqual(Mode(linker=name).linker.target, C, name)
         for name in ("vm", "py"):
-            self.assertFalse(Mode(linker=name).linker.native, name)
+            self.assertEqual(Mode(linker=name).linker.target, PYTHON, name)
         self.assertIs(Mode(linker="cvm_nogc").linker.allow_gc, False)
 
     def test_predefined_optimizers(self) -> None:
@@ -75,7 +76,7 @@ class TestNames(unittest.TestCase):
             register_mode("TEST_MODE", mode)
         with self.assertRaisesRegex(ValueError, "flags describe"):
             register_mode("Mode", mode)
-        register_linker("test_linker", Linker("test_linker", native=False))
+        register_linker("test_linker", Linker("test_linker", PYTHON))
         self.addCleanup(predefined_linkers.pop, "test_linker")
         register_optimizer("test_optimizer", RewriteQuery(["merge"]))
         self.addCleanup(predefined_optimizers.pop, "test_optimizer")
@@ -88,7 +89,7 @@ class TestFlags(unittest.TestCase):
             self.assertIs(get_default_mode(), FAST_COMPILE)
         with config.change_flags(linker="py", optimizer="None"):
             mode = get_default_mode()
-            self.assertFalse(mode.linker.native)
+            self.assertEqual(mode.linker.target, PYTHON)
             self.assertEqual(mode, Mode("py", None))
             self.assertEqual(Mode().linker.name, "py")
 

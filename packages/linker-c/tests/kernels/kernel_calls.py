@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c.compiler import CompilerOptions
-from theano_linker_c.kernels import ArgmaxKernel, ElementwiseKernel, KernelLibrary, LoadedKernel, ReductionKernel
+from theano_linker_c.kernels import (
+    ArgmaxKernel,
+    ElementwiseKernel,
+    KernelLibrary,
+    LoadedKernel,
+    Reduction,
+    ReductionKernel,
+)
+from theano_linker_c.scalar import ScalarOp, identity
 
 Array = np.ndarray[Any, Any]
 
@@ -27,15 +35,27 @@ def load(kernel: ElementwiseKernel | ReductionKernel | ArgmaxKernel) -> LoadedKe
     return loaded
 
 
-def call(address: int, length: int, arrays: Sequence[Array], accumulator: Array | None = None) -> None:
+def reduction(
+    combine: ScalarOp,
+    dtype: str,
+    acc: str,
+    element: ScalarOp = identity,
+    broadcast: Sequence[Sequence[bool]] = ((False,),),
+    axes: Sequence[int] = (0,),
+) -> ReductionKernel:
+    """Describe one reduction of elements that are computed from inputs of `dtype`."""
+    rows = tuple(map(tuple, broadcast))
+    reductions = (Reduction(combine, acc, acc, None),)
+    return ReductionKernel(element, (dtype,) * len(rows), (), reductions, rows, len(rows[0]), tuple(axes))
+
+
+def call(address: int, length: int, arrays: Sequence[Array]) -> None:
     """Call a kernel on `arrays` of one dimension; a 0-d array is passed with stride 0."""
     count = len(arrays)
     data = (ctypes.c_void_p * count)(*(a.ctypes.data for a in arrays))
     strides = (ctypes.c_int64 * count)(*(a.strides[0] if a.ndim else 0 for a in arrays))
-    extra = [] if accumulator is None else [ctypes.c_void_p]
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *extra)(address)
-    last = [] if accumulator is None else [accumulator.ctypes.data]
-    function(length, ctypes.addressof(data), ctypes.addressof(strides), *last)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
+    function(length, ctypes.addressof(data), ctypes.addressof(strides))
 
 
 def call_rows(address: int, arrays: Sequence[Array], accumulator: Array) -> None:

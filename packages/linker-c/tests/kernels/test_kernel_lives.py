@@ -11,6 +11,7 @@ from small_arrays import add, mul, vector
 
 from theano_linker_c import Mode, function
 from theano_linker_c.kernels import _build
+from theano_linker_c.program import KernelForm
 
 
 class TestLives(unittest.TestCase):
@@ -19,8 +20,8 @@ class TestLives(unittest.TestCase):
         _build.library.clear()  # no other function holds the code that is loaded now
         f = function([x], mul(add(x, x), x), mode=Mode("cvm", None))
         instruction = f.fn.program.instructions[0]
-        assert instruction.loaded is not None
-        code = instruction.loaded.code
+        assert isinstance(instruction.form, KernelForm)
+        code = instruction.form.code.code
         thunk = f.fn.thunks[0]
         alive = weakref.ref(code)
         del f, code, instruction

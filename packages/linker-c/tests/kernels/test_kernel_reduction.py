@@ -12,7 +12,7 @@ from theano_linker_c import scalar as sc
 from theano_linker_c.kernels import ReductionKernel, reduction_seed
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 
-from .kernel_calls import LIBRARY, OPTIONS, Array, call, call_rows, layouts, load, matrices
+from .kernel_calls import LIBRARY, OPTIONS, Array, call, call_rows, layouts, load, matrices, reduction
 
 NUMPY: tuple[tuple[ScalarOp, Any], ...] = (
     (sc.add, np.add),
@@ -24,17 +24,21 @@ BITS: tuple[tuple[ScalarOp, Any], ...] = ((sc.and_, np.bitwise_and), (sc.or_, np
 
 
 def flat(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identity, count: int = 1) -> ReductionKernel:
-    return ReductionKernel(combine, element, (dtype,) * count, ((False,),) * count, 1, (0,), acc, acc, None)
+    return reduction(combine, dtype, acc, element, ((False,),) * count)
 
 
 def of_rows(combine: ScalarOp, dtype: str, acc: str, element: ScalarOp = sc.identity) -> ReductionKernel:
     """Describe the reduction of a matrix along its first axis."""
-    return ReductionKernel(combine, element, (dtype,), ((False, False),), 2, (0,), acc, acc, None)
+    return reduction(combine, dtype, acc, element, ((False, False),))
+
+
+def seed_of(kernel: ReductionKernel) -> float | int:
+    return kernel.reductions[0].seed
 
 
 def reduce(kernel: ReductionKernel, *arrays: Array) -> Any:
-    total = np.array(kernel.seed, kernel.acc_dtype)
-    call(load(kernel).address, len(arrays[0]), arrays, total)
+    total = np.array(seed_of(kernel), kernel.reductions[0].acc_dtype)
+    call(load(kernel).address, len(arrays[0]), [*arrays, total])
     return total[()]
 
 
@@ -59,7 +63,7 @@ class TestInner(unittest.TestCase):
             for length in (0, 1, 7, 100, 1300):
                 values = self.values(dtype, length)
                 kernel = flat(op, dtype, dtype)
-                expected = ufunc.reduce(values, dtype=dtype, initial=kernel.seed)
+                expected = ufunc.reduce(values, dtype=dtype, initial=seed_of(kernel))
                 for name, array in layouts(values):
                     with self.subTest(op=str(op), dtype=dtype, length=length, strides=name):
                         np.testing.assert_allclose(
@@ -115,9 +119,7 @@ class TestInner(unittest.TestCase):
 
     def test_scalar_input(self) -> None:
         x, y = ScalarType("float64")(), ScalarType("float64")()
-        kernel = ReductionKernel(
-            sc.add, Composite([x, y], [x * y]), ("float64",) * 2, ((False,), (True,)), 1, (0,), "float64", "float64", 0
-        )
+        kernel = reduction(sc.add, "float64", "float64", Composite([x, y], [x * y]), ((False,), (True,)))
         self.assertEqual(reduce(kernel, np.arange(1000.0), np.array(2.0)), 999000.0)
 
     def test_all_and_any_of_a_comparison(self) -> None:
@@ -133,7 +135,7 @@ class TestInner(unittest.TestCase):
         kernel = flat(sc.add, "float64", "float64")
         total = np.array(10.0)
         for _ in range(3):
-            call(load(kernel).address, 4, [np.arange(4.0)], total)
+            call(load(kernel).address, 4, [np.arange(4.0), total])
         self.assertEqual(total, 28.0)
 
 
@@ -145,12 +147,12 @@ class TestOuter(unittest.TestCase):
             rows[count // 2 :, 5] = np.nan
             for op, ufunc in NUMPY:
                 kernel = of_rows(op, "float64", "float64")
-                for name, acc in layouts(np.full(700, float(kernel.seed))):
+                for name, acc in layouts(np.full(700, float(seed_of(kernel)))):
                     for order, matrix in matrices(rows):
                         result = dict(layouts(acc))[name]
                         call_rows(load(kernel).outer_address, [matrix], result)
                         with self.subTest(op=str(op), accumulators=name, rows=order, count=count):
-                            expected = ufunc.reduce(rows, axis=0, initial=kernel.seed)
+                            expected = ufunc.reduce(rows, axis=0, initial=seed_of(kernel))
                             np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-13)
 
     def test_fused_element_in_a_wider_accumulator(self) -> None:
@@ -164,28 +166,19 @@ class TestOuter(unittest.TestCase):
                 with self.subTest(element=str(element), rows=order):
                     np.testing.assert_allclose(acc, reference(rows).sum(axis=0, dtype="float64"), rtol=1e-6)
 
-    def test_an_input_that_stretches_along_the_row_is_loaded_once(self) -> None:
+    def test_an_input_that_broadcasts_along_the_row_is_loaded_once(self) -> None:
         x, y = ScalarType("float64")(), ScalarType("float64")()
-        kernel = ReductionKernel(
-            sc.add,
-            Composite([x, y], [sc.exp(x - y)]),
-            ("float64", "float64"),
-            ((False, False), (False, True)),
-            2,
-            (1,),
-            "float64",
-            "float64",
-            0,
-        )
+        element = Composite([x, y], [sc.exp(x - y)])
+        kernel = reduction(sc.add, "float64", "float64", element, ((False, False), (False, True)), (1,))
         for length in (1, 7, 3000):
             row, shift = np.linspace(-1, 1, length), np.array(0.5)
             for name, array in layouts(row):
                 total = np.zeros(1)
-                call(load(kernel).address, length, [array, shift], total)
+                call(load(kernel).address, length, [array, shift, total])
                 with self.subTest(length=length, strides=name):
                     np.testing.assert_allclose(total, np.exp(row - 0.5).sum(), rtol=1e-12)
             full = np.zeros(1)
-            call(load(kernel).address, length, [row, np.full(length, 0.5)], full)
+            call(load(kernel).address, length, [row, np.full(length, 0.5), full])
             np.testing.assert_allclose(full, np.exp(row - 0.5).sum(), rtol=1e-12)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from scalar.samples import samples
 
 from theano_linker_c import scalar as sc
-from theano_linker_c.kernels import ElementwiseKernel, ReductionKernel, kernel_source
+from theano_linker_c.kernels import ElementwiseKernel, kernel_source
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarRecord, ScalarType, records
 
-from .kernel_calls import LIBRARY, OPTIONS, Array, call, load
+from .kernel_calls import LIBRARY, OPTIONS, Array, call, load, reduction
 
 COMPLEX = ("complex64", "complex128")
 UNARY: tuple[ScalarOp, ...] = (
@@ -105,16 +105,14 @@ class TestHalf(unittest.TestCase):
         np.testing.assert_array_equal(run(op, [values]), op.impl(values))
 
     def test_sum_in_double(self) -> None:
-        kernel = ReductionKernel(
-            sc.add, sc.identity, ("float16",), ((False,),), 1, (0,), "float64", "float16", 0, keepdims=False
-        )
+        kernel = reduction(sc.add, "float16", "float64")
         x = np.full(5000, 0.1, "float16")
         total = np.zeros(1)
-        call(load(kernel).address, len(x), [x], total)
+        call(load(kernel).address, len(x), [x, total])
         self.assertAlmostEqual(total[0], float(x[0]) * 5000, places=9)
 
     def test_accumulator_of_16_bits_is_left_to_numpy(self) -> None:
-        kernel = ReductionKernel(sc.add, sc.identity, ("float16",), ((False,),), 1, (0,), "float16", "float16", 0)
+        kernel = reduction(sc.add, "float16", "float16")
         self.assertIsNone(kernel_source(kernel))
 
 
@@ -189,11 +187,9 @@ class TestComplex(unittest.TestCase):
 
     def test_sum_and_product(self) -> None:
         for op, expected in ((sc.add, self.z.sum()), (sc.mul, self.z.prod())):
-            kernel = ReductionKernel(
-                op, sc.identity, ("complex64",), ((False,),), 1, (0,), "complex128", "complex64", None
-            )
+            kernel = reduction(op, "complex64", "complex128")
             total = np.full(1, 0 if op is sc.add else 1, "complex128")
-            call(load(kernel).address, 200, [self.z.astype("complex64")], total)
+            call(load(kernel).address, 200, [self.z.astype("complex64"), total])
             np.testing.assert_allclose(total[0], expected, rtol=1e-5)
 
 

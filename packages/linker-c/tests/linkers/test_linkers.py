@@ -36,6 +36,7 @@ from theano_linker_c.linkers import (
     WrapLinkerMany,
 )
 from theano_linker_c.program import Thunk
+from theano_linker_c.targets import PYTHON, C
 from theano_linker_c.watch import detect_nan
 
 V = np.array([1.0, 2.0])
@@ -69,7 +70,7 @@ class TestNames(unittest.TestCase):
     def test_meaning(self) -> None:
         for name, meaning in MEANING.items():
             found = Mode(name).linker
-            self.assertEqual((found.native, found.allow_gc, found.native_only, found.lazy), meaning, name)
+            self.assertEqual((found.target == C, found.allow_gc, found.native_only, found.lazy), meaning, name)
             self.assertIs(predefined_linkers[name], found)
             self.assertEqual(str(found), name)
 
@@ -93,7 +94,7 @@ class TestNames(unittest.TestCase):
     def test_values(self) -> None:
         self.assertEqual(PerformLinker(), PerformLinker())
         self.assertNotEqual(PerformLinker(), PerformLinker(allow_gc=False))
-        self.assertNotEqual(PerformLinker(), Linker("py", native=False, lazy=False))
+        self.assertNotEqual(PerformLinker(), Linker("py", PYTHON, lazy=False))
         self.assertEqual(hash(VM_Linker(lazy=False)), hash(VM_Linker(lazy=False)))
         self.assertIs(PerformLinker().clone(allow_gc=False).allow_gc, False)
         self.assertIsInstance(PerformLinker().clone(), PerformLinker)
@@ -469,7 +470,7 @@ class TestOwnThunks(unittest.TestCase):
                 results = [f(V) for _ in range(2)]
                 self.assertFalse(np.shares_memory(*results))
                 if form != "old":
-                    python = not Mode(linker).linker.native
+                    python = Mode(linker).linker.target == PYTHON
                     self.assertEqual(set(op.impl), {"py" if python else None}, linker)
 
     def test_errors_name_the_node(self) -> None:

@@ -12,12 +12,14 @@ from theano_linker_c.kernels import (
     ElementwiseKernel,
     Kernel,
     MatrixProductKernel,
+    Reduction,
     ReductionKernel,
     TransposeKernel,
     native_kernel,
 )
 from theano_linker_c.program import ArraySpec, Hooks, Machine, Program, PythonMachine, lower, native_machine
 from theano_linker_c.scalar import ScalarOp, identity
+from theano_linker_c.targets import PYTHON
 
 
 class ArrayType(Type):
@@ -70,18 +72,17 @@ class Elementwise(Op):
 
 
 class Reduce(Op):
-    def __init__(self, combine: ScalarOp, axes: Sequence[int], start: Any, keepdims: bool = False) -> None:
-        self.combine, self.axes, self.start, self.keepdims = combine, tuple(axes), start, keepdims
+    def __init__(self, combine: ScalarOp, axes: Sequence[int], start: Any) -> None:
+        self.combine, self.axes, self.start = combine, tuple(axes), start
 
     def make_node(self, *inputs: Any) -> Apply:
         (x,) = inputs
-        full = [1 if d in self.axes else n for d, n in enumerate(x.type.shape)]
-        shape = [n for d, n in enumerate(full) if self.keepdims or d not in self.axes]
+        shape = [n for d, n in enumerate(x.type.shape) if d not in self.axes]
         return Apply(self, [x], [ArrayType(x.type.dtype, shape).make_variable()])
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any, params: Any = None) -> None:
         functions: dict[str, Any] = {"add": np.sum, "mul": np.prod, "maximum": np.max, "minimum": np.min}
-        result = functions[self.combine.name](inputs[0], axis=self.axes, keepdims=self.keepdims)
+        result = functions[self.combine.name](inputs[0], axis=self.axes)
         output_storage[0][0] = np.asarray(result, node.outputs[0].type.dtype)
 
 
@@ -154,9 +155,8 @@ def _reduce(node: Apply) -> Kernel:
     assert isinstance(op, Reduce), "registered for Reduce"
     flags = (tuple(n == 1 for n in x.shape),)
     acc = "float64" if x.dtype == "float32" else x.dtype
-    return ReductionKernel(
-        op.combine, identity, (x.dtype,), flags, len(x.shape), op.axes, acc, x.dtype, op.start, op.keepdims
-    )
+    reductions = (Reduction(op.combine, acc, x.dtype, op.start),)
+    return ReductionKernel(identity, (x.dtype,), (), reductions, flags, len(x.shape), op.axes)
 
 
 @native_kernel.register(Product)
@@ -196,5 +196,5 @@ def machines(inputs: Sequence[Variable], outputs: Sequence[Variable], **kwargs: 
     """Return the native and the Python machine for one graph."""
     single = len(outputs) == 1
     native = program_of(inputs, outputs, **kwargs)
-    plain = program_of(inputs, outputs, **(kwargs | {"native": False}))
+    plain = program_of(inputs, outputs, **(kwargs | {"target": PYTHON}))
     return native_machine(native, hooks_of(native, single)), PythonMachine(plain, hooks_of(plain, single))

@@ -12,34 +12,35 @@ from support import Elementwise, array, hooks_of, machines, program_of
 
 from theano_linker_c import _runtime
 from theano_linker_c._machines import _native
-from theano_linker_c.program import PythonMachine, make_machine
+from theano_linker_c.program import PythonMachine
 from theano_linker_c.scalar import add, exp
+from theano_linker_c.targets import PYTHON, C, _c
 
 
 class TestChoice(unittest.TestCase):
     def test_native_by_default(self) -> None:
         x = array("float64")
         program = program_of([x], [Elementwise(add)(x, x)])
-        self.assertIsInstance(make_machine(program, hooks_of(program)), _runtime.Machine)
-        self.assertIsInstance(make_machine(program, hooks_of(program), native=False), PythonMachine)
+        self.assertIsInstance(C.machine(program, hooks_of(program)), _runtime.Machine)
+        self.assertIsInstance(PYTHON.machine(program, hooks_of(program)), PythonMachine)
 
     def test_without_the_extension_one_warning(self) -> None:
         x = array("float64")
         program = program_of([x], [Elementwise(add)(x, x)])
-        _native._warn_once.cache_clear()
+        _c._warn_once.cache_clear()
         with mock.patch.object(_native, "HAS_RUNTIME", False):
             with self.assertWarnsRegex(UserWarning, "install a C compiler"):
-                machine = make_machine(program, hooks_of(program))
+                machine = C.present.machine(program, hooks_of(program))
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                make_machine(program, hooks_of(program))
+                C.present.machine(program, hooks_of(program))
         self.assertIsInstance(machine, PythonMachine)
         self.assertEqual(machine(2.0), 4.0)
 
     def test_no_buffers_where_none_are_wanted(self) -> None:
         x = array("float64", None)
         program = program_of([x], [Elementwise(exp)(x)])
-        machine = make_machine(program, hooks_of(program), buffer_limit=0)
+        machine = C.machine(program, hooks_of(program), buffer_limit=0)
         machine(np.ones(10))
         self.assertIsInstance(machine, _runtime.Machine)
         self.assertEqual(getattr(machine, "buffered_bytes", None), 0)

@@ -12,7 +12,7 @@ from support import ArrayType, Python, array, machines
 
 from theano_graph import Apply, Op
 from theano_linker_c import _runtime
-from theano_linker_c.kernels import Kernel, MultiOutputKernel, Reduction, native_kernel
+from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import (
     Composite,
     ScalarType,
@@ -79,7 +79,7 @@ def _loop_nest(node: Apply) -> Kernel:
     broadcast = tuple(tuple(n == 1 for n in x.type.shape) for x in node.inputs)
     kept = tuple(v.type.dtype for v in node.outputs[: op.n_kept])
     dtypes = tuple(x.type.dtype for x in node.inputs)
-    return MultiOutputKernel(op.composite, dtypes, kept, op.reductions, broadcast, len(broadcast[0]), op.axes)
+    return ReductionKernel(op.composite, dtypes, kept, op.reductions, broadcast, len(broadcast[0]), op.axes)
 
 
 def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> LoopNest:
@@ -94,7 +94,7 @@ def statistics(dtype: str, axes: Sequence[int], acc: str | None = None) -> LoopN
 AXES = tuple(chain.from_iterable(combinations(range(3), n) for n in (1, 2, 3)))
 
 
-class TestFolds(unittest.TestCase):
+class TestMultiOutput(unittest.TestCase):
     def same(self, native: Any, plain: Any, *values: Any, rtol: float = 1e-12) -> None:
         for a, b in zip(native(*values), plain(*values), strict=True):
             self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
@@ -112,7 +112,7 @@ class TestFolds(unittest.TestCase):
                         with self.subTest(axes=axes, dtype=dtype, shape=laid.shape):
                             self.same(native, plain, laid, rtol=1e-6 if dtype == "float32" else 1e-12)
 
-    def test_stretched_operands(self) -> None:
+    def test_broadcast_operands(self) -> None:
         rng = np.random.default_rng(2)
         x, row, column = (ScalarType("float64")(n) for n in "xrc")
         results = [exp(x - column) * row, exp(x - column)]
@@ -138,7 +138,7 @@ class TestFolds(unittest.TestCase):
                 for shape in ((3, 4), (2, 700), (700, 2)):
                     self.same(native, plain, rng.integers(0, 3, shape).astype(dtype))
 
-    def test_nothing_to_fold(self) -> None:
+    def test_nothing_to_reduce(self) -> None:
         x = ScalarType("float64")("x")
         a = array("float64", None, None)
         sums = LoopNest(Composite([x], [x + x, x]), [Reduction(add, "float64", "float64", 0)], (0,))
@@ -171,7 +171,7 @@ class TestFolds(unittest.TestCase):
             with self.assertRaises(ValueError):
                 machine(np.ones(3), np.ones(4))
 
-    def test_long_folds_are_cut_in_chunks(self) -> None:
+    def test_long_reductions_are_cut_in_chunks(self) -> None:
         rng = np.random.default_rng(5)
         for shape in ((300_001,), (2, 200_003), (200_003, 2), (70, 50, 90)):
             value = rng.normal(size=shape)

@@ -32,12 +32,6 @@ class TestReductions(unittest.TestCase):
                     for laid in (value, value.T, value[::-1], value[:, ::2], value[:1]):
                         np.testing.assert_allclose(native(laid), plain(laid), rtol=1e-5)
 
-    def test_keepdims(self) -> None:
-        x = array("float64", None, None)
-        native, _ = machines([x], [Reduce(add, (0,), 0, keepdims=True)(x)])
-        value = np.arange(12.0).reshape(3, 4)
-        np.testing.assert_array_equal(native(value), value.sum(0, keepdims=True))
-
     def test_nothing_to_reduce(self) -> None:
         x = array("float64", None, None)
         for machine in machines([x], [Reduce(add, (0,), 0)(x)]):

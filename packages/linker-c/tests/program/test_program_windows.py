@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_linker_c import _runtime
 
-CONVOLUTION, POOLING = 25, 26
+CONVOLUTION, POOLING = (_runtime.INSTRUCTIONS[name][0] for name in ("convolution", "pooling"))
 LENGTHS = (16, 32, 64)
 RNG = np.random.RandomState(7)
 

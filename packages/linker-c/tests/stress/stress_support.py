@@ -10,7 +10,7 @@ from function.function_support import ArrayType, Pointwise
 
 from theano_graph import Apply
 from theano_linker_c import Mode, scalar as sc
-from theano_linker_c.kernels import ElementwiseKernel, Kernel, ReductionKernel, native_kernel
+from theano_linker_c.kernels import ElementwiseKernel, Kernel, Reduction, ReductionKernel, native_kernel
 
 #: The session `nox -s stress` sets this; otherwise the tests do a little of the same.
 LONG = os.environ.get("THEANO_STRESS", "") == "long"
@@ -46,7 +46,7 @@ def _native(node: Apply) -> Kernel:
 @native_kernel.register(NativeSum)
 def _native_sum(node: Apply) -> Kernel:
     dtype = node.inputs[0].type.dtype
-    return ReductionKernel(sc.add, sc.identity, (dtype,), ((False,),), 1, (0,), dtype, dtype, 0)
+    return ReductionKernel(sc.identity, (dtype,), (), (Reduction(sc.add, dtype, dtype, 0),), ((False,),), 1, (0,))
 
 
 nadd, nmul, nexp = Native(sc.add, np.add), Native(sc.mul, np.multiply), Native(sc.exp, np.exp)

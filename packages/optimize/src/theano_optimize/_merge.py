@@ -24,6 +24,9 @@ from ._text import expression_text
 MERGE_NODES = "merge_nodes"
 MERGE_CONSTANTS = "merge_constants"
 
+#: Ops that are remembered though no node has them any more, before they are looked for.
+FEW_OPS = 64
+
 #: Attributes of tags that describe a variable and do not say how it is to be treated.
 NOTES = frozenset({"test_value", "trace", "values_eq_approx"})
 
@@ -43,6 +46,11 @@ class MergeTable(Feature):
         self._constant_of: dict[Hashable, Constant] = {}
         self._key_of_constant: dict[Constant, Hashable] = {}
         self._left_constants: dict[Constant, None] = {}
+        # The number of each op, the same for equal ones, by the identity of the op: ops are compared once.
+        self._number_of: dict[int, tuple[Op, int | None]] = {}
+        self._numbers: dict[Op, int] = {}
+        self._next_number = 0
+        self._many_ops = FEW_OPS
         self._destroyers = 0
         self._done_inside: set[FunctionGraph] = set()
 
@@ -103,6 +111,8 @@ class MergeTable(Feature):
         with _overwriting_known(fgraph, bool(self._destroyers)) as handler:
             self._merge_pending(fgraph, profile, trace, handler)
         self._drop_left_constants(fgraph)
+        if len(self._number_of) > self._many_ops:
+            self._drop_left_ops()
 
     def _merge_pending(
         self,
@@ -143,6 +153,14 @@ class MergeTable(Feature):
                     del self._constant_of[key]
         self._left_constants.clear()
 
+    def _drop_left_ops(self) -> None:
+        """Forget ops that no node of the table has any more."""
+        there = {id(node.op) for node in self._key_of}
+        self._number_of = {name: known for name, known in self._number_of.items() if name in there}
+        used = {number for _, number in self._number_of.values()}
+        self._numbers = {op: number for op, number in self._numbers.items() if number in used}
+        self._many_ops = 2 * len(self._number_of) + FEW_OPS
+
     def _merge_inside(self, op: Op, profile: RewriteProfile) -> None:
         """Merge in the graph that an op runs inside, if it has one."""
         inside = getattr(op, "fgraph", None)
@@ -156,6 +174,17 @@ class MergeTable(Feature):
         finally:
             inside.remove_feature(table)
 
+    def _meet(self, op: Op, profile: RewriteProfile) -> int | None:
+        """Return the number of an op that is met for the first time; None where its nodes stay apart."""
+        number: int | None = None
+        if not op.destroy_map and getattr(op, "mergeable", True):
+            self._merge_inside(op, profile)
+            if _is_hashable(op):
+                number = self._numbers.setdefault(op, self._next_number)
+                self._next_number += number == self._next_number
+        self._number_of[id(op)] = (op, number)
+        return number
+
     def _merge_node(
         self,
         fgraph: FunctionGraph,
@@ -164,15 +193,18 @@ class MergeTable(Feature):
         trace: RewriteTrace | None,
         handler: DestroyHandler | None,
     ) -> None:
-        op = node.op
-        if op.destroy_map or not getattr(op, "mergeable", True):
+        known = self._number_of.get(id(node.op))
+        number = self._meet(node.op, profile) if known is None else known[1]
+        if number is None:
             return
-        self._merge_inside(op, profile)
-        key = (op, tuple(node.inputs), tuple([output.type.exact for output in node.outputs]), _node_marks(node))
+        key = (number, *node.inputs, *[output.type.exact for output in node.outputs], _node_marks(node))
         self._forget(node)
-        if not _is_hashable(key):  # types of users that compare and do not hash
-            return
-        kept = self._node_of.setdefault(key, node)
+        try:
+            kept = self._node_of.setdefault(key, node)
+        except TypeError:
+            if _is_hashable(key):
+                raise
+            return  # types of users that compare and do not hash
         if kept is node:
             self._key_of[node] = key
             return
@@ -228,9 +260,9 @@ def _marks(thing: Variable | Apply) -> Hashable:
 
 
 def _node_marks(node: Apply) -> Hashable:
-    if not node.has_tag():
+    if node._tag is None:
         for output in node.outputs:
-            if output.has_tag():
+            if output._tag is not None:
                 break
         else:
             return ()

@@ -1,58 +1,26 @@
-"""Ops in C on the arrays of compressed sparse matrices: data, indices and indptr.
-
-The code is in the folder ``c``: each file defines functions whose names `NAME` makes the node's own, for elements of
-the type `ELEMENT`.
-"""
+"""Ops on the arrays of compressed sparse matrices: data, indices and indptr. Each has a native kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any, ClassVar
 
 from theano_graph import Apply, compose, pullback, pushforward
+from theano_linker_c.kernels import CompressedKernel, CompressedTask, native_kernel
 from theano_tensor import as_tensor_variable
 
 from ._op import SparseOp
 from ._type import CLASSES
 
-#: The dtypes of elements that the C code is written for.
+#: The dtypes of elements that native kernels take.
 NATIVE_DTYPES = ("float32", "float64")
-
-
-@cache
-def _text(file: str) -> str:
-    return files(__package__ or "").joinpath("c", file).read_text(encoding="utf-8")
-
-
-def c_source(name: str, *names: str, **types: str) -> str:
-    """Return the text of files of C code with macros for names and types around it.
-
-    Parameters
-    ----------
-    name : str
-        Of the node; the functions end in it.
-    names : str
-        Files, without their ending.
-    types : str
-        Macros and the C types that they stand for.
-    """
-    macros = [("NAME(f)", f"f##_{name}"), *types.items()]
-    begin = "".join(f"#define {macro} {text}\n" for macro, text in macros)
-    end = "".join(f"#undef {macro.partition('(')[0]}\n" for macro, _ in macros)
-    return begin + "\n".join(_text(f"{file}.h") for file in names) + end
-
-
-def minor_length(name: str) -> str:
-    """Return the C text of the number in an input."""
-    return f"(npy_intp)*(npy_int64 *)PyArray_DATA({name})"
 
 
 class CompressedOp(SparseOp):
     """Base of the ops on ``data, indices, indptr`` and the length of the minor axis. Put in by rewrites."""
 
-    files: ClassVar[tuple[str, ...]] = ("compressed",)
+    #: What the native kernel does.
+    task: ClassVar[CompressedTask]
     #: Where `data` stands among the inputs.
     first: ClassVar[int] = 0
 
@@ -67,33 +35,17 @@ class CompressedOp(SparseOp):
             found.append(variable if variable.type.dtype == wanted else variable.astype(wanted))
         return found
 
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        """Return the version of the C code."""
-        return (1,)
+    @property
+    def flag(self) -> bool:
+        """What the kernel is told: whether rows are the major axis."""
+        return bool(getattr(self, "format", "") == "csr")
 
-    def c_compile_args(self) -> list[str]:
-        """Return the options that make vector code of inner loops."""
-        return ["-O3"]
 
-    def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """Return the functions that `c_call` calls."""
-        return c_source(name, *self.files, ELEMENT=self.element(node))
-
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call; NotImplementedError where there is no code for the elements, so that `perform` runs."""
-        self.element(node)
-        return self.c_call(node, name, inputs, outputs, sub)
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call of a function, and what is done where that fails."""
-        raise TypeError(f"{type(self).__name__} is only a base")
-
-    def element(self, node: Apply) -> str:
-        """Return the C type of the elements; NotImplementedError where there is no code for it."""
-        kind: Any = node.inputs[self.first].type
-        if kind.dtype not in NATIVE_DTYPES:
-            raise NotImplementedError(f"no C code for {kind.dtype}")
-        return f"npy_{kind.dtype}"
+@native_kernel.register(CompressedOp)
+def _native(node: Apply) -> CompressedKernel | None:
+    op: Any = node.op
+    kind: Any = node.inputs[op.first].type
+    return CompressedKernel(op.task, kind.dtype, op.flag) if kind.dtype in NATIVE_DTYPES else None
 
 
 def assembled(format: str, data: Any, indices: Any, indptr: Any, other: Any) -> Any:

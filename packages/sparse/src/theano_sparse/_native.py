@@ -8,18 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theano_graph import Apply, Variable, compose, describe, shape_rule
+from theano_linker_c.kernels import CompressedTask
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType, as_tensor_variable
 
-from ._compressed import CompressedOp, assembled, minor_length, not_differentiated
+from ._compressed import CompressedOp, assembled, not_differentiated
 from ._op import dense, refuse_rank
-
-
-def _call(function: str, op: Any, parts: Sequence[str], arguments: Sequence[str], sub: Mapping[str, str]) -> str:
-    """Return the C text that calls a function of products, and fails where that does."""
-    data, indices, indptr, other = parts
-    given = [data, indices, indptr, minor_length(other), str(int(op.format == "csr")), *arguments]
-    return f"if ({function}({', '.join(given)}) < 0) {{ {sub['fail']} }}"
 
 
 def _product(op: Any, arrays: Sequence[Any], y: Any) -> Any:
@@ -49,7 +43,7 @@ class CompressedDot(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "dot")
+    task: ClassVar[CompressedTask] = "dot"
 
     def __init__(self, format: str) -> None:
         self.format = format
@@ -64,10 +58,6 @@ class CompressedDot(CompressedOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Multiply with SciPy."""
         return _product(self, values[:4], values[4])
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call of the product."""
-        return _call(f"dot_{name}", self, inputs[:4], [inputs[4], "1", "NULL", "0", f"&{outputs[0]}"], sub)
 
     def __str__(self) -> str:
         return f"StructuredDot{{{self.format}, native}}"
@@ -91,7 +81,7 @@ class CompressedUsmm(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
-    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "dot")
+    task: ClassVar[CompressedTask] = "usmm"
     first: ClassVar[int] = 1
 
     def __init__(self, format: str, inplace: bool = False) -> None:
@@ -127,12 +117,6 @@ class CompressedUsmm(CompressedOp):
             raise ValueError(compose(f"a product of shape {product.shape} is added to {z.shape}", mend="mend z"))
         product *= alpha.reshape(())
         return np.add(z, product, out=z if self.inplace else product)
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call of the product."""
-        alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
-        more = [inputs[5], alpha, inputs[6], str(int(self.inplace)), f"&{outputs[0]}"]
-        return _call(f"dot_{name}", self, inputs[1:5], more, sub)
 
     def __str__(self) -> str:
         return f"Usmm{{{self.format}, native, {'inplace' if self.inplace else 'no_inplace'}}}"
@@ -176,7 +160,7 @@ class UsmmRows(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format",)
-    files: ClassVar[tuple[str, ...]] = ("compressed", "products", "rows")
+    task: ClassVar[CompressedTask] = "usmm_rows"
     first: ClassVar[int] = 1
 
     def __init__(self, format: str) -> None:
@@ -197,12 +181,6 @@ class UsmmRows(CompressedOp):
             raise ValueError(compose(f"a product of shape {product.shape} is added to {wanted}", mend="mend z"))
         rows = np.diff(assembled(self.format, *values[1:5]).tocsr().indptr).nonzero()[0]
         return rows, product[rows] * values[0].reshape(())
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call of the product."""
-        alpha = f"*({self.element(node)} *)PyArray_DATA({inputs[0]})"
-        more = [inputs[5], alpha, *(minor_length(n) for n in inputs[6:]), *(f"&{output}" for output in outputs)]
-        return _call(f"some_rows_{name}", self, inputs[1:5], more, sub)
 
     def __str__(self) -> str:
         return f"UsmmRows{{{self.format}}}"

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theano_graph import Apply, compose, shape_rule
+from theano_linker_c.kernels import CompressedTask
 from theano_linker_c.scalar import upcast
 from theano_tensor import as_tensor_variable
 
-from ._compressed import CompressedOp, assembled, minor_length, not_differentiated
+from ._compressed import CompressedOp, assembled, not_differentiated
 from ._op import dense
 
 _PART_DTYPES = ("int32", "int32")
@@ -22,14 +23,10 @@ def _arrays(dtype: str) -> list[Any]:
     return [dense(dtype, 1), *(dense(kind, 1) for kind in _PART_DTYPES)]
 
 
-def _call(function: str, arguments: Sequence[str], sub: Mapping[str, str]) -> str:
-    return f"if ({function}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
-
-
 class ChangeCompression(CompressedOp):
     """The arrays of a sparse matrix in the other format. No gradient."""
 
-    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
+    task: ClassVar[CompressedTask] = "change_compression"
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -41,11 +38,6 @@ class ChangeCompression(CompressedOp):
         """Change the format with SciPy."""
         found = assembled("csr", *values).tocsc()
         return found.data, found.indices, found.indptr
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
-        arguments = [*inputs[:3], minor_length(inputs[3]), *(f"&{output}" for output in outputs)]
-        return _call(f"change_compression_{name}", arguments, sub)
 
 
 @shape_rule.register(ChangeCompression)
@@ -64,7 +56,7 @@ class CompressedToDense(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("format", "inplace")
-    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
+    task: ClassVar[CompressedTask] = "to_dense"
 
     def __init__(self, format: str, inplace: bool = False) -> None:
         self.format = format
@@ -92,12 +84,6 @@ class CompressedToDense(CompressedOp):
             )
         return np.add(z, found, out=z if self.inplace else found)
 
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
-        z = inputs[4] if len(inputs) > 4 else "NULL"
-        flags = str(int(self.format == "csr")), z, str(int(self.inplace))
-        return _call(f"dense_{name}", [*inputs[:3], minor_length(inputs[3]), *flags, f"&{outputs[0]}"], sub)
-
     def __str__(self) -> str:
         return f"CompressedToDense{{{self.format}, {'inplace' if self.inplace else 'no_inplace'}}}"
 
@@ -119,10 +105,15 @@ class CompressedSum(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
-    files: ClassVar[tuple[str, ...]] = ("compressed", "conversions")
+    task: ClassVar[CompressedTask] = "sum"
 
     def __init__(self, by_major: bool) -> None:
         self.by_major = bool(by_major)
+
+    @property
+    def flag(self) -> bool:
+        """What the kernel is told: whether it is about the major axis."""
+        return self.by_major
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -133,11 +124,6 @@ class CompressedSum(CompressedOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Add up with SciPy."""
         return np.asarray(assembled("csr", *values).sum(1 if self.by_major else 0)).ravel()
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
-        arguments = [*inputs[:3], minor_length(inputs[3]), str(int(self.by_major)), f"&{outputs[0]}"]
-        return _call(f"sums_{name}", arguments, sub)
 
 
 @shape_rule.register(CompressedSum)
@@ -156,10 +142,15 @@ class GatherByIndex(CompressedOp):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
-    files: ClassVar[tuple[str, ...]] = ("gather",)
+    task: ClassVar[CompressedTask] = "gather"
 
     def __init__(self, by_major: bool) -> None:
         self.by_major = bool(by_major)
+
+    @property
+    def flag(self) -> bool:
+        """What the kernel is told: whether it is about the major axis."""
+        return self.by_major
 
     def make_node(self, vector: Any, indices: Any, indptr: Any) -> Apply:
         """Apply to a vector and two arrays of a sparse matrix."""
@@ -179,10 +170,6 @@ class GatherByIndex(CompressedOp):
                 )
             )
         return vector[places]
-
-    def c_call(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
-        return _call(f"gather_{name}", [*inputs, str(int(self.by_major)), f"&{outputs[0]}"], sub)
 
 
 @shape_rule.register(GatherByIndex)

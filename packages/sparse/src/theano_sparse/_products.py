@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +9,11 @@ import scipy.sparse
 
 import theano_tensor as T
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import as_tensor_variable
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._compressed import NATIVE_DTYPES, c_source
+from ._compressed import NATIVE_DTYPES
 from ._conversion import SparseFromDense, dense_from_sparse, to_format
 from ._op import SparseOp, common_dtype, dense, refuse_rank
 from ._structure import csm_data, csm_shape, stored_places, with_data
@@ -171,30 +171,14 @@ class SampledProduct(SparseOp):
             found[part] = np.einsum("ij,ij->i", x[rows[part]], y.T[columns[part]])
         return found
 
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        """Return the version of the C code."""
-        return (1,)
 
-    def c_compile_args(self) -> list[str]:
-        """Return the options that make vector code of the inner loop."""
-        return ["-O3"]
-
-    def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """Return the function that `c_code` calls."""
-        element, _, row, column = self._dtypes(node)
-        return c_source(name, "sampled", ELEMENT=f"npy_{element}", ROW=f"npy_{row}", COLUMN=f"npy_{column}")
-
-    def _dtypes(self, node: Apply) -> list[Any]:
-        kinds: list[Any] = [variable.type for variable in node.inputs]
-        return [kind.dtype for kind in kinds]
-
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call; NotImplementedError for other dtypes than those of the code, so that `perform` runs."""
-        element, other, row, column = self._dtypes(node)
-        if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
-            raise NotImplementedError(f"no C code for {element} and {other} at {row} and {column}")
-        arguments = [*inputs, f"&{outputs[0]}"]
-        return f"if (sample_{name}({', '.join(arguments)}) < 0) {{ {sub['fail']} }}"
+@native_kernel.register(SampledProduct)
+def _native_sampled(node: Apply) -> Kernel | None:
+    kinds: list[Any] = [variable.type for variable in node.inputs]
+    element, other, row, column = (kind.dtype for kind in kinds)
+    if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
+        return None
+    return CompressedKernel("sampled", element)
 
 
 #: How many numbers of each operand are gathered at once.

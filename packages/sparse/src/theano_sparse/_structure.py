@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_linker_c.kernels import CompressedKernel, Kernel, native_kernel
 from theano_tensor import SpecifyShape, TensorType, as_tensor_variable, constant, inc_subtensor, stack
 from theano_tensor.gradient import DisconnectedType
 
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
-from ._compressed import c_source
 from ._op import SparseOp, dense
 from ._type import CLASSES, SparseType, _Operators
 
@@ -203,23 +203,11 @@ class StoredPlaces(SparseOp):
         major = np.repeat(np.arange(len(lengths), dtype="int32"), lengths)
         return (major, indices) if self.format == "csr" else (indices, major)
 
-    def c_code_cache_version(self) -> tuple[int, ...]:
-        """Return the version of the C code."""
-        return (1,)
 
-    def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """Return the function that `c_code` calls."""
-        return c_source(name, "major_indices")
-
-    def c_code(self, node: Apply, name: str, inputs: Sequence[str], outputs: Sequence[str], sub: dict[str, str]) -> str:
-        """Return the call."""
-        major, minor = outputs if self.format == "csr" else outputs[::-1]
-        return f"""
-if (major_indices_{name}({inputs[1]}, PyArray_DIM({inputs[0]}, 0), &{major}) < 0) {{ {sub["fail"]} }}
-Py_INCREF({inputs[0]});
-Py_XDECREF({minor});
-{minor} = {inputs[0]};
-"""
+@native_kernel.register(StoredPlaces)
+def _native_places(node: Apply) -> Kernel:
+    op: Any = node.op
+    return CompressedKernel("major_indices", "float64", op.format == "csr")
 
 
 class ElementsAt(SparseOp):

@@ -104,7 +104,6 @@ _CLASSES = MappingProxyType(
         "theano_tensor.reduce._argmax": "ArgMax ArgMin",
         "theano_tensor.reduce._careduce": "CAReduce CAReduceDtype ProdWithoutZeros",
         "theano_tensor.reduce._reduce": "All Any_ Max Min Prod Reduce Sum Supremum",
-        "theano_tensor.rewrites._multi_output_fusion": "MultiOutputFusion",
         "theano_tensor.rewrites._fused_reduce": "FusedReduce",
         "theano_tensor.shape._rearrange": "Roll",
         "theano_tensor.shape._rebroadcast": "Rebroadcast",

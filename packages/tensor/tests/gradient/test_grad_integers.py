@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unittest
+import warnings
 from typing import Any
 
 import numpy as np
 
 import theano_tensor as tt
+from theano_graph import config
 from theano_linker_c import function
 from theano_tensor.gradient import grad
 from theano_testing.tensor import assert_allclose
@@ -34,3 +36,22 @@ class TestIntegerOperands(unittest.TestCase):
                     by_real: Any = function([x], grad(tt.sum(getattr(tt, name)(x)), x))
                     # The result for a narrow integer may have fewer digits.
                     assert_allclose(by_integer(values), by_real(values.astype("float64")), rtol=2e-3, atol=1e-3)
+
+
+class TestZeroGradients(unittest.TestCase):
+    def test_integers_all_the_way_are_told_of(self) -> None:
+        i, x = tt.ivector("i"), tt.dvector("x")
+        for cost in (tt.sum(i * i) * 1.0, tt.sum(i), tt.sum(i * i) + tt.sum(x)):
+            with self.subTest(cost), self.assertWarnsRegex(UserWarning, "respect to `i` is zero") as caught:
+                grad(cost, [i])
+            self.assertEqual(caught.filename, __file__)
+            self.assertIn("warn_integer_gradient=False", str(caught.warning))
+
+    def test_nothing_is_told_of_what_a_float_function_reads(self) -> None:
+        i, x = tt.ivector("i"), tt.dvector("x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            grad(tt.sum(i * i) * 1.0 + tt.sum(i * x), [i, x])
+            grad(tt.sum(x * (x > 1)), x)
+            with config.change_flags(warn_integer_gradient=False):
+                self.assertEqual(grad(tt.sum(i), i).type.dtype, "float64")

@@ -181,5 +181,5 @@ class TestBadInput(unittest.TestCase):
         x = tt.dvector("x")
         f = function([x], [io.send(x, 0, 1), io.allreduce(x)])
         absent = mock.patch.dict(sys.modules, {"mpi4py": None, "mpi4py.MPI": None})
-        with absent, self.assertRaisesRegex(ImportError, r"pip install 'theano\[mpi\]'"):
+        with absent, self.assertRaisesRegex(ImportError, r"pip install 'theano-stack\[mpi\]'"):
             f(np.ones(2))

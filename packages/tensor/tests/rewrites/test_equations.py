@@ -40,7 +40,7 @@ RULES = {name: rule for name, rule in sorted(RULE_OF.items()) if isinstance(rule
 
 class TestEquations(unittest.TestCase):
     def test_how_many(self) -> None:
-        self.assertGreaterEqual(len(RULES), 77)
+        self.assertGreaterEqual(len(RULES), 76)
 
     def test_each_has_an_expression_on_which_it_fires(self) -> None:
         """The table of all rules tells for each where it fires, which is tested there, values included."""
@@ -202,7 +202,7 @@ class TestEachEquation(unittest.TestCase):
                     expression, after = found
                     self.compare(expression, after, rng)
                     checked += 1
-        self.assertGreaterEqual(checked, 140)
+        self.assertGreaterEqual(checked, 130)
         self.assertLessEqual(len(left), 6, left)
 
     def compare(self, expression: Expression, after: Any, rng: np.random.RandomState) -> None:

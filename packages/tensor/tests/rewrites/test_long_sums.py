@@ -9,9 +9,11 @@ import numpy as np
 import theano_tensor as T
 from theano_graph import FunctionGraph
 from theano_linker_c import function
-from theano_optimize import WalkRewriter
+from theano_optimize import EquilibriumRewriter, WalkRewriter, constant_folding
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.rewrites._groups import MAX_OPERANDS
+from theano_tensor.rewrites._language import number
+from theano_tensor.rewrites.algebra import constants_in_sum
 from theano_tensor.rewrites.fusion_rules import sums_and_products_joined
 
 
@@ -74,3 +76,44 @@ class TestChains(unittest.TestCase):
         graph = FunctionGraph([x, y, z], [inner + z + x, middle, middle * x * y], clone=False)
         WalkRewriter(sums_and_products_joined).rewrite(graph)
         self.assertEqual(sorted(len(node.inputs) for node in graph.apply_nodes), [2, 2, 3, 3])
+
+
+class TestChainsOfConstants(unittest.TestCase):
+    """``x + c + d + ...`` becomes one sum by one replacement, as exact as by one for each constant."""
+
+    def joined(self, constants: list[float], dtype: str = "float64") -> tuple[FunctionGraph, int]:
+        x = T.vector("x", dtype=dtype)
+        y = x
+        for c in constants:
+            y = y + T.constant(c, dtype=dtype)
+        fgraph = FunctionGraph([x], [y])
+        profile = EquilibriumRewriter([constants_in_sum, constant_folding]).rewrite(fgraph)
+        return fgraph, profile.rules["constants_in_sum"]
+
+    def test_one_replacement(self) -> None:
+        fgraph, times = self.joined([1.5] * 300)
+        self.assertEqual(times, 1)
+        self.assertEqual([float(number(v)) for v in fgraph.outputs[0].owner.inputs if number(v) is not None], [450.0])
+
+    def test_each_step_is_rounded(self) -> None:
+        fgraph, _ = self.joined([0.1] * 1000, "float16")
+        total = np.float16(0.1)
+        for _ in range(999):
+            total = np.float16(np.float16(0.1) + total)
+        self.assertEqual([number(v) for v in fgraph.outputs[0].owner.inputs if number(v) is not None], [total.item()])
+
+    def test_what_is_used_elsewhere_stays(self) -> None:
+        x = T.dvector("x")
+        middle = x + 1.0 + 2.0
+        f = function([x], [middle + 3.0 + 4.0, middle], mode="FAST_COMPILE")
+        np.testing.assert_array_equal(f([1.0]), [[11.0], [4.0]])
+
+    def test_signs(self) -> None:
+        x = T.dvector("x")
+        y, wanted = x, 5.0
+        for i in range(40):
+            y, wanted = ((y + i, wanted + i), (y - 2.0, wanted - 2.0), (i - y, i - wanted), (2.0 + y, 2.0 + wanted))[
+                i % 4
+            ]
+        for mode in ("FAST_RUN", "FAST_COMPILE"):
+            np.testing.assert_allclose(function([x], y, mode=mode)([5.0]), [wanted])

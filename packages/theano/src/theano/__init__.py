@@ -127,11 +127,11 @@ rpath = _os.path.realpath(__path__[0])
 p = _os.path.dirname(rpath)
 
 if TYPE_CHECKING:
-    from . import gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
+    from . import assert_op as assert_op, gpuarray as gpuarray, graph as graph, pathparse as pathparse, tests as tests
     from .gof import OpenMPOp as OpenMPOp, object2 as object2, opt as opt, toolbox as toolbox, utils as utils
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         __package__,
-        {".": "gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp object2"},
+        {".": "assert_op gpuarray graph pathparse tests", ".gof": "opt toolbox utils OpenMPOp object2"},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -32,6 +33,8 @@ Tells which compiler, BLAS, threads, cache and devices Theano finds here, how it
 what is missing."""
 _EPILOG = "The status is 0 if functions can be compiled and are right, and 1 if something is broken."
 _OBSOLETE = "leave it out: it is obsolete, for it was for a GPU back-end"
+#: Distributions of the package index that bring a folder named theano, too.
+FORMER_DISTRIBUTIONS = ("theano", "theano-pymc")
 _MARKS = {"ok": " ok ", "note": "note", "bad": "BAD "}
 
 
@@ -128,11 +131,17 @@ def _show(found: Sequence[Finding]) -> None:
 
 def _versions() -> Iterator[Finding]:
     yield Finding("versions", "Python", platform.python_version(), sys.executable)
-    for name in ("numpy", "scipy", "theano", *(f"theano-{layer.replace('_', '-')}" for layer in LAYERS)):
+    for name in ("numpy", "scipy", "theano-stack", *(f"theano-{layer.replace('_', '-')}" for layer in LAYERS)):
         try:
             yield Finding("versions", name, version(name))
         except PackageNotFoundError:
             yield Finding("versions", name, "taken from a folder, not installed", state="note")
+    for name in FORMER_DISTRIBUTIONS:
+        with contextlib.suppress(PackageNotFoundError):
+            found = version(name)
+            if found.startswith(("0.", "1.")):
+                advice = f"pip uninstall {name}, then install theano-stack again: both write into the folder theano"
+                yield Finding("versions", name, found, "another project", "bad", advice)
 
 
 def _flags() -> Iterator[Finding]:

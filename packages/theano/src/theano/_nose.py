@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     if importlib.util.find_spec("nose2") is None:
-        return _refuse("nose2 is not installed", "pip install 'theano[test]', or nose2 alone")
+        return _refuse("nose2 is not installed", "pip install 'theano-stack[test]', or nose2 alone")
     targets = [*given.targets, *(own_tests() if given.theano else ())] or ["."]
     try:
         groups = _groups(targets)

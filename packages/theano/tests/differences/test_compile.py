@@ -105,15 +105,6 @@ class TestPictures(unittest.TestCase):
         self.assertEqual(bool(formatting.pydot_imported), not formatting.pydot_imported_msg)
 
 
-class TestInputsDrawnOnce(unittest.TestCase):
-    difference = "inputs-drawn-once"
-
-    def test_shapes(self) -> None:
-        x = T.dscalar("x")
-        shapes = formatting.PyDotFormatter().diagram([x + 1, x * 2, x - 3]).shapes
-        self.assertEqual([shape.kind for shape in shapes].count("input"), 1)
-
-
 class TestConstantConditions(unittest.TestCase):
     difference = "constant-conditions"
 

@@ -50,7 +50,9 @@ class ChangedFlags:
         self._entered.append(self._change(self._values))
 
     def __exit__(self, *error: object) -> None:
-        self._entered.pop()()
+        # Programs that keep one object for nested blocks leave it more often than they entered it.
+        if self._entered:
+            self._entered.pop()()
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Return `function` with the flags changed while it runs, for generators and coroutines: not while they wait.

@@ -89,9 +89,17 @@ def slot_values(node: Node) -> Iterator[tuple[str, Any]]:
 
 def with_same_slots(node: NodeT) -> NodeT:
     """Return a new node of the same class with the same attributes and a tag of its own."""
-    new = new_node(type(node))
-    for slot, value in slot_values(node):
-        setattr(new, slot, value)
+    cls = type(node)
+    new = new_node(cls)
+    slots = _slots_of[cls]
+    try:
+        values = slots.values(node)
+    except AttributeError:  # not all are set
+        for slot, value in slot_values(node):
+            setattr(new, slot, value)
+    else:
+        for slot, value in zip(slots.names, values):  # noqa: B905  # one value for each name
+            setattr(new, slot, value)
     attributes = getattr(node, "__dict__", None)
     if attributes:
         new.__dict__.update(attributes)

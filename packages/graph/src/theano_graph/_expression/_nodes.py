@@ -119,8 +119,8 @@ class Variable(Node):
             raise GraphError(
                 compose(f"the index of a variable counts outputs from 0: {index!r}", mend="leave it to Apply")
             )
-        # Programs make types of their own without our base class: only what cannot be meant is refused.
-        if isinstance(type, _CLASS) or _CLASS(type).__module__ == "builtins":
+        # Programs make types of their own without our base class, and take text for one where no type matters.
+        if isinstance(type, _CLASS) or (_CLASS(type).__module__ == "builtins" and not isinstance(type, str)):
             raise TypeError(
                 compose(
                     f"the type of a variable is a Type, not {type!r}",
@@ -161,7 +161,15 @@ class Variable(Node):
 
     def clone(self) -> Any:
         """Return a variable like this one, without an owner; name and tag are copied."""
-        new = with_origin(lambda: self.type.variable_class(self.type, name=self.name), self.origin)
+        kind = self.type.variable_class
+        if _construction_observers or not _is_made_plainly(kind):
+            new = with_origin(lambda: kind(self.type, name=self.name), self.origin)
+        else:  # what the constructor does, without its checks: graphs are copied for each function
+            new = kind.__new__(kind)
+            new.type = self.type
+            new.owner = new.index = None
+            new.name = self.name
+            new._tag = None
         _copy_marks(self, new)
         return new
 
@@ -504,7 +512,7 @@ class Apply(Node):
         new_inputs = list(inputs)
         remake = False
         for i, (current, new) in enumerate(zip(self.inputs, new_inputs, strict=True)):
-            if current is new or current.type.exact == new.type.exact:
+            if current is new or current.type is new.type or current.type.exact == new.type.exact:
                 continue
             if strict and not current.type.is_super(new.type):
                 new_inputs[i] = current.type.narrow_variable(new)
@@ -530,6 +538,17 @@ def _no_output(op: PureOp, i: int, output: Variable) -> GraphError:
             f"output {i} of {op} {what}", where=[describe(output)], mend="make a fresh variable for it: `output.type()`"
         )
     )
+
+
+#: Whether the constructor of a class of variables is that of Variable.
+_made_plainly: dict[type[Variable], bool] = {}
+
+
+def _is_made_plainly(kind: type[Variable]) -> bool:
+    known = _made_plainly.get(kind)
+    if known is None:
+        known = _made_plainly[kind] = kind.__init__ is Variable.__init__ and kind.__new__ is object.__new__
+    return known
 
 
 def _copy_marks(source: Node, target: Node) -> None:

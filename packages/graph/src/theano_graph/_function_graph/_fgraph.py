@@ -27,7 +27,7 @@ from ._checks import (
     wrong_clients,
 )
 from ._graph_store import OF_THE_STORE, GraphStore
-from ._journal import Moved, Step
+from ._journal import Step
 from ._order import before_users, number
 from ._uses import OUTPUT, Client, Uses, clients_in, is_client, number_of
 from ._views import NodesView, VariablesView
@@ -124,12 +124,13 @@ class FunctionGraph(GraphStore, ShownAsHtml):
                             raise missing(v, nodes, "init")
             self._add_client(output, (OUTPUT, i))
         self._is_numbered = False
+        # What has no owner may take the place of something until then: that leaves the order as it is.
+        self._has_arrived_in_order = True
 
     def _number(self) -> None:
         """Give the nodes of a graph their positions, unless they have them."""
         if not self._is_numbered:
-            # The order of arrival is topological until something changes.
-            number(toposort(self.inputs, self.outputs) if self.changes else self._arrived())
+            number(self._arrived() if self._has_arrived_in_order else toposort(self.inputs, self.outputs))
             self._is_numbered = True
 
     # ---- questions
@@ -350,25 +351,21 @@ class FunctionGraph(GraphStore, ShownAsHtml):
     ) -> None:
         """Let `clients` of `old`, all of them if `everywhere`, use `new`; on failure all is as before."""
         self._compact()
-        self._number()
         newcomers = self._newcomers(new, reason)
-        users = {user for user, _ in clients if not isinstance(user, str)}
-        if everywhere:
-            users.update(node for node in newcomers if old in node.inputs)
-        if not before_users(new, users, self._here, old):
-            number(toposort(self.inputs, self.outputs))
-            before_users(new, users, self._here, old)
+        if new.owner is not None:  # what has no owner depends on nothing
+            self._number()
+            users = {user for user, _ in clients if not isinstance(user, str)}
+            if everywhere:
+                users.update(node for node in newcomers if old in node.inputs)
+            if not before_users(new, users, self._here, old):
+                number(toposort(self.inputs, self.outputs))
+                before_users(new, users, self._here, old)
         steps: list[Step] = []
         self._depth += 1
         try:
-            self._enter(new, newcomers, reason, steps)
-            changed = self._callbacks.get("on_change_input", ())
-            for user, i in clients:
-                moved = Moved(user, i, old, new, self._move(user, i, old, new, None))
-                steps.append(moved)
-                for feature, callback in changed:
-                    callback(self, user, i, old, new, reason)
-                    moved.told.append(feature)
+            if newcomers or new.owner is None:
+                self._enter(new, newcomers, reason, steps)
+            self._hand_over(clients, old, new, reason, steps)
             self._prune(old, reason, steps)
         except BaseException as error:
             self._undo(steps, reason, error)
@@ -500,7 +497,7 @@ class FunctionGraph(GraphStore, ShownAsHtml):
         self._forget_all()
         self.__dict__.update(state)
         self._seconds = None
-        self._is_numbered = False
+        self._is_numbered = self._has_arrived_in_order = False
         self._is_cut = any(v.owner is not None for v in leaves)
         self._restore(leaves, nodes)
         for i, output in enumerate(self.outputs):

@@ -210,43 +210,82 @@ class GraphStore(FeatureHost):
             self._add_leaf(variable)
             steps.append(LeafImported(variable))
         on_import = self._callbacks.get("on_import", ())
+        told = [feature for feature, _ in on_import]
         for node in nodes:
             membership = node._membership
             self._place_node(node)
-            step = Imported(node, self._connect(node), membership)
+            step = Imported(node, self._connect(node), membership, told)
             steps.append(step)
-            for feature, callback in on_import:
-                callback(self, node, reason)
-                step.told.append(feature)
+            done = 0
+            try:
+                for _, callback in on_import:
+                    callback(self, node, reason)
+                    done += 1
+            except BaseException:
+                step.told = told[:done]
+                raise
+
+    def _hand_over(
+        self, clients: Iterable[Client], old: Variable, new: Variable, reason: object, steps: list[Step]
+    ) -> None:
+        """Let clients of `old` be clients of `new`."""
+        on_change = self._callbacks.get("on_change_input", ())
+        told = [feature for feature, _ in on_change]
+        for user, i in clients:
+            step = Moved(user, i, old, new, self._move(user, i, old, new, None), told)
+            steps.append(step)
+            done = 0
+            try:
+                for _, callback in on_change:
+                    callback(self, user, i, old, new, reason)
+                    done += 1
+            except BaseException:
+                step.told = told[:done]
+                raise
 
     def _prune(self, variable: Variable, reason: object, steps: list[Step]) -> None:
         """Remove what nothing uses any more, starting from `variable`."""
         on_prune = self._callbacks.get("on_prune", ())
+        told = [feature for feature, _ in on_prune]
         stack = [variable]
         while stack:
             v = stack.pop()
-            if v in self._input_set or (self._has(v) and self._uses_of(v)):
-                continue
             node = v.owner
             if node is None:
-                if v in self._leaves:
-                    steps.append(LeafPruned(v, self._leaves.pop(v)))
-                self._left_leaves.add(v)
+                self._prune_leaf(v, steps)
                 continue
-            if node._membership is not self._here:
+            if node._membership is not self._here or self._is_used(node) or (self._is_cut and v in self._input_set):
                 continue
-            if any(self._uses_of(o) for o in node.outputs if not (self._is_cut and o in self._leaves)):
-                continue
-            step = Pruned(node)
+            step = Pruned(node, [], told)
             steps.append(step)
             self._take_out(node, self._left)
             for i, parent in enumerate(node.inputs):
                 step.client_since.append(self._remove_client(parent, (node, i)))
                 if not self._uses_of(parent):
                     stack.append(parent)
-            for feature, callback in on_prune:
-                callback(self, node, reason)
-                step.told.append(feature)
+            done = 0
+            try:
+                for _, callback in on_prune:
+                    callback(self, node, reason)
+                    done += 1
+            except BaseException:
+                step.told = told[:done]
+                raise
+
+    def _prune_leaf(self, variable: Variable, steps: list[Step]) -> None:
+        """Remove a variable without an owner, unless something uses it."""
+        if variable in self._input_set or self._leaves.get(variable):
+            return
+        if variable in self._leaves:
+            steps.append(LeafPruned(variable, self._leaves.pop(variable)))
+        self._left_leaves.add(variable)
+
+    def _is_used(self, node: Apply) -> bool:
+        """Tell whether something uses an output of a node of the graph, other than one that is an input as well."""
+        uses = self._uses[node._place]
+        if not self._is_cut:
+            return any(uses) if uses.__class__ is list else bool(uses)
+        return any(self._uses_of(o) for o in node.outputs if o not in self._leaves)
 
     def _take_out(self, node: Apply, membership: Any) -> None:
         """Leave the place of a node empty."""

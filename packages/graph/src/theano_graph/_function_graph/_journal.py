@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._expression._nodes import Apply, Variable
@@ -45,7 +45,7 @@ class Imported:
     node: Apply
     leaves: list[Variable]
     membership: Any
-    told: list[FeatureProtocol] = field(default_factory=list)
+    told: Sequence[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -57,7 +57,7 @@ class Moved:
     old: Variable
     new: Variable
     since: int
-    told: list[FeatureProtocol] = field(default_factory=list)
+    told: Sequence[FeatureProtocol]
 
 
 @record(frozen=False)
@@ -73,8 +73,8 @@ class Pruned:
     """A node left the graph; its place is kept."""
 
     node: Apply
-    client_since: list[int] = field(default_factory=list)
-    told: list[FeatureProtocol] = field(default_factory=list)
+    client_since: list[int]
+    told: Sequence[FeatureProtocol]
 
 
 Step = LeafImported | Imported | Moved | LeafPruned | Pruned

@@ -68,9 +68,10 @@ class Function(ShownAsHtml):
     """
 
     # A call must not cost a Python frame of ours: the slot `__call__` holds the machine, so that Python's call of a
-    # function is the machine's call.
+    # function is the machine's call. Programs note things of their own on functions, as `f.source = ...`: `__dict__`.
     __slots__ = (
         "__call__",
+        "__dict__",
         "__weakref__",
         "_arguments",
         "_finder",
@@ -123,7 +124,12 @@ class Function(ShownAsHtml):
     @property
     def name(self) -> str | None:
         """Name of the function: where it was given none, the file and line that made it."""
-        return self.maker.name
+        given: str | None = self.__dict__.get("name")
+        return given or self.maker.name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.__dict__["name"] = name
 
     @property
     def container(self) -> ContainerView:

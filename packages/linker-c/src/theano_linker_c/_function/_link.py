@@ -16,7 +16,7 @@ from .._overwriting._shown import Decisions
 from .._storage._container import Container
 from ..modes import Linker, ModeError
 from ..ops import DeepCopyOp
-from ..program import HAS_RUNTIME, Accepts, Hooks, Machine, Program, array_spec_of, lower
+from ..program import Accepts, Hooks, Machine, Program, array_spec_of, lower
 from ._collect import Signature
 from ._io import In
 
@@ -139,7 +139,7 @@ def _lowered(fgraph: FunctionGraph, wiring: Wiring, linker: Linker, overwriting:
         updates=wiring.updates,
         n_outputs=wiring.n_outputs,
         accepts=wiring.accepts,
-        native=linker.native and HAS_RUNTIME,
+        target=linker.target.present,
         lazy=linker.lazy,
         keep=not linker.frees,
         preferred=linker.preferred,

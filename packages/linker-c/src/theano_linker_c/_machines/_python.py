@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from theano_graph import Apply, Variable
 
 from .._overwriting._arguments import own_value
+from .._perform import OwnThunk, Runner
 from .._programs._instructions import Hooks, Instruction, Program, ProgramInput, array_spec_of
-from .._programs._schedule import Schedule
+from .._programs._schedule import Branch, Schedule
 from .._storage._locks import UpdateLocks, update_lock_of
 from ._counters import Counters, Observer, Reading
 from ._results import accept_results
@@ -29,6 +30,8 @@ class PythonMachine:
     hooks : Hooks
     keep : bool
         Whether intermediate results stay after a call, to be looked at.
+    runner_of : callable
+        Gives the function from input values to output values that runs an instruction; by default the op's Python code.
 
     Attributes
     ----------
@@ -36,15 +39,21 @@ class PythonMachine:
         Which of the nodes, in the order in which they are shown, failed last, or -1.
     """
 
-    def __init__(self, program: Program, hooks: Hooks, keep: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        hooks: Hooks,
+        keep: bool = False,
+        runner_of: Callable[[Instruction], Runner] = python_runner,
+    ) -> None:
         self.program = program
         self._kept: dict[int, Any] = {}
         self._to_keep = intermediate_registers(program) if keep else ()
         self.hooks = hooks
         self.position_of_error = -1
-        self.view = MachineView(program, python_runner, fetch=(lambda: self._kept) if keep else None)
+        self.view = MachineView(program, runner_of, fetch=(lambda: self._kept) if keep else None)
         self._counters: Counters | None = None
-        self._runners = [python_runner(x) for x in program.instructions]
+        self._runners = [runner_of(x) for x in program.instructions]
         # Calls are serialised by locks where one could store a value between another's reading and storing it.
         # What is read for
         # an argument that was left out may be updated, too.
@@ -196,10 +205,9 @@ class PythonMachine:
     ) -> Sequence[Any]:
         if known is None:
             return self._runners[index](operands)
-        if instruction.branch is not None:
-            return instruction.branch.attempt(operands, known)
-        assert instruction.thunk is not None, "only these two kinds of instructions are lazy"
-        return instruction.thunk.attempt(operands, known)
+        form = instruction.form
+        assert isinstance(form, (Branch, OwnThunk)), "only these two forms are lazy"
+        return form.attempt(operands, known)
 
     def _accept(self, index: int, given: ProgramInput, value: Any) -> Any:
         spec = array_spec_of(given.variable)

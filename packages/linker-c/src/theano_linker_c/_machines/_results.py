@@ -9,8 +9,10 @@ import numpy as np
 
 from theano_graph import Apply, Generic, Type, Variable, compose, describe
 
+from .._perform import OwnThunk
 from .._programs._instructions import ArraySpec, Instruction, array_spec_of
 from .._result_error import ResultError, replaced_cell
+from ..cop import CThunk
 from ..scalar import ScalarType
 
 #: What a machine looks at in a result: a number of a dtype with a static shape (-1: not known), or one of these.
@@ -130,14 +132,15 @@ def _described(value: Any) -> str:
 
 def _error(instruction: Instruction, k: int, got: str) -> ResultError:
     node = instruction.node
-    code = "C code" if instruction.c_thunk is not None else "thunk" if instruction.thunk is not None else "`perform`"
+    form = instruction.form
+    code = "C code" if isinstance(form, CThunk) else "thunk" if isinstance(form, OwnThunk) else "`perform`"
     variable = node.outputs[k]
     what = f"{node.op}: its {code} stored {got or 'nothing'} for output {k}, which is {variable.type.describe()}"
     return ResultError(compose(what, where=[f"output {k}: {describe(variable)}"], mend=_mend(instruction, k, got)))
 
 
 def _mend(instruction: Instruction, k: int, got: str) -> str:
-    if instruction.c_thunk is not None:
+    if isinstance(instruction.form, CThunk):
         store = "let the C code make an array of the type's dtype and number of dimensions"
     elif array_spec_of(instruction.node.outputs[k]) is None:
         store = f"store a value of the type in `output_storage[{k}][0]`"

@@ -8,9 +8,9 @@ from typing import Any
 
 from theano_graph import Apply, Variable
 
-from .._perform import Runner, perform_runner
+from .._perform import OwnThunk, Runner, perform_runner
 from .._programs._instructions import Instruction, Program
-from ..cop import needs_c_code
+from ..cop import CThunk, needs_c_code
 from ._results import accept_results
 
 
@@ -65,10 +65,9 @@ class Thunk:
 
 def python_runner(instruction: Instruction) -> Runner:
     """Return a function from input values to output values: the op's thunk, its `perform`, or C code if that is all."""
-    if instruction.thunk is not None:
-        return instruction.thunk
-    if instruction.c_thunk is not None and needs_c_code(instruction.node):
-        return instruction.c_thunk
+    form = instruction.form
+    if isinstance(form, OwnThunk) or (isinstance(form, CThunk) and needs_c_code(instruction.node)):
+        return form
     return perform_runner(instruction.node)
 
 

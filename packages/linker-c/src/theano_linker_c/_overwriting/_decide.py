@@ -10,11 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from .._programs._instructions import Instruction, Program
-from ..kernels import ElementwiseKernel, IndexWriteKernel, MatrixProductKernel, MultiOutputKernel
-from ._kinds import ALL_KINDS, Overwriting, kind_of
+from ..kernels import Donors
+from ._kinds import ALL_KINDS, Overwriting
 from ._lifetimes import Lifetimes
-
-Donors = tuple[tuple[int, ...], ...]
 
 
 def decide(program: Program, kinds: Collection[Overwriting] = ALL_KINDS) -> Program:
@@ -32,7 +30,7 @@ def decide(program: Program, kinds: Collection[Overwriting] = ALL_KINDS) -> Prog
     -------
     Program
     """
-    able = [i for i, x in enumerate(program.instructions) if kind_of(x.kernel) in kinds]
+    able = [i for i, x in enumerate(program.instructions) if (kernel := x.kernel) and kernel.overwriting in kinds]
     if not able:
         return program
     waiting = waiting_writes(program, able)
@@ -88,29 +86,8 @@ def _memory_of_updates(program: Program, lifetimes: Lifetimes) -> set[int]:
 
 def _candidates(instruction: Instruction) -> Donors:
     """Return the inputs that die in an instruction and are such as its results are."""
-    kernel, release = instruction.kernel, instruction.release
-    if not release:
-        return ()
-    match kernel:
-        case ElementwiseKernel():
-            return _like(kernel, instruction, kernel.output_dtypes if len(kernel.output_dtypes) == 1 else ())
-        case MultiOutputKernel():
-            return _like(kernel, instruction, kernel.kept_dtypes)
-        case IndexWriteKernel() if instruction.inputs[0] not in instruction.inputs[1:2]:
-            return ((0,),) if instruction.inputs[0] in release else ()
-        case MatrixProductKernel() if kernel.accumulates(len(instruction.inputs)):
-            first = instruction.inputs[0]
-            return ((0,),) if first in release and first not in instruction.inputs[1:] else ()
-    return ()
-
-
-def _like(kernel: ElementwiseKernel | MultiOutputKernel, instruction: Instruction, dtypes: Sequence[str]) -> Donors:
-    dying = [
-        i
-        for i, register in enumerate(instruction.inputs)
-        if register in instruction.release and not any(kernel.broadcast[i])
-    ]
-    return tuple(tuple(i for i in dying if kernel.input_dtypes[i] == dtype) for dtype in dtypes)
+    kernel = instruction.kernel
+    return () if kernel is None or not instruction.release else kernel.donors(instruction)
 
 
 def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
@@ -159,9 +136,7 @@ def waiting_writes(program: Program, able: Sequence[int]) -> dict[int, int]:
 def _writes(instruction: Instruction) -> bool:
     """Tell whether the result is the first input with something written into it or added to it."""
     kernel = instruction.kernel
-    if isinstance(kernel, MatrixProductKernel):
-        return kernel.accumulates(len(instruction.inputs))
-    return isinstance(kernel, IndexWriteKernel)
+    return kernel is not None and kernel.changes_first(len(instruction.inputs))
 
 
 def _last_writes(program: Program, writes: Sequence[int]) -> dict[int, int]:

@@ -7,21 +7,10 @@ rewrites include and exclude it.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from theano_graph import Feature, FunctionGraph
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
-from ..kernels import ElementwiseKernel, IndexWriteKernel, Kernel, MatrixProductKernel, MultiOutputKernel
-
-
-class Overwriting(StrEnum):
-    """Kinds of operations that may overwrite what nobody needs any more."""
-
-    ELEMENTWISE = "elementwise"
-    INDEX_WRITE = "index_write"
-    PRODUCT = "product"
-
+from ..kernels import Overwriting as Overwriting
 
 #: Every kind: for graphs that no mode has a say in.
 ALL_KINDS = frozenset(Overwriting)
@@ -68,15 +57,3 @@ class AllowOverwriting(GraphRewriter):
 def overwriting_of(fgraph: FunctionGraph) -> frozenset[Overwriting]:
     """Return the kinds of operations that rewriting has let overwrite."""
     return frozenset(kind for f in fgraph.features if isinstance(f, _Allowed) for kind in f.kinds)
-
-
-def kind_of(kernel: Kernel | None) -> Overwriting | None:
-    """Return what kind of overwriting an operation is capable of."""
-    match kernel:
-        case ElementwiseKernel() | MultiOutputKernel():
-            return Overwriting.ELEMENTWISE
-        case IndexWriteKernel():
-            return Overwriting.INDEX_WRITE
-        case MatrixProductKernel():
-            return Overwriting.PRODUCT
-    return None

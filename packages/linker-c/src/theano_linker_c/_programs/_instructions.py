@@ -9,7 +9,8 @@ from theano_graph import Apply, Variable, record
 
 from .._perform import OwnThunk
 from ..cop import CThunk
-from ..kernels import Kernel, LoadedKernel
+from ..kernels import Kernel
+from ._forms import PERFORM, Form, KernelForm
 from ._schedule import Branch, Schedule
 
 
@@ -46,16 +47,8 @@ class Instruction:
     inputs, outputs : tuple of int
     release : tuple of int
         Registers that nothing reads afterwards.
-    kernel : Kernel or None
-        Native form; None runs the op's own Python code.
-    loaded : LoadedKernel or None
-        Machine code of the kernel, where it needs any.
-    thunk : OwnThunk or None
-        What the op's own `make_thunk` made.
-    branch : Branch or None
-        The form in which a machine chooses between inputs itself.
-    c_thunk : CThunk or None
-        The op's own C code, compiled.
+    form : Form
+        What runs.
     donors : tuple of tuple of int
         For each of the first outputs, the inputs in whose memory it may lie if nobody else sees that in a call.
     waits : int or None
@@ -69,11 +62,7 @@ class Instruction:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     release: tuple[int, ...]
-    kernel: Kernel | None = None
-    loaded: LoadedKernel | None = None
-    thunk: OwnThunk | None = None
-    branch: Branch | None = None
-    c_thunk: CThunk | None = None
+    form: Form = PERFORM
     donors: tuple[tuple[int, ...], ...] = ()
     waits: int | None = None
     unread: tuple[int, ...] = ()
@@ -81,12 +70,17 @@ class Instruction:
     @property
     def lazy(self) -> bool:
         """Whether the instruction can ask for its inputs."""
-        return self.branch is not None or (self.thunk is not None and self.thunk.lazy)
+        return isinstance(self.form, Branch) or (isinstance(self.form, OwnThunk) and self.form.lazy)
 
     @property
     def native(self) -> bool:
         """Whether it runs without Python code of the op."""
-        return self.kernel is not None or self.c_thunk is not None
+        return isinstance(self.form, (KernelForm, CThunk))
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel, where it runs one."""
+        return self.form.kernel if isinstance(self.form, KernelForm) else None
 
 
 @record

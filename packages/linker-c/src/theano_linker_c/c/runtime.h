@@ -24,41 +24,16 @@
  * checks compose the message (`on_error` is called without an exception). */
 enum { RUN_DONE = 0, RUN_ASKS = 1, RUN_RAISED = -1, RUN_MISMATCH = -2 };
 
-/* Same numbers as `Code` in _machine_native.py. */
+/* Numbers of instructions, in their order in instructions.def. */
+#define INSTRUCTION(name, shows, checked) CODE_##name,
 enum {
-    CODE_ELEMENTWISE = 0,
-    CODE_REDUCTION = 1,
-    CODE_PRODUCT = 2,
-    CODE_TRANSPOSE = 3,
-    CODE_COPY = 4,
-    CODE_PERFORM = 5,
-    CODE_CALL = 6,
-    CODE_LAZY = 7,
-    CODE_BRANCH = 8,
-    CODE_THUNK = 9,
-    CODE_ARGMAX = 10,
-    CODE_INDEX_VIEW = 11,
-    CODE_INDEX_READ = 12,
-    CODE_INDEX_WRITE = 13,
-    CODE_LENGTH = 14,
-    CODE_STACK = 15,
-    CODE_RESHAPE = 16,
-    CODE_FULL = 17,
-    CODE_CONCATENATE = 18,
-    CODE_BATCHED_PRODUCT = 19,
-    CODE_LAPACK = 20,
-    CODE_SPECIFY_SHAPE = 21,
-    CODE_SPLIT = 22,
-    CODE_MULTI_OUTPUT = 23,
-    CODE_ROUTINE = 24,
-    CODE_CONVOLUTION = 25,
-    CODE_POOLING = 26,
-    CODE_COUNT = 27
+#include "instructions.def"
+    CODE_COUNT
 };
+#undef INSTRUCTION
 
 typedef void (*elementwise_fn)(int64_t n, char *const *data, const int64_t *strides);
 typedef void (*reduce_rows_fn)(int64_t n, char *const *data, const int64_t *strides, int64_t rows, const int64_t *steps);
-typedef void (*reduce_fn)(int64_t n, char *const *data, const int64_t *strides, void *acc);
 
 typedef struct Machine Machine;
 typedef struct Frame Frame;
@@ -179,35 +154,14 @@ int shape_fits(const npy_intp *shape, int ndim);
 /* blocks.c */
 PyObject *shared_code(void);
 
-/* plans: each parses its payload (a tuple made by _machine_native.py) and returns 0, or -1 with an exception */
-int elementwise_prepare(Machine *m, Instruction *in, PyObject *payload);
+/* Plans of instructions: each parses its payload (a tuple made by a kernel in Python, or by _machines/_native.py) and
+ * returns 0, or -1 with an exception. */
+#define INSTRUCTION(name, shows, checked) int name##_prepare(Machine *m, Instruction *in, PyObject *payload);
+#include "instructions.def"
+#undef INSTRUCTION
 const int *elementwise_kernel(const Instruction *in, elementwise_fn *fn, double *cost);
-int reduction_prepare(Machine *m, Instruction *in, PyObject *payload);
-int argmax_prepare(Machine *m, Instruction *in, PyObject *payload);
-int product_prepare(Machine *m, Instruction *in, PyObject *payload);
-int transpose_prepare(Machine *m, Instruction *in, PyObject *payload);
-int copy_prepare(Machine *m, Instruction *in, PyObject *payload);
-int index_view_prepare(Machine *m, Instruction *in, PyObject *payload);
-int index_read_prepare(Machine *m, Instruction *in, PyObject *payload);
-int index_write_prepare(Machine *m, Instruction *in, PyObject *payload);
-int length_prepare(Machine *m, Instruction *in, PyObject *payload);
-int stack_prepare(Machine *m, Instruction *in, PyObject *payload);
-int reshape_prepare(Machine *m, Instruction *in, PyObject *payload);
-int full_prepare(Machine *m, Instruction *in, PyObject *payload);
-int concatenate_prepare(Machine *m, Instruction *in, PyObject *payload);
-int specify_shape_prepare(Machine *m, Instruction *in, PyObject *payload);
-int split_prepare(Machine *m, Instruction *in, PyObject *payload);
-int batched_product_prepare(Machine *m, Instruction *in, PyObject *payload);
-int lapack_prepare(Machine *m, Instruction *in, PyObject *payload);
-int routine_prepare(Machine *m, Instruction *in, PyObject *payload);
-int perform_prepare(Machine *m, Instruction *in, PyObject *payload);
-int call_prepare(Machine *m, Instruction *in, PyObject *payload);
-int lazy_prepare(Machine *m, Instruction *in, PyObject *payload);
-int branch_prepare(Machine *m, Instruction *in, PyObject *payload);
-int thunk_prepare(Machine *m, Instruction *in, PyObject *payload);
-int multi_output_prepare(Machine *m, Instruction *in, PyObject *payload);
-int convolution_prepare(Machine *m, Instruction *in, PyObject *payload);
-int pooling_prepare(Machine *m, Instruction *in, PyObject *payload);
+int shows_operands(int code);
+PyObject *instruction_names(void);
 
 /* parse.c: tuples of Python integers as C arrays (PyMem), NULL with an exception on failure */
 int *parse_ints(PyObject *sequence, int *count);

@@ -64,7 +64,9 @@ def compiler_arguments(toolchain: Toolchain, arguments: Arguments, options: Comp
     if sys.platform == "darwin":
         own += ["-undefined", "dynamic_lookup"]  # Python's symbols are there when the code is loaded
     libraries = [f"-l{name}" for name in arguments.libraries]
-    everything = ["-O2" if options.optimize else "-g", *plain, *own, *arguments.added, *libraries]
+    # Ops ask for levels of optimisation, too, which the flag takes away as well.
+    added = [a for a in arguments.added if options.optimize or not a.startswith("-O")]
+    everything = ["-O2" if options.optimize else "-g", *plain, *own, *added, *libraries]
     if cpp and "++" not in os.path.basename(cpp_compiler(toolchain.command)):
         everything.append("-lstdc++")
     return [argument for argument in everything if argument not in arguments.removed]

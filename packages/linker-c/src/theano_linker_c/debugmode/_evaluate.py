@@ -11,8 +11,9 @@ import numpy as np
 
 from theano_graph import Apply, Variable, compose, config, record
 
-from .._perform import as_value, params_of
+from .._perform import OwnThunk, as_value, params_of
 from .._result_error import results_in
+from ..cop import CThunk
 from ..program import Instruction
 from ._errors import BadDestroyMap, BadThunkOutput, BadViewMap, InvalidValueError, describe_node
 from ._layouts import Buffers, buffers_for
@@ -66,16 +67,15 @@ def implementations(
     own: Any = getattr(op, "debug_perform", None)
     if own is not None:
         return [Implementation("debug_perform", _performer(node, own), True)]
-    if instruction.thunk is not None:
-        thunk = instruction.thunk
-        return [Implementation("make_thunk", lambda values, _: thunk(values), False)]
+    form = instruction.form
+    if isinstance(form, OwnThunk):
+        return [Implementation("make_thunk", lambda values, _: form(values), False)]
     found = []
     if native is not None and choices.check_c_code:
-        c_thunk = instruction.c_thunk
-        if c_thunk is None:
-            found.append(Implementation("native code", lambda values, _: native(values), False))
+        if isinstance(form, CThunk):
+            found.append(Implementation("c_code", lambda values, buffers: form(values, buffers), True))
         else:
-            found.append(Implementation("c_code", lambda values, buffers: c_thunk(values, buffers), True))
+            found.append(Implementation("native code", lambda values, _: native(values), False))
     if _has_perform(op) and (choices.check_py_code or not found):
         found.insert(0, Implementation("perform", _performer(node, op.perform), True))
     if not found and native is not None:

@@ -175,7 +175,7 @@ class DebugLinker(Linker):
     mode: DebugMode
 
     def __init__(self, mode: DebugMode) -> None:
-        Linker.__init__(self, "DebugMode", native=True, allow_gc=False, lazy=False)
+        Linker.__init__(self, "DebugMode", allow_gc=False, lazy=False)
         object.__setattr__(self, "mode", mode)
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:

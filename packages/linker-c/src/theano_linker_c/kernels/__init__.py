@@ -1,55 +1,54 @@
-"""Kernels: native forms of nodes as data, their C text, and machine code made of it."""
+"""Kernels: descriptions of what nodes compute, their code in C, and how the machine runs them.
+
+Each kernel is one module, which lists in `__all__` what others use of it.
+"""
 
 from ..compiler import (
     CompileError as CompileError,
     CompilerOptions as CompilerOptions,
     CompilerWarning as CompilerWarning,
 )
+
+# Names that these define, written by tools/generate_names.py:
+#     *
+# fmt: off
+# isort: off
+from ._accumulators import can_reduce as can_reduce, reduction_seed as reduction_seed
+from ._argmax import ArgmaxKernel as ArgmaxKernel
+from ._array_routines import ArrayRoutineKernel as ArrayRoutineKernel, TASKS as TASKS
 from ._build import (
-    KernelLibrary as KernelLibrary,
-    LoadedKernel as LoadedKernel,
-    build as build,
-    kernel_source as kernel_source,
-    library as library,
+    KernelLibrary as KernelLibrary, build as build, kernel_source as kernel_source, library as library,
     with_room as with_room,
 )
-from ._descriptions import (
-    BUILT_IN as BUILT_IN,
-    EXPENSIVE as EXPENSIVE,
-    TASKS as TASKS,
-    ArgmaxKernel as ArgmaxKernel,
-    ArrayRoutineKernel as ArrayRoutineKernel,
-    ConcatenateKernel as ConcatenateKernel,
-    ElementwiseKernel as ElementwiseKernel,
-    FullKernel as FullKernel,
-    Kernel as Kernel,
-    LengthKernel as LengthKernel,
-    MatrixProductKernel as MatrixProductKernel,
-    MultiOutputKernel as MultiOutputKernel,
-    Reduction as Reduction,
-    ReductionKernel as ReductionKernel,
-    ReshapeKernel as ReshapeKernel,
-    Shaping as Shaping,
-    SpecifyShapeKernel as SpecifyShapeKernel,
-    SplitKernel as SplitKernel,
-    StackKernel as StackKernel,
-    TransposeKernel as TransposeKernel,
-    is_expensive as is_expensive,
-    native_kernel as native_kernel,
-    reduction_seed as reduction_seed,
-    with_element as with_element,
-)
+from ._compressed import CompressedKernel as CompressedKernel, CompressedTask as CompressedTask
+from ._elementwise import EXPENSIVE as EXPENSIVE, ElementwiseKernel as ElementwiseKernel, is_expensive as is_expensive
 from ._indexing import (
-    IndexArray as IndexArray,
-    IndexEntry as IndexEntry,
-    Indexing as Indexing,
-    IndexInput as IndexInput,
-    IndexNumber as IndexNumber,
-    IndexReadKernel as IndexReadKernel,
-    IndexSlice as IndexSlice,
-    IndexViewKernel as IndexViewKernel,
-    IndexWriteKernel as IndexWriteKernel,
+    IndexArray as IndexArray, IndexEntry as IndexEntry, IndexInput as IndexInput, IndexNumber as IndexNumber,
+    IndexReadKernel as IndexReadKernel, IndexSlice as IndexSlice, IndexViewKernel as IndexViewKernel,
+    IndexWriteKernel as IndexWriteKernel, Indexing as Indexing,
 )
+from ._kernel import (
+    Donors as Donors, Encoded as Encoded, Kernel as Kernel, LoadedKernel as LoadedKernel, Overwriting as Overwriting,
+    Site as Site, c_text as c_text, first_may_be_taken as first_may_be_taken, overwrites as overwrites,
+    type_number as type_number, wait_number as wait_number,
+)
+from ._matrix_product import MatrixProductKernel as MatrixProductKernel
+from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
+from ._shapes import (
+    ConcatenateKernel as ConcatenateKernel, FullKernel as FullKernel, LengthKernel as LengthKernel,
+    ReshapeKernel as ReshapeKernel, Shaping as Shaping, SpecifyShapeKernel as SpecifyShapeKernel,
+    SplitKernel as SplitKernel, StackKernel as StackKernel, TransposeKernel as TransposeKernel,
+)
+from ._source import CFunction as CFunction, KernelSource as KernelSource, file_text as file_text
+from ._table import KernelTable as KernelTable, native_kernel as native_kernel
+from ._windows import (
+    CONVOLUTION_TASKS as CONVOLUTION_TASKS, ConvolutionKernel as ConvolutionKernel, ConvolutionTask as ConvolutionTask,
+    POOLING_MODES as POOLING_MODES, POOLING_TASKS as POOLING_TASKS, PoolingKernel as PoolingKernel,
+    PoolingMode as PoolingMode, PoolingTask as PoolingTask,
+)
+# isort: on
+# fmt: on
+# End of the names that these define.
 from ._libraries._blas import blas_address as blas_address
 from ._libraries._blas_library import (
     LinkArguments as LinkArguments,
@@ -62,79 +61,34 @@ from ._libraries._lapack import (
     LapackKernel as LapackKernel,
     lapack_addresses as lapack_addresses,
 )
-from ._multi_output import can_reduce as can_reduce
-from ._source import KernelSource as KernelSource, file_text as file_text
-from ._windows import (
-    CONVOLUTION_TASKS as CONVOLUTION_TASKS,
-    POOLING_MODES as POOLING_MODES,
-    POOLING_TASKS as POOLING_TASKS,
-    ConvolutionKernel as ConvolutionKernel,
-    ConvolutionTask as ConvolutionTask,
-    PoolingKernel as PoolingKernel,
-    PoolingMode as PoolingMode,
-    PoolingTask as PoolingTask,
-)
 
 __all__ = [
-    "BUILT_IN",
-    "CONVOLUTION_TASKS",
-    "EXPENSIVE",
-    "POOLING_MODES",
-    "POOLING_TASKS",
     "ROUTINES",
-    "TASKS",
-    "ArgmaxKernel",
-    "ArrayRoutineKernel",
     "CompileError",
     "CompilerOptions",
     "CompilerWarning",
-    "ConcatenateKernel",
-    "ConvolutionKernel",
-    "ConvolutionTask",
-    "ElementwiseKernel",
-    "FullKernel",
-    "IndexArray",
-    "IndexEntry",
-    "IndexInput",
-    "IndexNumber",
-    "IndexReadKernel",
-    "IndexSlice",
-    "IndexViewKernel",
-    "IndexWriteKernel",
-    "Indexing",
-    "Kernel",
-    "KernelLibrary",
-    "KernelSource",
     "LapackKernel",
-    "LengthKernel",
     "LinkArguments",
-    "LoadedKernel",
-    "MatrixProductKernel",
-    "MultiOutputKernel",
-    "PoolingKernel",
-    "PoolingMode",
-    "PoolingTask",
-    "Reduction",
-    "ReductionKernel",
-    "ReshapeKernel",
-    "Shaping",
-    "SpecifyShapeKernel",
-    "SplitKernel",
-    "StackKernel",
-    "TransposeKernel",
     "blas_address",
-    "build",
-    "can_reduce",
     "chosen_routine",
-    "file_text",
-    "is_expensive",
-    "kernel_source",
     "lapack_addresses",
-    "library",
     "library_files",
     "link_arguments",
-    "native_kernel",
-    "reduction_seed",
-    "with_element",
-    "with_room",
 ]
+# Their names, written by tools/generate_names.py.
+# fmt: off
+# isort: off
+__all__ += [
+    "ArgmaxKernel", "ArrayRoutineKernel", "CFunction", "CONVOLUTION_TASKS", "CompressedKernel", "CompressedTask",
+    "ConcatenateKernel", "ConvolutionKernel", "ConvolutionTask", "Donors", "EXPENSIVE", "ElementwiseKernel", "Encoded",
+    "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber", "IndexReadKernel", "IndexSlice",
+    "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary", "KernelSource", "KernelTable",
+    "LengthKernel", "LoadedKernel", "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS",
+    "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Shaping", "Site",
+    "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build", "c_text", "can_reduce",
+    "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "native_kernel", "overwrites",
+    "reduction_seed", "type_number", "wait_number", "with_room",
+]
+# isort: on
+# fmt: on
+# End of their names.

@@ -1,4 +1,4 @@
-"""C text of argmax and argmin.
+"""Argmax and argmin, and their C text.
 
 Along contiguous elements, vectors hold the extremum of each lane and its position. Across rows, tiles of columns
 keep their extrema and positions while the rows pass by.
@@ -6,9 +6,15 @@ keep their extrema and positions while the rows pass by.
 
 from __future__ import annotations
 
-from ..scalar import NoNativeForm, is_complex, is_discrete
-from ._descriptions import ArgmaxKernel
+from typing import ClassVar
+
+from theano_graph import record
+
+from ..scalar import NoNativeForm, ScalarOp, is_complex, is_discrete, maximum, minimum
+from ._kernel import Encoded, Kernel, LoadedKernel, Site, axis_flags, c_text, type_number
 from ._source import CFunction, CWriter, KernelSource, memory_type
+
+__all__ = ["ArgmaxKernel"]
 
 #: Elements of a block: few enough rounds that they are counted in an integer as small as an element.
 BLOCK = 4096
@@ -21,6 +27,48 @@ HALVES = (32, 16)
 _SIZES = {"bool": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 
 
+@record
+class ArgmaxKernel(Kernel):
+    """Argmax (or argmin) over some axes: the position of the first extremum in the flattened axes, or of the first NaN.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the elements; positions are int64.
+    ndim : int
+        Number of dimensions of the input.
+    axes : tuple of int
+        Axes that disappear.
+    largest : bool
+        Whether it is argmax, or argmin.
+    """
+
+    needs_code: ClassVar[bool] = True
+    dtype: str
+    ndim: int
+    axes: tuple[int, ...]
+    largest: bool = True
+
+    @property
+    def combine(self) -> ScalarOp:
+        """What joins two elements."""
+        return maximum if self.largest else minimum
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return 1
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        flags = axis_flags(self.axes, self.ndim)
+        addresses = code.address, code.outer_address
+        return "argmax", (*addresses, self.ndim, type_number(self.dtype), flags, float(self.cost))
+
+
+@c_text.register(ArgmaxKernel)
 def argmax_source(kernel: ArgmaxKernel) -> KernelSource:
     """Generate ``int64_t NAME_inner(n, x, stride)`` and ``void NAME_outer(n, rows, x, stride, step, position)``."""
     if kernel.dtype == "float16" or is_complex(kernel.dtype):

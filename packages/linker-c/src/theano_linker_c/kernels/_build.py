@@ -10,9 +10,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from theano_graph import compose, record
 
@@ -33,47 +31,15 @@ from ..compiler import (
     run_compiler,
 )
 from ..scalar import NoNativeForm
-from ._argmax import argmax_source
-from ._descriptions import (
-    ArgmaxKernel,
-    ElementwiseKernel,
-    Kernel,
-    MatrixProductKernel,
-    MultiOutputKernel,
-    ReductionKernel,
-)
-from ._elementwise import elementwise_source
-from ._libraries._blas import blas_address
+from ._kernel import Kernel, LoadedKernel, c_text
 from ._libraries._special import set_special_functions, special_address
-from ._multi_output import multi_output_source
-from ._reduction import reduction_source
 from ._shared_code import SHARED_CODE, set_shared_code
 from ._source import KernelSource, file_text
 
+__all__ = ["KernelLibrary", "build", "kernel_source", "library", "with_room"]
+
 _T = TypeVar("_T")
 _ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class LoadedKernel:
-    """Machine code of a kernel, ready to be called.
-
-    Parameters
-    ----------
-    symbol : str
-        Name of the function; of a reduction, the part before ``_inner`` and ``_outer``.
-    address : int
-        Address of the function (of a reduction: ``NAME_inner``); 0 for a `TransposeKernel`, which needs no code.
-    outer_address : int
-        Address of a reduction's ``NAME_outer`` where an axis is kept, otherwise 0.
-    code : MappedCode or None
-        What the addresses lie in; stays in memory as long as this object.
-    """
-
-    symbol: str
-    address: int
-    outer_address: int = 0
-    code: MappedCode | None = field(default=None, compare=False, repr=False)
 
 
 @record
@@ -152,17 +118,12 @@ class KernelLibrary:
 
     def build(self, kernels: Sequence[Kernel], options: CompilerOptions) -> list[LoadedKernel | None]:
         """See `build`."""
-        plain = [blas_kernel(k) if isinstance(k, MatrixProductKernel) else None for k in kernels]
         sources = [kernel_source(kernel) for kernel in kernels]
+        found: dict[KernelSource, LoadedKernel] = {}
         if any(source is not None for source in sources):
             with self._lock:
                 found = self._build_sources([s for s in sources if s is not None], options)
-        return [
-            (None if source is None else found.get(source))
-            if isinstance(kernel, (ElementwiseKernel, ReductionKernel, MultiOutputKernel, ArgmaxKernel))
-            else (known or LoadedKernel("", 0))
-            for kernel, source, known in zip(kernels, sources, plain, strict=True)
-        ]
+        return [_code_of(kernel, source, found) for kernel, source in zip(kernels, sources, strict=True)]
 
     def _build_sources(
         self, sources: Sequence[KernelSource], options: CompilerOptions
@@ -318,31 +279,23 @@ def kernel_source(kernel: Kernel) -> KernelSource | None:
 
     Nor is there any without the runtime, of which it calls shared code.
     """
-    generate = _GENERATORS.get(type(kernel))
+    generate = c_text.get(kernel)
     if generate is None or not SHARED_CODE:
         return None
     try:
-        source: KernelSource = generate(kernel)
+        source = generate(kernel)
     except NoNativeForm:
         return None
     # What this SciPy does not have is left to the op's NumPy form.
     return source if all(special_address(name, count) for name, count in source.special.items()) else None
 
 
-_GENERATORS: Mapping[type, Callable[[Any], KernelSource]] = MappingProxyType(
-    {
-        ElementwiseKernel: elementwise_source,
-        ReductionKernel: reduction_source,
-        MultiOutputKernel: multi_output_source,
-        ArgmaxKernel: argmax_source,
-    }
-)
-
-
-def blas_kernel(kernel: MatrixProductKernel) -> LoadedKernel | None:
-    """Give the BLAS routine behind `kernel`; None if SciPy has none for its dtype."""
-    name, address = blas_address(kernel.kind, kernel.dtype)
-    return LoadedKernel(name, address) if address else None
+def _code_of(
+    kernel: Kernel, source: KernelSource | None, found: Mapping[KernelSource, LoadedKernel]
+) -> LoadedKernel | None:
+    if source is not None:
+        return found.get(source)
+    return kernel.routine() if kernel.needs_code else LoadedKernel("", 0)
 
 
 #: The kernels of this process.
@@ -374,6 +327,7 @@ def build(kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> 
 
     Examples
     --------
+    >>> from theano_linker_c.kernels import ElementwiseKernel
     >>> from theano_linker_c.scalar import tanh
     >>> kernel = ElementwiseKernel(tanh, ("float64",), ("float64",), ((False,),), 1)
     >>> len(build([kernel, kernel]))

@@ -1,4 +1,4 @@
-"""C text of elementwise kernels.
+"""Elementwise kernels, and their C text.
 
 There is one vectorised loop, over whole vectors of contiguous operands. Other strides, and what remains, are
 served by a plain loop where an element is cheap; where it is not, the runtime copies blocks of the operands together
@@ -8,14 +8,91 @@ and runs the vectorised loop on the copies. So an element has the same value wha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from theano_graph import record
 
-from ..scalar import Composite, CValue, OneOp, ScalarProgram, program_of
-from ._descriptions import EXPENSIVE, ElementwiseKernel
+from ..scalar import Composite, CValue, OneOp, ScalarOp, ScalarProgram, program_of
+from ._kernel import (
+    Donors,
+    Encoded,
+    Kernel,
+    LoadedKernel,
+    Overwriting,
+    Site,
+    c_text,
+    check_broadcast,
+    donors_like,
+    padded_donors,
+    type_number,
+)
 from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
+__all__ = ["EXPENSIVE", "ElementwiseKernel", "is_expensive"]
+
+#: Elements whose cost is at least this many cycles are worth computing once rather than again in every consumer.
+EXPENSIVE = 8
 PARAMETERS = "int64_t n, char *const *data, const int64_t *strides"
+
+
+@record
+class ElementwiseKernel(Kernel):
+    """A scalar op over all elements of its broadcast inputs.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        What is computed; a `Composite` for fused nodes.
+    input_dtypes, output_dtypes : tuple of str
+    broadcast : tuple of tuple of bool
+        For each input, which dimensions are broadcast: their static length is 1.
+    ndim : int
+        Number of dimensions of the outputs, and of every input.
+    cost : int, optional
+        Rough number of cycles for one element; taken from the op by default.
+    """
+
+    needs_code: ClassVar[bool] = True
+    overwriting: ClassVar[Overwriting | None] = Overwriting.ELEMENTWISE
+    scalar_op: ScalarOp
+    input_dtypes: tuple[str, ...]
+    output_dtypes: tuple[str, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    cost: int = -1
+
+    def __post_init__(self) -> None:
+        check_broadcast("elementwise kernel", self.input_dtypes, self.broadcast, self.ndim)
+        if self.cost < 0:
+            object.__setattr__(self, "cost", self.scalar_op.cost)
+
+    @property
+    def expensive(self) -> bool:
+        """Whether one element costs enough that computing it twice would show."""
+        return is_expensive(self.scalar_op)
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        types = tuple(type_number(dtype) for dtype in self.input_dtypes + self.output_dtypes)
+        # What the op says that it overwrites is named twice.
+        told = site.node.op.destroy_map
+        given = padded_donors(site, len(self.output_dtypes))
+        donors = tuple((told[k][0],) * 2 if k in told else () if told else row for k, row in enumerate(given))
+        return "elementwise", (code.address, self.ndim, types, self.broadcast, float(max(self.cost, 1)), donors)
+
+    def donors(self, site: Site) -> Donors:
+        """Return the inputs whose memory the one result may take."""
+        dtypes = self.output_dtypes if len(self.output_dtypes) == 1 else ()
+        return donors_like(site, self.input_dtypes, self.broadcast, dtypes)
+
+
+def is_expensive(op: ScalarOp) -> bool:
+    """Say whether an element of `op` costs enough that fusion must not compute it more than once."""
+    if isinstance(op, Composite):
+        return any(step.op.cost >= EXPENSIVE for step in op.program.steps)
+    return op.cost >= EXPENSIVE
 
 
 @record
@@ -43,6 +120,7 @@ class LoopNest:
         return max(x.lanes for x in self.operands)
 
 
+@c_text.register(ElementwiseKernel)
 def elementwise_source(kernel: ElementwiseKernel) -> KernelSource:
     """Generate ``void NAME(n, data, strides)`` for `kernel`.
 
@@ -120,22 +198,3 @@ def _loop(writer: CWriter, nest: LoopNest, values: Sequence[CValue | None], mode
             writer.line(statement)
         for operand, result in zip(nest.outputs, results, strict=True):
             operand.store(writer, mode, result)
-
-
-def declare_blocks(writer: CWriter, operands: Sequence[Operand], count: int, length: int) -> None:
-    """Declare a buffer ``b<index>`` for each of `operands`, and the pointers ``block`` of all `count` operands."""
-    for x in operands:
-        writer.line(f"char b{x.index}[{length * x.itemsize}] __attribute__((aligned(64)));")
-    writer.line(f"char *block[{max(count, 1)}];")
-
-
-def take_block(writer: CWriter, x: Operand, fixed: bool) -> None:
-    """Point ``block[index]`` to `count` contiguous elements from `start`, copied where they are not contiguous."""
-    place, stride, size = f"data[{x.index}]", f"s{x.index}", x.itemsize
-    if fixed:
-        writer.line(f"block[{x.index}] = {place};")
-        return
-    writer.line(f"block[{x.index}] = {stride} == {size} ? {place} + start * {size} : b{x.index};")
-    # One value for all elements is copied once: the block keeps it.
-    copy = f"theano_pack(b{x.index}, {place} + start * {stride}, {stride}, count, {size});"
-    writer.line(f"if ({stride} != {size} && (start == 0 || {stride} != 0)) {copy}")

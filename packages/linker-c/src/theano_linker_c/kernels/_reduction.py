@@ -1,260 +1,337 @@
-"""C text of reductions fused with the computation of their elements.
+"""Kernels that reduce results of each element, and keep others, all in one pass; and their C text.
 
-Elements are reduced in blocks by one vectorised loop, each vector lane on its own; operands that are not contiguous are
-copied block by block. Sums of floats join the sums of blocks with a running compensation (Kahan), so that the error
-hardly grows with the number of elements.
+Elements are reduced in blocks by one vectorised loop, each vector lane on its own; what is kept is stored by the same
+loop. The total of a block is joined with that of the blocks before; sums of floats with a running compensation (Kahan),
+so that the error hardly grows with the number of elements. The runtime goes from block to block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
 
 from theano_graph import record
 
-from ..scalar import (
-    CValue,
-    NoNativeForm,
-    ProgramBuilder,
-    ScalarOp,
-    ScalarProgram,
-    c_cast,
-    c_literal,
-    c_type,
-    cast,
-    is_complex,
-    is_discrete,
-    program_of,
+from ..scalar import CValue, NoNativeForm, ProgramBuilder, ScalarOp, ScalarProgram, c_cast, c_type, cast, program_of
+from ._accumulators import Accumulator, reduction_seed
+from ._elementwise import EXPENSIVE, PARAMETERS, LoopNest, layout_test, loop_nest_functions
+from ._kernel import (
+    Donors,
+    Encoded,
+    Kernel,
+    LoadedKernel,
+    Overwriting,
+    Site,
+    axis_flags,
+    c_text,
+    check_broadcast,
+    donors_like,
+    padded_donors,
+    type_number,
 )
-from ._descriptions import EXPENSIVE, ReductionKernel, reduction_seed
-from ._elementwise import PARAMETERS, LoopNest, declare_blocks, layout_test, loop_nest_functions, take_block
-from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, memory_type, vector_layouts
+from ._source import SYMBOL, CFunction, CWriter, KernelSource, Operand, vector_layouts
 
-#: Elements that are reduced before their total is joined with that of the others: of copies, and of memory as it lies.
+__all__ = ["Reduction", "ReductionKernel"]
+
+#: Elements of a block that is reduced where it lies: single precision loses too much in long ones.
 BLOCK = 512
 LONG_BLOCK = 1024
 #: Rows that are reduced into a row of accumulators at once.
 ROWS = 4
-_CLAUSES = {"add": "+", "mul": "*", "and_": "&", "or_": "|", "xor": "^", "maximum": "max", "minimum": "min"}
+#: What joins partial results of a reduction that was cut in chunks, by the name of the op that is reduced.
+_JOIN: Mapping[str, np.ufunc] = MappingProxyType(
+    {
+        "add": np.add,
+        "mul": np.multiply,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
+        "and_": np.bitwise_and,
+        "or_": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
+)
 
 
 @record
-class _Reduction:
-    """What the functions of one reduction share."""
+class Reduction:
+    """How one result of a scalar op is reduced along axes.
+
+    Parameters
+    ----------
+    combine : ScalarOp
+        What joins two elements: add, mul, maximum, minimum, and_, or_, xor, or any associative op of two inputs.
+    acc_dtype, output_dtype : str
+        Dtype in which elements are joined, and dtype of the result.
+    identity : float or int or None
+        Result for no elements; None if that is an error.
+    """
 
     combine: ScalarOp
-    dtype: str
+    acc_dtype: str
+    output_dtype: str
+    identity: float | int | None
+
+    @property
+    def seed(self) -> float | int:
+        """The value that accumulators start from, also where `identity` is None."""
+        return reduction_seed(self.combine, self.acc_dtype) if self.identity is None else self.identity
+
+
+@record
+class ReductionKernel(Kernel):
+    """A scalar op over all elements; its first results are kept, each of the others is reduced along the same axes.
+
+    Parameters
+    ----------
+    scalar_op : ScalarOp
+        With as many results as there are kept and reduced ones together; `identity` where elements themselves are
+        reduced.
+    input_dtypes, kept_dtypes : tuple of str
+        Mostly, nothing is kept.
+    reductions : tuple of Reduction
+        At least one.
+    broadcast : tuple of tuple of bool
+        For each input, which dimensions are known to have length 1 and broadcast.
+    ndim : int
+        Number of dimensions of the inputs.
+    axes : tuple of int
+        Axes along which is reduced, and which reduced results do not have.
+    """
+
+    needs_code: ClassVar[bool] = True
+    overwriting: ClassVar[Overwriting | None] = Overwriting.ELEMENTWISE
+    scalar_op: ScalarOp
+    input_dtypes: tuple[str, ...]
+    kept_dtypes: tuple[str, ...]
+    reductions: tuple[Reduction, ...]
+    broadcast: tuple[tuple[bool, ...], ...]
+    ndim: int
+    axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_broadcast("reduction kernel", self.input_dtypes, self.broadcast, self.ndim)
+
+    @property
+    def cost(self) -> int:
+        """Rough number of cycles for one element."""
+        return self.scalar_op.cost + sum(max(reduction.combine.cost, 1) for reduction in self.reductions)
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        if code is None:
+            return None
+        reductions = self.reductions
+        dtypes = (*self.input_dtypes, *self.kept_dtypes, *(reduction.output_dtype for reduction in reductions))
+        return "reduction", (
+            code.address,
+            code.outer_address,
+            self.ndim,
+            tuple(type_number(dtype) for dtype in dtypes),
+            tuple(type_number(reduction.acc_dtype) for reduction in reductions),
+            tuple(np.array(reduction.seed).astype(reduction.acc_dtype).tobytes() for reduction in reductions),
+            tuple(_JOIN.get(reduction.combine.name) for reduction in reductions),
+            self.broadcast,
+            axis_flags(self.axes, self.ndim),
+            padded_donors(site, len(self.kept_dtypes)),
+            any(reduction.identity is None for reduction in reductions),
+            float(self.cost),
+        )
+
+    def donors(self, site: Site) -> Donors:
+        """Return the inputs whose memory the results that are kept may take."""
+        return donors_like(site, self.input_dtypes, self.broadcast, self.kept_dtypes)
+
+
+@record
+class _Reductions:
+    """What the functions of one kernel share."""
+
     program: ScalarProgram
     inputs: tuple[Operand, ...]
+    kept: tuple[Operand, ...]
+    totals: tuple[Operand, ...]
+    accumulators: tuple[Accumulator, ...]
     #: Which inputs are the same for all elements: of the loop that is always right, and maybe of one that is faster.
     layouts: tuple[tuple[bool, ...], ...]
 
     @property
-    def fixed(self) -> tuple[bool, ...]:
-        return self.layouts[0]
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.inputs, *self.kept, *self.totals)
 
     @property
-    def longest(self) -> int:
-        """Elements of a block that is reduced where it lies: single precision loses too much in long ones."""
-        return BLOCK if self.dtype == "float32" else LONG_BLOCK
+    def lanes(self) -> int:
+        """Elements that a loop takes at a time, whatever the machine's vectors and the operands' types."""
+        return max(x.lanes for x in self.operands)
 
     @property
-    def pinned(self) -> tuple[Operand, ...]:
-        """Inputs that are fixed in the faster loop only."""
-        return tuple(x for x in self.inputs if self.layouts[-1][x.index] and not self.fixed[x.index])
+    def block(self) -> int:
+        """Elements of a block that is reduced where it lies."""
+        return BLOCK if any(total.dtype == "float32" for total in self.totals) else LONG_BLOCK
 
     @property
-    def scalar(self) -> str:
-        return memory_type(self.dtype)
+    def masked(self) -> bool:
+        """Whether loops take whole vectors only: where elements are cheap, choosing would cost more than they do.
 
-    @property
-    def clause(self) -> str | None:
-        """The operator of OpenMP's reduction clause, if there is one; of truth values, "or" is the sum.
-
-        A product of complex numbers is no ``*`` of C, and compilers differ in what they allow for complex sums.
+        So what is kept of an element does not depend on where it stands.
         """
-        clause = None if is_complex(self.dtype) else _CLAUSES.get(self.combine.name)
-        return {"+": "|", "*": "&"}.get(clause or "", clause) if self.dtype == "bool" else clause
-
-    @property
-    def tracks_nan(self) -> bool:
-        return self.clause in ("max", "min") and not is_discrete(self.dtype)
-
-    @property
-    def compensates(self) -> bool:
-        return self.clause == "+" and not is_discrete(self.dtype)
-
-    def joined(self, a: str, b: str) -> str:
-        """Give the C text of `a` combined with `b`."""
-        args = [CValue(a, self.dtype), CValue(b, self.dtype)]
-        return f"({c_type(self.dtype)})({self.combine.c_expression(args, self.dtype)})"
+        if not self.kept or self.program.cost < EXPENSIVE:
+            return False
+        return all(accumulator.clause is not None for accumulator in self.accumulators)
 
 
+@c_text.register(ReductionKernel)
 def reduction_source(kernel: ReductionKernel) -> KernelSource:
     """Generate ``NAME_inner`` for `kernel`, and ``NAME_outer`` where an axis is kept.
+
+    The operands are the inputs, what is kept, and the accumulators.
 
     Raises
     ------
     NoNativeForm
         If a dtype or an op has no C form.
     """
-    inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
-    layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
-    program = program_of(kernel.element, kernel.input_dtypes)
-    if kernel.acc_dtype == "float16":
+    if any(reduction.acc_dtype == "float16" for reduction in kernel.reductions):
         raise NoNativeForm("accumulators of reductions have at least 32 bits")
-    reduction = _Reduction(kernel.combine, kernel.acc_dtype, program, inputs, tuple(layouts))
-    parts = [_part(reduction, number) for number in range(len(layouts))]
-    rows = _outer(reduction, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
-    return KernelSource((*parts, _inner(reduction), *rows), program.preamble)
+    inputs = tuple(Operand(i, dtype) for i, dtype in enumerate(kernel.input_dtypes))
+    first = len(inputs)
+    kept = tuple(Operand(first + i, dtype, read=False, written=True) for i, dtype in enumerate(kernel.kept_dtypes))
+    first += len(kept)
+    dtypes = [reduction.acc_dtype for reduction in kernel.reductions]
+    totals = tuple(Operand(first + i, dtype, read=True, written=True) for i, dtype in enumerate(dtypes))
+    lost = first + len(totals)
+    accumulators = tuple(
+        Accumulator(i, reduction.combine, reduction.acc_dtype, first + i, lost + i)
+        for i, reduction in enumerate(kernel.reductions)
+    )
+    layouts = vector_layouts(kernel.broadcast) or [tuple(all(pattern) for pattern in kernel.broadcast)]
+    program = program_of(kernel.scalar_op, kernel.input_dtypes)
+    reductions = _Reductions(program, inputs, kept, totals, accumulators, tuple(layouts))
+    blocks = [_block(reductions, number) for number in range(len(layouts))]
+    outer = _outer(reductions, kernel) if len(set(kernel.axes)) < kernel.ndim else ()
+    return KernelSource((*blocks, _inner(reductions), *outer), program.preamble)
 
 
-def _part(reduction: _Reduction, number: int) -> CFunction:
-    """Write the function that reduces up to a block of contiguous elements into an accumulator of its own.
-
-    An op without an OpenMP clause has no neutral value: it reduces into the running total that it is given.
-    """
+def _block(reductions: _Reductions, number: int) -> CFunction:
+    """Write the function that takes a block of contiguous elements and joins its totals with the accumulators."""
     writer = CWriter()
-    for operand in reduction.inputs:
+    layout, masked, accumulators = reductions.layouts[number], reductions.masked, reductions.accumulators
+    for operand in (*reductions.inputs, *reductions.kept):
         operand.declare(writer, stride=False)
-    layout = reduction.layouts[number]
-    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(reduction.inputs, layout, strict=True)]
-    if reduction.tracks_nan:
-        writer.line("int32_t nan = 0;")
-    if reduction.clause is not None:
-        writer.line(f"part = {c_literal(reduction_seed(reduction.combine, reduction.dtype), reduction.dtype)};")
-        clauses = f"reduction({reduction.clause}: part)" + (" reduction(|: nan)" if reduction.tracks_nan else "")
-        writer.directive(f"#pragma omp simd {clauses}")
-    with writer.block("for (int64_t i = 0; i < n; i++)"):
-        _accumulate(writer, reduction, fixed)
-    if reduction.tracks_nan:
-        suffix = "f" if reduction.dtype == "float32" else ""
-        writer.line(f'if (nan) part = __builtin_nan{suffix}("");')
-    writer.line("return part;")
-    parameters = f"int64_t n, char *const *data, {reduction.scalar} part"
-    return CFunction(f"__part{number}", parameters, tuple(writer.lines), reduction.scalar)
+    fixed = [x.load(writer, "fixed") if f else None for x, f in zip(reductions.inputs, layout, strict=True)]
+    for accumulator in accumulators:
+        accumulator.start(writer)
+    if masked:
+        writer.line(f"const int64_t whole = n & -{reductions.lanes};")
+    clauses = [clause for accumulator in accumulators for clause in accumulator.clauses()]
+    if all(accumulator.clause is not None for accumulator in accumulators):
+        writer.directive(f"#pragma omp simd {' '.join(clauses)}")
+    with writer.block(f"for (int64_t i = 0; i < {'whole' if masked else 'n'}; i++)"):
+        if masked:
+            index = "int64_t" if reductions.totals[0].itemsize == 8 else "int32_t"
+            writer.line(f"const {index} at = ({index})i - ({index})skip;")
+        values = [
+            v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reductions.inputs, strict=True)
+        ]
+        statements, results = reductions.program.emit(values, "t")
+        for statement in statements:
+            writer.line(statement)
+        for operand, result in zip(reductions.kept, results[: len(reductions.kept)], strict=True):
+            operand.store(writer, "contiguous", result)
+        for accumulator, result in zip(accumulators, results[len(reductions.kept) :], strict=True):
+            accumulator.add(writer, result, masked)
+    for accumulator in accumulators:
+        accumulator.finish(writer)
+    return CFunction(f"__block{number}", "int64_t n, char *const *data, int64_t skip", tuple(writer.lines))
 
 
-def _accumulate(writer: CWriter, reduction: _Reduction, fixed: Sequence[CValue | None]) -> None:
-    """Compute element ``i`` and reduce it into ``part``."""
-    values = [
-        v if v is not None else x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)
-    ]
-    statements, (result,) = reduction.program.emit(values, "t")
-    for statement in statements:
-        writer.line(statement)
-    writer.line(f"const {c_type(reduction.dtype)} v = {c_cast(result, reduction.dtype)};")
-    if reduction.clause is None:
-        writer.line(f"part = {reduction.joined('part', 'v')};")
-    elif reduction.clause in ("max", "min"):
-        writer.line(f"part = v {'>' if reduction.clause == 'max' else '<'} part ? v : part;")
-        if reduction.tracks_nan:
-            writer.line("nan |= v != v;")
-    else:
-        writer.line(f"part {reduction.clause}= v;")
-
-
-def _inner(reduction: _Reduction) -> CFunction:
+def _inner(reductions: _Reductions) -> CFunction:
+    """Write the function that reduces along its loop: the runtime goes from block to block."""
     writer = CWriter()
-    for operand in reduction.inputs:
-        operand.declare_stride(writer)
-    writer.line(f"{reduction.scalar} total = *({reduction.scalar} *)acc;")
-    if reduction.compensates:
-        writer.line(f"{reduction.scalar} lost = 0;")
-    varying = [x for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True) if not is_fixed]
-    declare_blocks(writer, varying, len(reduction.inputs), BLOCK)
-    pinned = " && ".join(f"s{x.index} == 0" for x in reduction.pinned)
-    call = f"{SYMBOL}__part0(count, block, total)"
-    if pinned:
-        writer.line(f"const int pinned = {pinned};")
-        call = f"pinned ? {SYMBOL}__part1(count, block, total) : {call}"
-    tests = [
-        f"(pinned || s{x.index} == {x.itemsize})" if x in reduction.pinned else f"s{x.index} == {x.itemsize}"
-        for x in varying
-    ]
-    writer.line(f"const int64_t most = {' && '.join(tests) or '0'} ? {reduction.longest} : {BLOCK};")
-    with writer.block("for (int64_t start = 0; start < n; start += most)"):
-        writer.line("const int64_t count = n - start > most ? most : n - start;")
-        for operand, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
-            if operand in reduction.pinned:
-                writer.line(f"if (pinned) block[{operand.index}] = data[{operand.index}]; else {{")
-            take_block(writer, operand, is_fixed)
-            if operand in reduction.pinned:
-                writer.line("}")
-        writer.line(f"const {reduction.scalar} part = {call};")
-        _join_block(writer, reduction)
-    writer.line(f"*({reduction.scalar} *)acc = total;")
-    return CFunction("_inner", PARAMETERS + ", void *acc", tuple(writer.lines))
+    written = (False,) * (len(reductions.kept) + len(reductions.totals))
+    layouts = [(*layout, *written) for layout in reductions.layouts]
+    kinds = ", ".join(str(operand.kind(layouts)) for operand in reductions.operands)
+    loops = ", ".join(f"{SYMBOL}__block{i}" for i in range(len(layouts)))
+    writer.line(f"static const int32_t kinds[] = {{{kinds}}};")
+    counts = f"{len(reductions.operands)}, {len(layouts)}, {len(reductions.totals)}, {int(reductions.masked)}"
+    lengths = f"{reductions.lanes}, {reductions.block}"
+    writer.line(f"static const theano_reduction reduction = {{{counts}, {lengths}, kinds, {{{loops}}}}};")
+    writer.line("theano_reduce(n, data, strides, &reduction);")
+    return CFunction("_inner", PARAMETERS, tuple(writer.lines))
 
 
-def _join_block(writer: CWriter, reduction: _Reduction) -> None:
-    if reduction.clause is None:
-        writer.line("total = part;")
-    elif reduction.compensates:
-        writer.line(f"const {reduction.scalar} given = part - lost, sum = total + given;")
-        # Of an infinite or NaN sum nothing was lost; `inf - inf` would spoil it.
-        writer.line("lost = sum - sum == 0 ? (sum - total) - given : 0;")
-        writer.line("total = sum;")
-    else:
-        writer.line(f"total = {reduction.joined('total', 'part')};")
-
-
-def _outer(reduction: _Reduction, kernel: ReductionKernel) -> tuple[CFunction, ...]:
-    """Write the reduction of rows into a row of accumulators: an elementwise nest that updates its last operand."""
-    builder = ProgramBuilder((*kernel.input_dtypes, reduction.dtype))
-    numbers = builder.inline(reduction.program, range(len(reduction.inputs)))
-    (element,) = builder.step(cast(reduction.dtype), numbers, [builder.dtype_of(numbers[0])])
-    results = builder.step(reduction.combine, (len(reduction.inputs), element), (reduction.dtype, reduction.dtype))
-    target = Operand(len(reduction.inputs), reduction.dtype, read=True, written=True)
-    layouts = tuple((*fixed, False) for fixed in vector_layouts(kernel.broadcast))
-    nest = LoopNest(builder.finish(results), (*reduction.inputs, target), layouts)
-    together = bool(layouts) and nest.program.cost < EXPENSIVE
-    rows = [_several_rows(reduction, target)] if together else []
+def _outer(reductions: _Reductions, kernel: ReductionKernel) -> Sequence[CFunction]:
+    """Write the reduction of rows into rows of accumulators: an elementwise nest that updates its last operands."""
+    builder = ProgramBuilder((*kernel.input_dtypes, *(total.dtype for total in reductions.totals)))
+    numbers = builder.inline(reductions.program, range(len(reductions.inputs)))
+    results = list(numbers[: len(reductions.kept)])
+    for k, accumulator in enumerate(reductions.accumulators):
+        number = numbers[len(reductions.kept) + k]
+        (element,) = builder.step(cast(accumulator.dtype), [number], [builder.dtype_of(number)])
+        given = (len(reductions.inputs) + k, element)
+        results += builder.step(accumulator.combine, given, (accumulator.dtype, accumulator.dtype))
+    written = (False,) * (len(reductions.kept) + len(reductions.totals))
+    layouts = tuple((*fixed, *written) for fixed in vector_layouts(kernel.broadcast))
+    nest = LoopNest(builder.finish(results), reductions.operands, layouts)
+    together = bool(layouts) and nest.program.cost < EXPENSIVE and not reductions.kept
+    rows = [_several_rows(reductions)] if together else []
     return (*loop_nest_functions(nest, "__row"), *rows, _all_rows(nest, together))
 
 
-def _several_rows(reduction: _Reduction, target: Operand) -> CFunction:
+def _several_rows(reductions: _Reductions) -> CFunction:
     """Write the reduction of some contiguous rows at once, which loads and stores accumulators less often."""
     writer = CWriter()
-    target.declare(writer, stride=False)
+    for operand in reductions.totals:
+        operand.declare(writer, stride=False)
     fixed: list[CValue | None] = []
-    for x, is_fixed in zip(reduction.inputs, reduction.fixed, strict=True):
+    for x, is_fixed in zip(reductions.inputs, reductions.layouts[0], strict=True):
         if is_fixed:
             x.declare(writer, stride=False)
         fixed.append(x.load(writer, "fixed") if is_fixed else None)
-    varying = [x for x, value in zip(reduction.inputs, fixed, strict=True) if value is None]
+    varying = [x for x, value in zip(reductions.inputs, fixed, strict=True) if value is None]
     for x in varying:
         for row in range(ROWS):
             writer.line(f"char *const p{x.index}_{row} = data[{x.index}] + {row} * steps[{x.index}];")
     writer.directive("#pragma omp simd")
     with writer.block("for (int64_t i = 0; i < n; i++)"):
-        writer.line(f"{c_type(reduction.dtype)} {', '.join(f'v{row}' for row in range(ROWS))};")
+        for a in reductions.accumulators:
+            writer.line(f"{c_type(a.dtype)} {', '.join(f'v{a.number}_{row}' for row in range(ROWS))};")
         for row in range(ROWS):
             with writer.block(""):
-                for x in varying:
-                    writer.line(f"char *const p{x.index} = p{x.index}_{row};")
-                values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, reduction.inputs, strict=True)]
-                statements, (result,) = reduction.program.emit(values, "t")
-                for statement in statements:
-                    writer.line(statement)
-                writer.line(f"v{row} = {c_cast(result, reduction.dtype)};")
-        joined = [f"v{row}" for row in range(ROWS)]
-        while len(joined) > 1:
-            joined = [reduction.joined(a, b) for a, b in zip(joined[::2], joined[1::2], strict=True)]
-        total = target.load(writer, "contiguous")
-        target.store(writer, "contiguous", CValue(reduction.joined(total.text, joined[0]), reduction.dtype))
+                _row_values(writer, reductions, fixed, row)
+        for a, total in zip(reductions.accumulators, reductions.totals, strict=True):
+            joined = [f"v{a.number}_{row}" for row in range(ROWS)]
+            while len(joined) > 1:
+                joined = [a.joined(*pair) for pair in zip(joined[::2], joined[1::2], strict=True)]
+            old = total.load(writer, "contiguous")
+            total.store(writer, "contiguous", CValue(a.joined(old.text, joined[0]), a.dtype))
     return CFunction("__rows", "int64_t n, char *const *data, const int64_t *steps", tuple(writer.lines))
+
+
+def _row_values(writer: CWriter, reductions: _Reductions, fixed: Sequence[CValue | None], row: int) -> None:
+    """Compute what is reduced of element ``i`` of a row."""
+    for x, value in zip(reductions.inputs, fixed, strict=True):
+        if value is None:
+            writer.line(f"char *const p{x.index} = p{x.index}_{row};")
+    values = [v or x.load(writer, "contiguous") for v, x in zip(fixed, reductions.inputs, strict=True)]
+    statements, results = reductions.program.emit(values, "t")
+    for statement in statements:
+        writer.line(statement)
+    for a, result in zip(reductions.accumulators, results, strict=True):
+        writer.line(f"v{a.number}_{row} = {c_cast(result, a.dtype)};")
 
 
 def _all_rows(nest: LoopNest, together: bool) -> CFunction:
     """Write the function that takes all rows: `steps` are the byte strides from one row to the next."""
     writer = CWriter()
-    count = len(nest.operands)
-    writer.line(f"char *at[{count}];")
+    writer.line(f"char *at[{len(nest.operands)}];")
     for x in nest.operands:
         writer.line(f"at[{x.index}] = data[{x.index}];")
 
     def advance(rows: int) -> None:
-        for x in nest.inputs:
+        for x in nest.operands:
             writer.line(f"at[{x.index}] += {rows} * steps[{x.index}];")
 
     if together:

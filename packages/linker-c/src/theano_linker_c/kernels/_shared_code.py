@@ -19,9 +19,6 @@ else:
 #: How an operand is described to shared code: the bytes of an element, these flags, and ``FIXED << i`` if it is the
 #: same for all elements in the kernel's loop i. Same numbers as in c/elementwise/blocks.h.
 READ, WRITTEN, FIXED = 32, 64, 128
-#: How totals are joined, and of which dtypes, as `theano_reduce` is told: numbers of c/elementwise/reduce_blocks.c.
-_JOINS = ("sum", "+", "*", "&", "|", "^", "max", "min")
-_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
 _DECLARATIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -35,18 +32,13 @@ _DECLARATIONS: Mapping[str, str] = MappingProxyType(
 void (*theano_run)(int64_t n, char *const *data, const int64_t *strides, const theano_loop_nest *nest);""",
         "theano_reduce": """typedef struct {
   int32_t count, loops, reductions, whole;
-  int64_t lanes;
-  const int32_t *kinds, *joins;
+  int64_t lanes, block;
+  const int32_t *kinds;
   void (*vector[2])(int64_t n, char *const *data, int64_t skip);
 } theano_reduction;
 void (*theano_reduce)(int64_t n, char *const *data, const int64_t *strides, const theano_reduction *reduction);""",
     }
 )
-
-
-def join_code(clause: str, dtype: str) -> int:
-    """Give the code by which `theano_reduce` joins totals of `dtype`: "sum" is "+" with compensation."""
-    return _JOINS.index(clause) << 8 | _DTYPES.index(dtype)
 
 
 def shared_names(texts: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,20 @@ from typing import Literal, TypeAlias
 
 from theano_graph import record
 
+from .._perform import perform_runner
+from ._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
+
+__all__ = [
+    "CONVOLUTION_TASKS",
+    "POOLING_MODES",
+    "POOLING_TASKS",
+    "ConvolutionKernel",
+    "ConvolutionTask",
+    "PoolingKernel",
+    "PoolingMode",
+    "PoolingTask",
+]
+
 ConvolutionTask: TypeAlias = Literal["forward", "input_grad", "weight_grad"]
 PoolingTask: TypeAlias = Literal["pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad"]
 PoolingMode: TypeAlias = Literal["max", "sum", "average_inc_pad", "average_exc_pad"]
@@ -18,7 +32,7 @@ _BORDERS = {"valid": 0, "half": -1, "full": -2}
 
 
 @record
-class ConvolutionKernel:
+class ConvolutionKernel(Kernel):
     """A convolution of images (n, channels, ...) with filters (filters, channels of a group, ...), or a gradient of it.
 
     Inputs are images and filters; filters, the cotangent of the result and the lengths of the images (int64); or
@@ -54,9 +68,14 @@ class ConvolutionKernel:
             return widths, widths
         return tuple(before for before, _ in self.border), tuple(after for _, after in self.border)
 
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        numbers = CONVOLUTION_TASKS.index(self.task), type_number(self.dtype), self.flip, self.groups
+        return "convolution", (*numbers, self.strides, self.dilations, *self.sides, perform_runner(site.node))
+
 
 @record
-class PoolingKernel:
+class PoolingKernel(Kernel):
     """Pooling over windows of the last axes, or a gradient of it.
 
     The last three inputs are the sizes of the windows, their steps and their padding, vectors of int64. Before come:
@@ -67,7 +86,7 @@ class PoolingKernel:
 
     Parameters
     ----------
-    task : {"pool", "spread", "give", "pick"}
+    task : {"pool", "average_pool_grad", "max_pool_grad", "max_pool_grad_grad"}
     dtype : {"float32", "float64"}
         Of all but the vectors.
     ndim : int
@@ -82,3 +101,8 @@ class PoolingKernel:
     ndim: int
     mode: PoolingMode
     ignore_border: bool
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload."""
+        numbers = POOLING_TASKS.index(self.task), type_number(self.dtype), self.ndim, POOLING_MODES.index(self.mode)
+        return "pooling", (*numbers, self.ignore_border, perform_runner(site.node))

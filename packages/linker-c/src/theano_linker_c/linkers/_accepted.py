@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 
-from .._machines._native import runner_of
-from .._machines._thunks import MachineView, python_runner
+from .._machines._thunks import MachineView
 from .._storage._container import Container
-from ..program import HAS_RUNTIME, Hooks, Machine, Thunk, lower
+from ..program import Hooks, Machine, Thunk, lower
 
 if TYPE_CHECKING:
     from ._linker import Linker
@@ -77,8 +76,8 @@ class AcceptedGraph:
             cells[register][0] = value
         for register, cell in (*program.cells, *program.updates):
             cells[register] = cell
-        runner = runner_of if self.linker.native and HAS_RUNTIME else python_runner
-        return run, inputs, outputs, MachineView(program, runner, cells).thunks, machine.nodes
+        runner_of = self.linker.target.present.runner_of
+        return run, inputs, outputs, MachineView(program, runner_of, cells).thunks, machine.nodes
 
     def make_function(self, unpack_single: bool = True) -> Callable[..., Any]:
         """Return a function from the values of the inputs to those of the outputs.
@@ -112,7 +111,7 @@ class AcceptedGraph:
             cells={i: box.storage for i, box in enumerate(inputs)},
             updates=[(i, box.storage) for i, box in enumerate(outputs)],
             n_outputs=0,
-            native=self.linker.native and HAS_RUNTIME,
+            target=self.linker.target.present,
             lazy=self.linker.lazy,
             keep=not self.linker.frees,
             preferred=self.linker.preferred,

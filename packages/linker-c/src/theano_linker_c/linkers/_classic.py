@@ -9,7 +9,8 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, compose, config
 
-from ..program import HAS_RUNTIME, Hooks, Machine, Program, Thunk
+from ..program import Hooks, Machine, Program, Thunk
+from ..targets import PYTHON, C
 from . import _flags as _flags
 from ._linker import Linker
 from ._step import StepMachine
@@ -28,7 +29,7 @@ class PerformLinker(Linker):
     __slots__ = ()
 
     def __init__(self, allow_gc: bool | None = None) -> None:
-        Linker.__init__(self, "py", native=False, allow_gc=allow_gc, lazy=False)
+        Linker.__init__(self, "py", PYTHON, allow_gc=allow_gc, lazy=False)
 
 
 class _Scheduled(Linker):
@@ -125,7 +126,8 @@ class VM_Linker(_Scheduled):
         _check_machine(use_cloop, callback)
         name = ("cvm" if use_cloop else "vm") + ("_nogc" if allow_gc is False else "")
         lazily = config.vm.lazy != "False" if lazy is None else lazy
-        Linker.__init__(self, name, use_cloop if c_thunks is None else c_thunks, allow_gc, lazy=lazily)
+        native = use_cloop if c_thunks is None else c_thunks
+        Linker.__init__(self, name, C if native else PYTHON, allow_gc, lazy=lazily)
         object.__setattr__(self, "callback", callback)
         object.__setattr__(self, "schedule", schedule)
 
@@ -141,7 +143,7 @@ class VM_Linker(_Scheduled):
             computed = {variable: [int(cell[0] is not None)] for variable, cell in storage.items()}
             callback(node=node, thunk=thunk, storage_map=storage, compute_map=computed)
 
-        machine = StepMachine(program, hooks, around, [self.native and HAS_RUNTIME], allow_gc=self.frees)
+        machine = StepMachine(program, hooks, around, [self.target], allow_gc=self.frees)
         return machine
 
 

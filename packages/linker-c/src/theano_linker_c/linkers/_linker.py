@@ -5,15 +5,19 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import FrozenInstanceError, field
 from typing import Any, Self
 
 from theano_graph import Apply, FunctionGraph, config, record
 
 from .._flags import _modes as _modes
-from .._machines._native import BUFFER_LIMIT
-from ..program import Hooks, Machine, Program, make_machine
+from .._machines._machine import BUFFER_LIMIT
+from ..program import Hooks, Machine, Program
+from ..targets import C, Target
 from ._accepted import AcceptedGraph
+
+#: What a linker is, which does not change: functions and modes that have it would not know.
+_FIXED = frozenset({"name", "native", "allow_gc", "native_only", "lazy", "accepted"})
 
 
 @record
@@ -24,8 +28,8 @@ class Linker:
     ----------
     name : str
         Name of the linker.
-    native : bool
-        True: the C runtime with native kernels, where they can be built. False: the Python machine.
+    target : Target
+        Which native forms nodes have, and which machine runs them; by default that in C.
     allow_gc : bool or None
         Whether intermediate results are freed; None follows the flag `allow_gc`.
     native_only : bool
@@ -36,12 +40,13 @@ class Linker:
     Examples
     --------
     >>> from theano_linker_c import Linker
-    >>> Linker("mine", native=False).clone(allow_gc=False).allow_gc
+    >>> from theano_linker_c.targets import PYTHON
+    >>> Linker("mine", PYTHON).clone(allow_gc=False).allow_gc
     False
     """
 
     name: str
-    native: bool = True
+    target: Target = C
     allow_gc: bool | None = None
     native_only: bool = False
     lazy: bool = True
@@ -71,13 +76,8 @@ class Linker:
             How much more work than usual an instruction must have before several threads share it; infinity: never.
         """
         limit = BUFFER_LIMIT if self.frees else sys.maxsize
-        return make_machine(
-            program,
-            hooks,
-            native=self.native,
-            buffer_limit=limit,
-            thread_scale=thread_scale,
-            keep=not self.frees,
+        return self.target.present.machine(
+            program, hooks, buffer_limit=limit, thread_scale=thread_scale, keep=not self.frees
         )
 
     def clone(self, allow_gc: bool | None = None) -> Self:
@@ -118,10 +118,17 @@ class Linker:
             raise ValueError(f"the linker {self.name} has no graph: accept one first")
         return graph
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Classes of programs have attributes of their own.
+        if name in _FIXED:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        object.__setattr__(self, name, value)
+
     def __getstate__(self) -> dict[str, Any]:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
-        return {name: getattr(self, name) for name in names if name != "accepted"}
+        own = {name: getattr(self, name) for name in names if name != "accepted"}
+        return {**getattr(self, "__dict__", {}), **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         object.__setattr__(self, "accepted", None)

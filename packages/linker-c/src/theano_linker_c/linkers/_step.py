@@ -9,12 +9,11 @@ from typing import Any
 
 from theano_graph import compose
 
-from .._machines._native import runner_of
 from .._machines._results import accept_results
-from .._machines._thunks import MachineView, Thunk, python_runner
-from .._perform import Runner
+from .._machines._thunks import MachineView, Thunk
 from .._programs._instructions import Hooks, Instruction, Program
 from ..program import PythonMachine
+from ..targets import C, Target
 
 Around = Callable[..., None]
 
@@ -28,9 +27,9 @@ class StepMachine(PythonMachine):
     hooks : Hooks
     around : callable
         ``around(i, node, *thunks)`` is called for each node that runs; it has to call the thunks itself.
-    natives : sequence of bool
-        For each thunk that a node has, whether it runs the native kernel where there is one. The first gives the
-        results; the others compute the same on storage of their own.
+    targets : sequence of Target
+        For each thunk that a node has, what runs it. The first gives the results; the others compute the same on
+        storage of their own.
     allow_gc : bool
         Whether storage is emptied when nothing reads it any more, and at the end of a call.
     on_call : callable, optional
@@ -42,7 +41,7 @@ class StepMachine(PythonMachine):
         program: Program,
         hooks: Hooks,
         around: Around,
-        natives: Sequence[bool] = (True,),
+        targets: Sequence[Target] = (C,),
         *,
         allow_gc: bool = True,
         on_call: Callable[[MachineView], None] | None = None,
@@ -52,8 +51,8 @@ class StepMachine(PythonMachine):
         self._allow_gc = allow_gc
         self._on_call = on_call
         self._views = [
-            MachineView(program, _native if native else python_runner, [[None] for _ in range(program.n_registers)])
-            for native in natives
+            MachineView(program, target.present.runner_of, [[None] for _ in range(program.n_registers)])
+            for target in targets
         ]
         self.view = self._views[0]
         self._groups: list[tuple[Thunk, ...]] = list(zip(*(view.thunks_as_run for view in self._views), strict=True))
@@ -116,7 +115,3 @@ class StepMachine(PythonMachine):
         for view in self._views:
             for register in registers:
                 view.cells[register][0] = None
-
-
-def _native(instruction: Instruction) -> Runner:
-    return runner_of(instruction)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from theano_graph import Apply, FunctionGraph, compose
 
-from ..program import HAS_RUNTIME, Hooks, Machine, Program, Thunk
+from ..program import Hooks, Machine, Program, Thunk
+from ..targets import PYTHON
 from ._linker import Linker
 from ._step import StepMachine
 
@@ -51,15 +52,15 @@ class WrapLinker(Linker):
             raise ValueError(compose("WrapLinker: there is no linker to wrap", mend="pass one linker or more."))
         first = chosen[0]
         name = name or f"wrapped {'+'.join(linker.name for linker in chosen)}"
-        native = any(linker.native for linker in chosen)
-        Linker.__init__(self, name, native, first.allow_gc, first.native_only, first.lazy)
+        target = next((linker.target for linker in chosen if linker.target != PYTHON), PYTHON)
+        Linker.__init__(self, name, target, first.allow_gc, first.native_only, first.lazy)
         object.__setattr__(self, "linkers", chosen)
         object.__setattr__(self, "wrapper", wrapper)
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine that runs each node through the wrapper."""
-        natives = [linker.native and HAS_RUNTIME for linker in self.linkers]
-        return StepMachine(program, hooks, self.wrapper, natives, allow_gc=self.frees)
+        targets = [linker.target for linker in self.linkers]
+        return StepMachine(program, hooks, self.wrapper, targets, allow_gc=self.frees)
 
 
 def WrapLinkerMany(linkers: Sequence[Linker], wrappers: Sequence[Wrapper]) -> WrapLinker:

@@ -1,16 +1,13 @@
 """Programs and the machines that run them."""
 
-from .._machines._native import (
-    HAS_RUNTIME as HAS_RUNTIME,
-    Machine as Machine,
-    make_machine as make_machine,
-    native_machine as native_machine,
-)
+from .._machines._machine import Machine as Machine
+from .._machines._native import HAS_RUNTIME as HAS_RUNTIME, native_machine as native_machine
 from .._machines._python import PythonMachine as PythonMachine
 from .._machines._run_errors import annotate as annotate, annotate_node as annotate_node
 from .._machines._thunks import MachineView as MachineView, Thunk as Thunk
 from .._overwriting._shown import overwriting_form as overwriting_form
 from .._perform import call_form as call_form
+from .._programs._forms import PERFORM as PERFORM, Form as Form, KernelForm as KernelForm, PerformForm as PerformForm
 from .._programs._instructions import (
     Accepts as Accepts,
     ArraySpec as ArraySpec,
@@ -27,15 +24,19 @@ from ._lower import lower as lower, on_lowered as on_lowered
 
 __all__ = [
     "HAS_RUNTIME",
+    "PERFORM",
     "Accepts",
     "ArraySpec",
     "Branch",
+    "Form",
     "HasArraySpec",
     "Hooks",
     "Instruction",
+    "KernelForm",
     "LoopSpec",
     "Machine",
     "MachineView",
+    "PerformForm",
     "Program",
     "ProgramInput",
     "PythonMachine",
@@ -49,7 +50,6 @@ __all__ = [
     "lazy_form",
     "loop_runner",
     "lower",
-    "make_machine",
     "native_machine",
     "on_lowered",
     "overwriting_form",

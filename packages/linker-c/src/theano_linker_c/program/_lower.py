@@ -12,13 +12,11 @@ from .._overwriting._decide import decide
 from .._overwriting._kinds import ALL_KINDS, Overwriting
 from .._overwriting._release import deaths_by_counting, deaths_in_order
 from .._perform import OwnThunk
+from .._programs._forms import Form, KernelForm
 from .._programs._instructions import Accepts, Instruction, Program, ProgramInput, array_spec_of
 from .._programs._schedule import Branch, lazy_form, make_schedule
-from ..cop import CThunk, c_thunks, needs_c_code, offers_c_code
-from ..kernels import BUILT_IN, CompilerOptions, IndexWriteKernel, Kernel, LoadedKernel, build, native_kernel
-
-Form = tuple[Kernel | None, LoadedKernel | None, OwnThunk | None, Branch | None, CThunk | None]
-"""Kernel, machine code, own thunk, branch and own C code of a node, None where it has none."""
+from ..kernels import CompilerOptions, IndexWriteKernel
+from ..targets import C, Target
 
 #: Called with each program that :func:`lower` has made: for tests.
 on_lowered: list[Callable[[Program], None]] = []
@@ -32,7 +30,7 @@ def lower(
     updates: Sequence[tuple[int, list[Any]]] = (),
     n_outputs: int | None = None,
     accepts: Sequence[Accepts] | None = None,
-    native: bool = True,
+    target: Target = C,
     lazy: bool = True,
     keep: bool = False,
     options: CompilerOptions | None = None,
@@ -55,8 +53,8 @@ def lower(
     accepts : sequence of Accepts, optional
         For each argument, what the machine may do with it without asking its type. By default Python floats are taken
         for float64 without dimensions.
-    native : bool
-        False leaves all nodes to their Python code.
+    target : Target
+        What the program is for.
     lazy : bool
         Whether nodes that ask for their inputs may do so; False gives them all of their inputs.
     keep : bool
@@ -75,7 +73,7 @@ def lower(
     order = _run_order(fgraph) if preferred is None else _preferred_order(fgraph, preferred)
     registers = _number(fgraph, order)
     constants = tuple((r, v.data) for v, r in registers.items() if isinstance(v, Constant))
-    thunks = [_thunk_of(node, native) for node in order]
+    thunks = [_thunk_of(node, target) for node in order]
     branches = [None if thunk is not None else _branch_of(node) for node, thunk in zip(order, thunks, strict=True)]
     asking = {i: branches[i] for i, thunk in enumerate(thunks) if branches[i] or (thunk is not None and thunk.lazy)}
     if lazy and asking:
@@ -83,14 +81,14 @@ def lower(
         schedule = make_schedule(fgraph, order, readers, asking)
     else:
         schedule, release = None, deaths_in_order(fgraph, order, registers)
-    found = _forms(order, thunks, branches, native, options)
+    found = _forms(order, thunks, branches, target, options)
     instructions = tuple(
         Instruction(
             node,
             tuple(registers[v] for v in node.inputs),
             tuple(registers[v] for v in node.outputs),
             _parts_written(node, found[i], release[i], registers) if keep else release[i],
-            *found[i],
+            found[i],
             unread=_unread(fgraph, node, registers),
         )
         for i, node in enumerate(order)
@@ -111,8 +109,7 @@ def lower(
         schedule=schedule,
         shown=_shown_positions(fgraph, order) if preferred is None else (),
     )
-    # The machine in Python writes nowhere but where ops say so.
-    program = decide(program, overwriting) if native else program
+    program = decide(program, overwriting) if target.overwrites else program
     for look in on_lowered:
         look(program)
     return program
@@ -174,11 +171,15 @@ def _parts_written(
     node: Apply, form: Form, release: tuple[int, ...], registers: Mapping[Variable, int]
 ) -> tuple[int, ...]:
     """Return which of the dying registers a node may write into: to copy an array for a few elements is no option."""
-    target = registers[node.inputs[0]] if isinstance(form[0], IndexWriteKernel) else None
+    target = registers[node.inputs[0]] if _writes_by_index(form) else None
     return tuple(register for register in release if register == target)
 
 
-def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruction]:
+def _writes_by_index(form: Form) -> bool:
+    return isinstance(form, KernelForm) and isinstance(form.kernel, IndexWriteKernel)
+
+
+def encode_nodes(nodes: Sequence[Apply], *, target: Target = C) -> list[Instruction]:
     """Return an instruction for each of some nodes, which need not be of one graph.
 
     The registers of each instruction are numbered by themselves: inputs, then outputs. Nothing is let go of.
@@ -186,63 +187,36 @@ def encode_nodes(nodes: Sequence[Apply], *, native: bool = True) -> list[Instruc
     Parameters
     ----------
     nodes : sequence of Apply
-    native : bool
-        False leaves all nodes to their Python code.
+    target : Target
+        What runs them.
     """
-    thunks = [_thunk_of(node, native) for node in nodes]
-    forms = _forms(nodes, thunks, [None] * len(nodes), native, None)
+    thunks = [_thunk_of(node, target) for node in nodes]
+    forms = _forms(nodes, thunks, [None] * len(nodes), target, None)
     instructions = []
     for node, form in zip(nodes, forms, strict=True):
         numbers: dict[Variable, int] = {}
         for variable in (*node.inputs, *node.outputs):
             numbers.setdefault(variable, len(numbers))
         inputs, outputs = (tuple(numbers[v] for v in side) for side in (node.inputs, node.outputs))
-        instructions.append(Instruction(node, inputs, outputs, (), *form))
+        instructions.append(Instruction(node, inputs, outputs, (), form))
     return instructions
 
 
-def _thunk_of(node: Apply, native: bool) -> OwnThunk | None:
-    return OwnThunk(node, None if native else "py") if has_own_thunk(node.op) else None
+def _thunk_of(node: Apply, target: Target) -> OwnThunk | None:
+    return OwnThunk(node, target.impl) if has_own_thunk(node.op) else None
 
 
 def _forms(
     order: Sequence[Apply],
     thunks: Sequence[OwnThunk | None],
     branches: Sequence[Branch | None],
-    native: bool,
+    target: Target,
     options: CompilerOptions | None,
 ) -> list[Form]:
     """Return in which form each node runs; all machine code that is missing is compiled at once."""
-    kernels = [
-        _kernel_of(node) if native and thunks[i] is None and branches[i] is None else None
-        for i, node in enumerate(order)
-    ]
-    loaded = _build(kernels, options)
-    free = [
-        i
-        for i, kernel in enumerate(kernels)
-        if thunks[i] is None and branches[i] is None and loaded[i] is None and not isinstance(kernel, BUILT_IN)
-    ]
-    own_code = _own_code(order, free, native, options)
-    return [
-        (
-            kernel if loaded[i] is not None or isinstance(kernel, BUILT_IN) else None,
-            loaded[i],
-            thunks[i],
-            branches[i],
-            own_code.get(i),
-        )
-        for i, kernel in enumerate(kernels)
-    ]
-
-
-def _own_code(
-    order: Sequence[Apply], free: Sequence[int], native: bool, options: CompilerOptions | None
-) -> dict[int, CThunk]:
-    """Return the C code that ops bring along; without native code, that of ops which cannot be run otherwise."""
-    wanted = [i for i in free if (offers_c_code(order[i]) if native else needs_c_code(order[i]))]
-    found = c_thunks([order[i] for i in wanted], options)
-    return {i: thunk for i, thunk in zip(wanted, found, strict=True) if thunk is not None}
+    free = [node for i, node in enumerate(order) if thunks[i] is None and branches[i] is None]
+    found = iter(target.forms(free, options))
+    return [thunks[i] or branches[i] or next(found) for i in range(len(order))]
 
 
 def _branch_of(node: Apply) -> Branch | None:
@@ -260,25 +234,6 @@ def _number(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Variable, int
     for variable in fgraph.outputs:
         registers.setdefault(variable, len(registers))
     return registers
-
-
-def _kernel_of(node: Apply) -> Kernel | None:
-    rule = native_kernel.get(node.op)
-    return None if rule is None else rule(node)
-
-
-def _build(kernels: Sequence[Kernel | None], options: CompilerOptions | None) -> list[LoadedKernel | None]:
-    wanted = [
-        (i, kernel) for i, kernel in enumerate(kernels) if kernel is not None and not isinstance(kernel, BUILT_IN)
-    ]
-    loaded: list[LoadedKernel | None] = [None] * len(kernels)
-    if wanted:
-        # Repeated parts of a graph have equal kernels: the text of each is written once.
-        different = list(dict.fromkeys(kernel for _, kernel in wanted))
-        made = dict(zip(different, build(different, options), strict=True))
-        for i, kernel in wanted:
-            loaded[i] = made[kernel]
-    return loaded
 
 
 def _is_float64(variable: Variable) -> bool:

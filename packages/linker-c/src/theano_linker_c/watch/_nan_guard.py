@@ -13,7 +13,7 @@ from theano_graph import Apply, FunctionGraph, Variable, compose, config, debugp
 
 from ..linkers import Linker, StepMachine
 from ..modes import Mode, as_linker
-from ..program import HAS_RUNTIME, Hooks, Machine, MachineView, Program, Thunk
+from ..program import Hooks, Machine, MachineView, Program, Thunk
 from . import _flags as _flags
 
 #: From which absolute value on a number is big.
@@ -113,14 +113,15 @@ class GuardLinker(Linker):
     choices: tuple[bool | None, bool | None, bool | None]
 
     def __init__(self, inner: Linker, nan: bool | None, inf: bool | None, big: bool | None) -> None:
-        Linker.__init__(self, "NanGuardMode", inner.native, inner.allow_gc, inner.native_only, inner.lazy)
+        Linker.__init__(self, "NanGuardMode", inner.target, inner.allow_gc, inner.native_only, inner.lazy)
         object.__setattr__(self, "choices", (nan, inf, big))
 
     def machine(self, program: Program, hooks: Hooks, fgraph: FunctionGraph, *, thread_scale: float = 1.0) -> Machine:
         """Return a machine that checks values."""
         guard = Guard(self._limits())
-        natives = [self.native and HAS_RUNTIME]
-        return StepMachine(program, hooks, guard.around, natives, allow_gc=self.frees, on_call=guard.check_arguments)
+        return StepMachine(
+            program, hooks, guard.around, [self.target], allow_gc=self.frees, on_call=guard.check_arguments
+        )
 
     def _limits(self) -> Limits:
         flags = config.NanGuardMode

@@ -47,6 +47,7 @@ class RewriterIndex:
         self._classes_of_instances: set[type[Op]] = set()
         self._found_for_class: dict[type[Op], _Found] = {}
         self._found_for_op: dict[Op, _Found] = {}
+        self._found_by_identity: dict[int, tuple[Op, _Found]] = {}
         for number, rewriter in enumerate(self.rewriters):
             self._enter(number, check_tracks(rewriter.tracks(), rewriter.name))
 
@@ -79,23 +80,29 @@ class RewriterIndex:
             Only rules whose `reach` is not below it.
         """
         op_class = type(op)
-        by_instance = op_class in self._classes_of_instances
-        found = self._found_for_op.get(op) if by_instance else self._found_for_class.get(op_class)
-        if found is None:
-            found = self._find(op, by_instance)
+        if op_class in self._classes_of_instances:
+            # The same op is asked about again and again, and its hash is worked out in Python.
+            known = self._found_by_identity.get(id(op))
+            found = self._find_for_op(op) if known is None else known[1]
+        else:
+            found = self._found_for_class.get(op_class) or self._find_for_class(op_class)
         if distance <= 0:
             return found.every
         return found.within(distance) if distance <= found.reach else ()
 
-    def _find(self, op: Op, by_instance: bool) -> _Found:
-        op_class = type(op)
-        if not by_instance:
-            found = self._found_for_class[op_class] = self._collect(op_class, ())
-            return found
+    def _find_for_class(self, op_class: type[Op]) -> _Found:
+        found = self._found_for_class[op_class] = self._collect(op_class, ())
+        return found
+
+    def _find_for_op(self, op: Op) -> _Found:
         # Bounded, because ops with many different parameters would otherwise stay alive here for ever.
-        if len(self._found_for_op) > 4096:
+        if len(self._found_by_identity) > 4096:
+            self._found_by_identity.clear()
             self._found_for_op.clear()
-        found = self._found_for_op[op] = self._collect(op_class, self._by_instance.get(op, ()))
+        found = self._found_for_op.get(op)
+        if found is None:
+            found = self._found_for_op[op] = self._collect(type(op), self._by_instance.get(op, ()))
+        self._found_by_identity[id(op)] = (op, found)
         return found
 
     def _collect(self, op_class: type[Op], own: Iterable[int]) -> _Found:

@@ -43,6 +43,11 @@ add_flag(
 )
 float64_watch.follow(config.warn_float64)
 add_flag(
+    "warn_integer_gradient",
+    "Whether `grad` warns of a gradient that is zero because only integers lead from the variable to the cost.",
+    BoolFlag(True),
+)
+add_flag(
     "tensor.cmp_sloppy",
     "How far apart nearly equal values may be: 0 allows little, 1 ten times and 2 a hundred times as much.",
     IntFlag(0, lambda level: level in (0, 1, 2)),

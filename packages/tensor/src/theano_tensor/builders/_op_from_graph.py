@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
-from theano_linker_c import SharedVariable
+from theano_linker_c import Function, SharedVariable
 
 from .._graph_op import GraphOp
 from ._overrides import Override, as_overrides, is_disconnected_override
@@ -109,6 +109,11 @@ class OpFromGraph(GraphOp):
     def kwargs(self) -> dict[str, Any]:
         """The arguments for the function inside."""
         return self.options
+
+    @property
+    def fn(self) -> Function:
+        """The function inside, compiled on first use."""
+        return self.compiled()
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to one variable for each input; shared variables come along by themselves.

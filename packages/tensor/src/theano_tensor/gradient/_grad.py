@@ -6,10 +6,20 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from theano_graph import Variable, collector_paused, compose, describe
+from theano_graph import Variable, collector_paused, compose, config, describe, warn_user
 from theano_linker_c.profiling import Stopwatch, outside
 
-from ._arrays import cast_to, cotangent_dtype, dtype_of, is_complex, is_continuous, ones_for, static_shape, zeros_for
+from ._arrays import (
+    cast_to,
+    cotangent_dtype,
+    dtype_of,
+    is_complex,
+    is_continuous,
+    is_discrete,
+    ones_for,
+    static_shape,
+    zeros_for,
+)
 from ._backward import Edge, backward
 from ._errors import DisconnectedInputError, NullTypeGradError
 from ._paths import depends_in_steps, disconnected_text
@@ -61,6 +71,12 @@ def grad(
         As `wrt`. Each has the shape of its `wrt`, and its dtype, or floatX where `wrt` is of integer type. For a
         complex variable it is ``d cost / d real + 1j * d cost / d imag``.
 
+    Warns
+    -----
+    UserWarning
+        If the gradient with respect to a variable of integers is zero since only integers lead from it to the cost;
+        not with ``config.warn_integer_gradient`` False.
+
     Raises
     ------
     TypeError
@@ -82,6 +98,8 @@ def grad(
     check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))
     check_option("null_gradients", null_gradients, ("raise", "return"))
     seeds = _seeds(cost, known_grads)
+    if config.warn_integer_gradient:
+        warn_of_integers(_as_list(wrt, "wrt"), seeds)
     return differentiate(
         cost, seeds, wrt, consider_constant, disconnected_inputs, add_names, return_disconnected, null_gradients
     )
@@ -162,6 +180,39 @@ def report_disconnected(
         warnings.warn(text, stacklevel=3)
         return
     raise DisconnectedInputError(text)
+
+
+def warn_of_integers(variables: Sequence[Variable], costs: Iterable[Variable]) -> None:
+    """Warn of variables of integers whose gradient is zero since no function of floats reads them."""
+    integers = [v for v in variables if is_discrete(v)]
+    if not integers:
+        return
+    read = _read_by_floats(costs)
+    zero = [v for v in integers if v not in read]
+    if zero:
+        names = ", ".join(f"`{v}`" for v in zero)
+        warn_user(
+            compose(
+                f"grad: the gradient with respect to {names} is zero: whatever the cost makes of it are integers, "
+                "and functions of integers are steps",
+                where=[describe(v) for v in zero],
+                mend="cast it to floats before, or set config.warn_integer_gradient=False",
+            )
+        )
+
+
+def _read_by_floats(costs: Iterable[Variable]) -> set[Variable]:
+    """Return the variables that the costs depend on without integers in between."""
+    reached = {cost for cost in costs if not is_discrete(cost)}
+    todo = list(reached)
+    while todo:
+        node = todo.pop().owner
+        for x in node.inputs if node is not None else ():
+            if x not in reached:
+                reached.add(x)
+                if not is_discrete(x):
+                    todo.append(x)
+    return reached
 
 
 def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:

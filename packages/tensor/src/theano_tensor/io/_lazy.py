@@ -24,7 +24,7 @@ def mpi() -> Any:
         raise ImportError(
             compose(
                 f"messages between processes need mpi4py and an MPI: {error}",
-                mend="pip install 'theano[mpi]', and MPICH or Open MPI from the system or by pip install mpich",
+                mend="pip install 'theano-stack[mpi]', and MPICH or Open MPI from the system or by pip install mpich",
             )
         ) from error
     module: ModuleType = mpi4py.MPI

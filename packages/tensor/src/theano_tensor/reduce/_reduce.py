@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
-from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
+from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
@@ -382,15 +382,13 @@ def _native(node: Apply) -> Kernel | None:
     if not axes:
         return None
     return ReductionKernel(
-        combine=op.combine,
-        element=scalars.identity,
+        scalar_op=scalars.identity,
         input_dtypes=(x.type.dtype,),
+        kept_dtypes=(),
+        reductions=(Reduction(op.combine, op.kernel_accumulator(x.type.dtype), y.type.dtype, op.identity),),
         broadcast=(x.type.broadcastable,),
         ndim=x.type.ndim,
         axes=axes,
-        acc_dtype=op.kernel_accumulator(x.type.dtype),
-        output_dtype=y.type.dtype,
-        identity=op.identity,
     )
 
 

@@ -31,7 +31,6 @@ from . import (
     views as views,
 )
 from ._fused_reduce import FusedReduce as FusedReduce
-from ._multi_output_fusion import MultiOutputFusion as MultiOutputFusion
 from ._registry import RULES as RULES, register_rules as register_rules
 from .blas import register_blas as register_blas
 from .blas_sums import GemmOptimizer as GemmOptimizer
@@ -60,7 +59,6 @@ __all__ = [
     "FusedReduce",
     "GemmOptimizer",
     "InplaceElemwiseOptimizer",
-    "MultiOutputFusion",
     "ShapeFeature",
     "ShapeOptimizer",
     "UnShapeOptimizer",

@@ -13,8 +13,8 @@ from dataclasses import field
 
 from theano_graph import Apply, FunctionGraph, Variable, record, toposort
 
+from ._fused_reduce import is_fusible_reduction
 from ._groups import MAX_OPERANDS, DisjointSets, LoopNest, loop_nest_of
-from ._multi_output_fusion import is_fusible_reduction
 
 Axes = tuple[int, ...]
 #: Results are kept beside reductions over some axes only where the last one is known to be so long: a loop over whole

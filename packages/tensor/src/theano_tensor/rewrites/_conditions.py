@@ -24,11 +24,6 @@ def is_no_float(a: Variable) -> bool:
     return not is_float(a)
 
 
-def has_dtype_of_result(node: Apply, a: Any) -> bool:
-    """The tensor `a` has the dtype of the result."""
-    return bool(a.type.dtype == node.outputs[0].type.dtype)
-
-
 def is_as_precise(node: Apply, x: Any) -> bool:
     """The tensor `x` has the dtype of the result."""
     return bool(x.type.dtype == node.outputs[0].type.dtype)

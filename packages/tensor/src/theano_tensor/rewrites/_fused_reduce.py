@@ -1,4 +1,4 @@
-"""A reduction that computes the elements that it reduces."""
+"""Reductions that compute the elements that they reduce, and maybe keep some: all in one pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from theano_graph import Apply, Op, compose, pullback, shape_rule
-from theano_linker_c.kernels import Kernel, ReductionKernel, native_kernel
+from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, can_reduce, native_kernel
 from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
@@ -17,23 +17,39 @@ from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
 
+def is_fusible_reduction(node: Apply) -> bool:
+    """Tell whether a node is a reduction that a :class:`FusedReduce` can compute besides others."""
+    op = node.op
+    if not isinstance(op, Reduce) or not op.axes(node.inputs[0].type.ndim):
+        return False
+    return can_reduce(op.combine, op.kernel_accumulator(node.inputs[0].type.dtype))
+
+
 class FusedReduce(Op):
-    """Apply a scalar op to each element of some tensors and reduce the results, without storing them.
+    """Apply a scalar op to each element of some tensors; keep its first results, and reduce each of the others.
+
+    What is reduced is not stored. Mostly there is one reduction, and nothing is kept.
 
     Made by fusion when functions are compiled; it therefore has no gradient.
 
     Parameters
     ----------
-    reduce_op : Reduce
-    element : ScalarOp
-        With one result.
+    scalar_op : ScalarOp
+        With as many results as there are kept and reduced ones together.
+    reductions : sequence of Reduce
+        For the last results; all over the same axes.
     """
 
-    __props__ = ("reduce_op", "element")
+    __props__ = ("reductions", "scalar_op")
 
-    def __init__(self, reduce_op: Reduce, element: ScalarOp) -> None:
-        self.reduce_op = reduce_op
-        self.element = element
+    def __init__(self, scalar_op: ScalarOp, reductions: Sequence[Reduce]) -> None:
+        self.scalar_op = scalar_op
+        self.reductions = tuple(reductions)
+
+    @property
+    def n_kept(self) -> int:
+        """How many results are kept element by element."""
+        return self.scalar_op.nout - len(self.reductions)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to tensors with one number of dimensions.
@@ -48,15 +64,18 @@ class FusedReduce(Op):
             raise TypeError(
                 compose("the inputs of a fused reduction have one number of dimensions", mend="pad them on the left")
             )
-        shape = broadcast_static(self.element, variables)
-        (dtype,) = self.element.result_dtypes(*(x.type.dtype for x in variables))
-        gone = set(self.reduce_op.axes(len(shape)))
-        result = tensor_type(self.reduce_op.result_dtype(dtype), tuple(n for i, n in enumerate(shape) if i not in gone))
-        return Apply(self, variables, [result.make_variable()])
+        shape = broadcast_static(self.scalar_op, variables)
+        dtypes = self.scalar_op.result_dtypes(*(x.type.dtype for x in variables))
+        outputs = [tensor_type(dtype, shape).make_variable() for dtype in dtypes[: self.n_kept]]
+        for reduction, dtype in zip(self.reductions, dtypes[self.n_kept :], strict=True):
+            gone = set(reduction.axes(len(shape)))
+            left = [n for i, n in enumerate(shape) if i not in gone]
+            outputs.append(tensor_type(reduction.result_dtype(dtype), left).make_variable())
+        return Apply(self, variables, outputs)
 
-    def element_dtype(self, node: Apply) -> str:
-        """Return the dtype of the elements that are reduced."""
-        return self.element.result_dtypes(*(x.type.dtype for x in node.inputs))[0]
+    def element_dtypes(self, node: Apply) -> tuple[str, ...]:
+        """Return the dtypes of all results of the scalar op."""
+        return self.scalar_op.result_dtypes(*(x.type.dtype for x in node.inputs))
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
@@ -64,30 +83,36 @@ class FusedReduce(Op):
         """Compute with NumPy."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
         with np.errstate(all="ignore"):
-            elements = np.asarray(self.element.evaluate(*inputs), dtype=self.element_dtype(node))
-            if elements.shape != shape:
-                elements = np.broadcast_to(elements, shape)
-            result = self.reduce_op.reduce_array(elements)
-        output_storage[0][0] = np.array(result, dtype=node.outputs[0].type.dtype)
+            found = self.scalar_op.evaluate(*inputs)
+            results = found if self.scalar_op.nout > 1 else (found,)
+            for k, (result, dtype) in enumerate(zip(results, self.element_dtypes(node), strict=True)):
+                elements = np.broadcast_to(np.asarray(result, dtype=dtype), shape)
+                if k >= self.n_kept:
+                    elements = self.reductions[k - self.n_kept].reduce_array(elements)
+                output_storage[k][0] = np.array(elements, dtype=node.outputs[k].type.dtype)
 
     def __str__(self) -> str:
-        return f"{self.reduce_op}{{{self.element}}}"
+        if self.scalar_op.nout == 1:
+            return f"{self.reductions[0]}{{{self.scalar_op}}}"
+        kept = ["kept"] * self.n_kept
+        return f"{self.scalar_op} -> ({', '.join([*kept, *map(str, self.reductions)])})"
 
 
 @native_kernel.register(FusedReduce)
 def _native(node: Apply) -> Kernel | None:
     op = cast(FusedReduce, node.op)
-    ndim = node.inputs[0].type.ndim
+    dtypes, ndim = op.element_dtypes(node), node.inputs[0].type.ndim
+    reduced = zip(op.reductions, dtypes[op.n_kept :], node.outputs[op.n_kept :], strict=True)
     return ReductionKernel(
-        combine=op.reduce_op.combine,
-        element=op.element,
+        scalar_op=op.scalar_op,
         input_dtypes=tuple(x.type.dtype for x in node.inputs),
+        kept_dtypes=dtypes[: op.n_kept],
+        reductions=tuple(
+            Reduction(r.combine, r.kernel_accumulator(dtype), v.type.dtype, r.identity) for r, dtype, v in reduced
+        ),
         broadcast=tuple(x.type.broadcastable for x in node.inputs),
         ndim=ndim,
-        axes=op.reduce_op.axes(ndim),
-        acc_dtype=op.reduce_op.kernel_accumulator(op.element_dtype(node)),
-        output_dtype=node.outputs[0].type.dtype,
-        identity=op.reduce_op.identity,
+        axes=op.reductions[0].axes(ndim),
     )
 
 
@@ -96,10 +121,10 @@ pullback.declare_absent(FusedReduce, "it is made when functions are compiled, af
 
 @shape_rule.register(FusedReduce)
 def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    gone = set(node.op.reduce_op.axes(node.inputs[0].type.ndim))
-    result = []
-    for axis in range(node.inputs[0].type.ndim):
-        if axis not in gone:
-            pairs = zip(input_shapes, node.inputs, strict=True)
-            result.append(next((s[axis] for s, x in pairs if x.type.shape[axis] != 1), 1))
-    return [tuple(result)]
+    op = cast(FusedReduce, node.op)
+    ndim = node.inputs[0].type.ndim
+    pairs = list(zip(input_shapes, node.inputs, strict=True))
+    full = tuple(next((s[axis] for s, x in pairs if x.type.shape[axis] != 1), 1) for axis in range(ndim))
+    gone = set(op.reductions[0].axes(ndim))
+    left = tuple(length for axis, length in enumerate(full) if axis not in gone)
+    return [full] * op.n_kept + [left] * len(op.reductions)

@@ -7,10 +7,11 @@ finite.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import field
+from typing import cast
 
-from theano_graph import Variable, record
+from theano_graph import Apply, Variable, record
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
@@ -99,6 +100,21 @@ def one_minus(variable: Variable) -> Tensor | None:
 #: Powers of sigmoid(u) and sigmoid(-u), u, and how badly we want to be rid of the form.
 Atom = tuple[Tensor, int, int, float]
 _ATOMS = frozenset(type(op) for op in (scalar.sigmoid, scalar.exp, scalar.add, scalar.sub))
+
+
+#: What products are made of that have logistic factors, beside the factors themselves.
+_BETWEEN = frozenset(type(op) for op in (scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, scalar.sqr))
+
+
+def may_be_logistic(variables: Iterable[Variable], depth: int = 1) -> bool:
+    """Tell whether one of some variables may have logistic factors: False for most, at little cost."""
+    for variable in variables:
+        kind = kind_of(variable)
+        if kind in _ATOMS or (
+            kind in _BETWEEN and (not depth or may_be_logistic(cast(Apply, variable.owner).inputs, depth - 1))
+        ):
+            return True
+    return False
 
 
 def logistic_atom(variable: Variable) -> Atom | None:

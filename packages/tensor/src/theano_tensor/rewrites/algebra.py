@@ -6,20 +6,20 @@ operations.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._conditions import gives_floats, has_dtype_of_result, has_sign, is_no_float
-from ._equations import Anything, Equations, Number, Real, equations
-from ._language import call, cast_to, fitted, is_float, operands
+from ._conditions import gives_floats, has_sign, is_no_float
+from ._equations import Anything, Equations, Real, equations
+from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
 from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
 from ._terms import add, built, eq, exp, log, mul, neg, or_, sqr, sqrt, switch, wide
@@ -148,21 +148,67 @@ def _leaves(root: Variable, fgraph: FunctionGraph) -> list[Variable]:
     return leaves
 
 
-@equations(scalar.add, scalar.sub, reach=2, guard=gives_floats)
-def constants_in_sum(a: Anything, k: Number, m: Number) -> Equations:
-    """The constants of a sum become one, where nothing else uses the inner sum."""
-    sums = [
-        (a + k) + m >> a + (m + k),
-        (a - k) + m >> a + (m - k),
-        (k - a) + m >> (m + k) - a,
-        (a + k) - m >> a + (k - m),
-        (a - k) - m >> a + (-m - k),
-        (k - a) - m >> (k - m) - a,
-        m - (a + k) >> (m - k) - a,
-        m - (a - k) >> (m + k) - a,
-        m - (k - a) >> a + (m - k),
-    ]
-    return [equation.when(has_dtype_of_result).alone() for equation in sums]
+@rule(scalar.add, scalar.sub, reach=2)
+def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | Found:
+    """``(x + 1) + 2 -> x + 3``, also with differences, where nothing else uses the inner sum.
+
+    Constants that are added further up go into the same sum, one after the other: a chain of them is one replacement.
+    """
+    found = _joined_constants(fgraph, node)
+    if found is None:
+        return None
+    y, total, y_sign = found
+    top, dtype = node, node.outputs[0].type.dtype
+    # Other rules move signs, step by step; what is constant altogether is left to folding.
+    while y_sign > 0 and number(y) is None:
+        client = sole_client(fgraph, top.outputs[0])
+        if client is None or client.outputs[0].type.dtype != dtype or not operands(client.outputs[0], scalar.add):
+            break
+        beside = _constant_beside(client, top.outputs[0])
+        if beside is None:
+            break
+        # As exact as it would be if each sum stood in the graph before the next one is looked at.
+        total, top = beside[1] + np.full((), total, dtype).item(), client
+    if top is not node:
+        with origin_from(top):
+            new = fitted(top, _sum_of(y, total, y_sign, dtype))
+        if new is not None:
+            return {top.outputs[0]: new[0]}
+    return fitted(node, _sum_of(*found, dtype))
+
+
+def _joined_constants(fgraph: FunctionGraph, node: Apply) -> tuple[Tensor, Any, int] | None:
+    """Return y, the constant and the sign of y where a node is ``(y + c) + d``, with any signs."""
+    for x in _inputs(node):
+        beside = _constant_beside(node, x)
+        inner = operands(x, scalar.add, scalar.sub)
+        if beside is None or inner is None or len(inner) != 2 or sole_client(fgraph, x) is None:
+            continue
+        sign, addend = beside
+        inner_sign = 1 if operands(x, scalar.add) is not None else -1
+        for y, constant, y_sign, k_sign in ((inner[0], inner[1], 1, inner_sign), (inner[1], inner[0], inner_sign, 1)):
+            k = number(constant)
+            if k is not None and y.type.dtype == node.outputs[0].type.dtype:
+                return y, addend + sign * k_sign * k, sign * y_sign
+    return None
+
+
+def _constant_beside(node: Apply, x: Variable) -> tuple[int, Any] | None:
+    """Return the sign of `x`, and the other term, where a node adds a number to it, or takes one from the other."""
+    output = node.outputs[0]
+    if not is_float(output) or len(node.inputs) != 2 or operands(output, scalar.add, scalar.sub) is None:
+        return None
+    a, b = _inputs(node)
+    sign = 1 if node.op.scalar_op == scalar.add else -1
+    value = number(b if x is a else a)
+    if value is None:
+        return None
+    return (1, sign * value) if x is a else (sign, value)
+
+
+def _sum_of(y: Tensor, total: Any, y_sign: int, dtype: str) -> Tensor:
+    constant = scalar_constant(total, dtype, y.type.ndim)
+    return call(scalar.add, y, constant) if y_sign > 0 else call(scalar.sub, constant, y)
 
 
 @equations(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",), tags=ONLY_RUN)

@@ -15,7 +15,6 @@ from ._clusters import Cluster, clusters
 from ._fused_reduce import FusedReduce
 from ._groups import MAX_OPERANDS, fusible_groups, loop_nest_of
 from ._language import can_replace, number, sole_client
-from ._multi_output_fusion import MultiOutputFusion
 
 
 def composite_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> tuple[Composite, list[Variable]]:
@@ -136,7 +135,7 @@ class FuseMultiOutput(GraphRewriter):
         if not inputs or not _covers(inputs, reduced[0]):
             return False
         with origin_from(cluster.reductions[-1]):
-            new = MultiOutputFusion(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
+            new = FusedReduce(composite, [node.op for node in cluster.reductions]).make_node(*inputs).outputs
         old = [*kept, *(node.outputs[0] for node in cluster.reductions)]
         if not all(map(can_replace, old, new)):
             return False
@@ -169,7 +168,7 @@ class FuseReductions(GraphRewriter):
         if not inputs or len(inputs) >= MAX_OPERANDS or not _covers(inputs, x):
             return False
         with origin_from(node):
-            new = FusedReduce(node.op, element).make_node(*inputs).outputs[0]
+            new = FusedReduce(element, [node.op]).make_node(*inputs).outputs[0]
         if not can_replace(node.outputs[0], new):
             return False
         fgraph.replace(node.outputs[0], cast(Variable, new), reason=self.name)

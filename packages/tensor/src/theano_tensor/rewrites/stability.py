@@ -15,7 +15,7 @@ from .._core._variable import Tensor
 from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
 from ._language import call, cast_to, fitted, is_float, operands, sole_client
-from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product
+from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, may_be_logistic
 from ._products import Product, flatten_product, is_inside_product
 from ._registry import stabilizing
 from ._terms import built, exp, expm1, log, log1mexp, log1p, sigmoid, softplus, wide
@@ -124,7 +124,7 @@ def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     """
     root = node.outputs[0]
     dtype, ndim = root.type.dtype, root.type.ndim
-    if not is_float(root) or is_inside_product(fgraph, node):
+    if not may_be_logistic(node.inputs) or not is_float(root) or is_inside_product(fgraph, node):
         return None
     product = flatten_product(root, squares=True)
     if not product.complete:
@@ -170,6 +170,8 @@ def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
     Likewise ``a * s + a * (1 - s) -> a``. The gradient of ``exp(x) / (1 + exp(x))`` has such terms, which would cancel.
     """
     root = node.outputs[0]
+    if not may_be_logistic(node.inputs):
+        return None
     client = sole_client(fgraph, root)
     if not is_float(root) or (client is not None and operands(client.outputs[0], scalar.add, scalar.sub) is not None):
         return None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from theano_graph import Constant, graph_inputs, toposort
 from theano_linker_c import SharedVariable, scalar
+from theano_scan import Loop, Scan
 from theano_tensor import (
     Alloc,
     DimShuffle,
@@ -24,6 +28,7 @@ from theano_tensor import (
     Subtensor,
     Sum,
 )
+from theano_tensor.builders import GraphOp, OpFromGraph
 from theano_tensor.elemwise import Elemwise
 from theano_tensor.indexing import AdvancedSubtensor
 from theano_tensor.nnet import LogSoftmax
@@ -78,6 +83,9 @@ class Perturbed:
         self._cancels = not self._cancels
         if not self._cancels:
             self._side = next(self._sides)
+        return self._computed(values, kind)
+
+    def _computed(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         known: dict[Any, Any] = dict(values)
         for root in self._roots:
             if isinstance(root, Constant):
@@ -105,7 +113,7 @@ class Perturbed:
         moves = any(getattr(y.type, "dtype", "-")[:1] in "fc" for y in node.outputs) and not _is_exact(node)
         if moves and not _is_cast(node.op):
             given = [self._moved(x) for x in given]
-        results = self._performed(node, given, [plain[x] for x in node.inputs])
+        results = self._performed(node, given, [plain[x] for x in node.inputs], kind)
         for y, value in zip(node.outputs, results, strict=True):
             result = value
             if isinstance(result, np.ndarray) and result.dtype.kind in "fc" and moves:
@@ -120,13 +128,16 @@ class Perturbed:
                     result = self._special(node.op, given, result, plain[y])
             known[y] = result
 
-    def _performed(self, node: Any, given: list[Any], plain: Sequence[Any]) -> list[Any]:
+    def _performed(self, node: Any, given: list[Any], plain: Sequence[Any], kind: str) -> list[Any]:
         """Return what an op makes of operands; what it decides where numbers nearly agree is random."""
+        if isinstance(node.op, OpFromGraph):
+            return self._inner(node.op, kind)(given)
         if _is_switch(node.op) and given[0].dtype.kind in "fc":
             truth = self._truth(given[0], plain[0], given[0] != 0)
             given = [truth.astype(given[0].dtype), *given[1:]]
         storage: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, _kept(node, given), storage)
+        with self._moved_steps(node.op, kind):
+            node.op.perform(node, _kept(node, given), storage)
         results = [value for (value,) in storage]
         if _is_cast(node.op):
             results[0] = self._held(given[0], results[0])
@@ -135,6 +146,26 @@ class Perturbed:
         elif _is_equality(node.op):
             results[0] = self._undecided(given, plain, results[0])
         return results
+
+    def _inner(self, op: GraphOp, kind: str) -> Callable[[Sequence[Any]], list[Any]]:
+        """Return what computes the graph inside of an op, with its roundings moved like those of the graph itself."""
+        inner = Perturbed(op.fgraph.outputs, self._rng)
+        inner._cancels, inner._side = self._cancels, self._side
+        return lambda values: inner._computed(dict(zip(op.fgraph.inputs, values, strict=True)), kind)
+
+    @contextmanager
+    def _moved_steps(self, op: Any, kind: str) -> Iterator[None]:
+        """Let each step of a loop, if the op is one, move its roundings while this lasts."""
+        if not isinstance(op, Scan):
+            yield
+            return
+        loop = op if isinstance(op, Loop) else op.whole_loop
+        step = self._inner(loop, kind)
+        with (
+            mock.patch.object(loop, "runner", lambda: step),
+            mock.patch.object(loop, "memory", replace(loop.memory, preallocate=False)),
+        ):
+            yield
 
     def _special(self, op: Any, given: Sequence[Any], result: Any, plain: Any) -> Any:
         """Return a result with what is not finite made finite, or spread further than the op as written does."""

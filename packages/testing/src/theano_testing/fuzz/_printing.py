@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from theano_graph import ancestors
+from theano_tensor.builders import GraphOp
 
 from ._batch import Failure
 from ._modes import PLAIN
@@ -195,7 +199,20 @@ def _assertions(program: Program) -> list[str]:
 def _narrow_rounding(program: Program) -> float:
     """Return ten roundings of the narrowest floating point numbers in a program."""
     try:
-        dtypes = {np.asarray(value).dtype for value in evaluate(build(program))}
+        built = build(program)
+        dtypes = {np.asarray(value).dtype for value in evaluate(built)} | _inner_dtypes(built.outputs)
     except Unbuildable:
         return 0.0
     return max((10 * float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind in "fc"), default=0.0)
+
+
+def _inner_dtypes(outputs: Sequence[Any]) -> set[Any]:
+    """Return the dtypes inside of the ops of a graph that hold graphs."""
+    found: set[Any] = set()
+    ops = [v.owner.op for v in ancestors(outputs) if v.owner is not None]
+    for op in ops:
+        if isinstance(op, GraphOp):
+            inside = op.fgraph.outputs
+            found |= {np.dtype(v.type.dtype) for v in ancestors(inside) if hasattr(v.type, "dtype")}
+            found |= _inner_dtypes(inside)
+    return found

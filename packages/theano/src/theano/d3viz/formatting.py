@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from theano_graph import Apply, Diagram, DiagramShape, compose, diagram
+from theano_linker_c import Function
 
 from .. import printing
 from .._colours import APPLY_COLOURS, NODE_COLOURS
 from .._lazy import borrowed, pydot_library
 from .._pictures import PictureError
 from ..compile.builders import OpFromGraph
+
+#: Kinds of shapes that no node computes.
+INPUT_KINDS = ("input", "shared", "constant")
 
 
 class PyDotFormatter:
@@ -79,18 +83,30 @@ class PyDotFormatter:
         return made
 
     def _add(self, pydot: Any, made: Any, fct: Any, prefix: str) -> None:
-        """Add nodes and edges; the graph inside of an op made of a graph is a cluster, whose name is its `subg`."""
+        """Add nodes and edges; the graph inside of an op made of a graph is a cluster, whose name is its `subg`.
+
+        A compiled function shows the compiled graphs inside.
+        """
         drawn = self.diagram(fct)
+        inputs: dict[str, Any] = {}
         for shape in drawn.shapes:
             node = pydot.Node(prefix + shape.key, **self._shape_attributes(shape), node_type=self.type_of(shape))
             made.add_node(node)
+            if shape.kind in INPUT_KINDS:
+                inputs[shape.key] = node
             op = _op(shape)
             if isinstance(op, OpFromGraph):
                 cluster = pydot.Cluster(prefix + shape.key)
-                self._add(pydot, cluster, op.fgraph, f"{prefix}{shape.key}_")
+                inside = op.fn if isinstance(fct, Function) else op.fgraph
+                self._add(pydot, cluster, inside, f"{prefix}{shape.key}_")
                 made.add_subgraph(cluster)
                 node.set("subg", cluster.get_name())
+        read: set[str] = set()
         for source, target, attributes in self._edges(drawn):
+            if source in inputs and source in read:
+                # Programs count nodes: each reader adds its inputs, and Graphviz draws equal names once.
+                made.add_node(inputs[source])
+            read.add(source)
             made.add_edge(pydot.Edge(prefix + source, prefix + target, **attributes))
 
     def diagram(self, fct: Any) -> Diagram:
@@ -112,7 +128,7 @@ class PyDotFormatter:
         """Return the form of a shape, as Graphviz names it."""
         if shape.kind == "apply":
             return self.shapes["apply"]
-        return self.shapes["input" if shape.kind in ("input", "shared", "constant") else "output"]
+        return self.shapes["input" if shape.kind in INPUT_KINDS else "output"]
 
     def dot_text(self, fct: Any) -> str:
         """Return a graph in the language of Graphviz; needs no library."""

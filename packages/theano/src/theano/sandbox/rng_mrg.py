@@ -31,6 +31,7 @@ __all__ = [
     "A2p72",
     "A2p134",
     "DotModulo",
+    "MRG_RandomStream",
     "MRG_RandomStreams",
     "ff_2p72",
     "ff_2p134",
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 mrg_uniform_base = mrg_uniform
+#: What Theano 1.1 calls it.
+MRG_RandomStream = MRG_RandomStreams
 multMatVect = also_called(__name__, "multMatVect", mult_mat_vect, A="first", B="second")
 
 #: The matrices that move the halves of a state by 2**72 and by 2**134 steps.

@@ -15,9 +15,10 @@
 typedef struct {
     int32_t count, loops, reductions;
     int32_t whole; /* loops take whole vectors only, and leave out the first `skip` elements; otherwise any number */
-    int64_t lanes;
+    int64_t lanes, block; /* block: elements that are reduced together where they lie */
     const int32_t *kinds; /* [count] */
-    const int32_t *joins; /* [reduces]: how the total of a block is joined with that of the blocks before */
+    /* Reduce a block and join its totals with the accumulators. After the operands, `data` has a number for each
+     * reduction that is 0 in the beginning: what its accumulator has lost. */
     void (*vector[2])(int64_t n, char *const *data, int64_t skip);
 } BlockReduction;
 

@@ -8,12 +8,6 @@
  */
 #include "loop.h"
 
-/* Codes that may show arrays to code outside of this runtime. */
-static int is_foreign(int code) {
-    return code == CODE_PERFORM || code == CODE_CALL || code == CODE_LAZY || code == CODE_THUNK || code == CODE_COPY ||
-           code == CODE_LAPACK || code == CODE_ROUTINE;
-}
-
 /* Let `view` be a row of an array. */
 static int view_row(const Loop *r, PyArrayObject *whole, npy_intp row, PyArrayObject **view) {
     char *data = PyArray_BYTES(whole) + row * PyArray_STRIDES(whole)[0];
@@ -110,7 +104,7 @@ static int result_begin(Loop *r, int k) {
 /* Whether foreign code, or an observer, may get hold of arrays. */
 static int all_ours(const Machine *m) {
     for (int i = 0; i < m->n_instructions; i++)
-        if (is_foreign(m->instructions[i].code))
+        if (shows_operands(m->instructions[i].code))
             return 0;
     return m->profile == NULL && m->retained == NULL;
 }

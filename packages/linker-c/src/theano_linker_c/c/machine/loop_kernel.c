@@ -111,7 +111,7 @@ static int make_spares(Loop *r) {
 static int is_one_kernel(const Loop *r) {
     const Machine *m = r->m;
     const Instruction *in = m->instructions;
-    if (m->n_instructions != 1 || in->code != CODE_ELEMENTWISE || m->schedule != NULL || m->profile != NULL ||
+    if (m->n_instructions != 1 || in->code != CODE_elementwise || m->schedule != NULL || m->profile != NULL ||
         m->retained != NULL || m->n_cells > 0 || m->n_updates > 0 || r->until || in->n_outputs != r->n_results)
         return 0;
     for (int k = 0; k < r->n_results; k++)

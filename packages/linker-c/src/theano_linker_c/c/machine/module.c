@@ -154,6 +154,13 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, .m_name = "_runtime", .m_doc = "Executes programs.", .m_size = -1, .m_methods = functions};
 
+/* Add an object, whose reference is taken over; -1 with an exception, also where it is NULL. */
+static int add_object(PyObject *module, const char *name, PyObject *value) {
+    int status = value == NULL ? -1 : PyModule_AddObjectRef(module, name, value);
+    Py_XDECREF(value);
+    return status;
+}
+
 PyMODINIT_FUNC PyInit__runtime(void) {
     import_array();
     if (PyType_Ready(&MachineType) < 0 || PyType_Ready(&UpdateLockType) < 0 || PyType_Ready(&DonatedBufferType) < 0 ||
@@ -163,9 +170,8 @@ PyMODINIT_FUNC PyInit__runtime(void) {
     if (module != NULL && (PyModule_AddObjectRef(module, "Machine", (PyObject *)&MachineType) < 0 ||
                            PyModule_AddObjectRef(module, "UpdateLock", (PyObject *)&UpdateLockType) < 0))
         Py_CLEAR(module);
-    PyObject *code = module == NULL ? NULL : shared_code();
-    if (module != NULL && (code == NULL || PyModule_AddObjectRef(module, "SHARED_CODE", code) < 0))
+    if (module != NULL &&
+        (add_object(module, "SHARED_CODE", shared_code()) < 0 || add_object(module, "INSTRUCTIONS", instruction_names()) < 0))
         Py_CLEAR(module);
-    Py_XDECREF(code);
     return module;
 }

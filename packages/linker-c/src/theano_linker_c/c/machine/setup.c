@@ -50,15 +50,32 @@ static int valid_registers(const Machine *m, const int *registers, int count) {
     return 1;
 }
 
-typedef int (*prepare_fn)(Machine *, Instruction *, PyObject *);
-static const prepare_fn prepare[CODE_COUNT] = {elementwise_prepare, reduction_prepare, product_prepare, transpose_prepare,
-                                               copy_prepare,        perform_prepare,   call_prepare,    lazy_prepare,
-                                               branch_prepare,      thunk_prepare,     argmax_prepare,
-                                               index_view_prepare,  index_read_prepare, index_write_prepare,
-                                               length_prepare,      stack_prepare,    reshape_prepare, full_prepare,
-                                               concatenate_prepare,        batched_product_prepare,     lapack_prepare,  specify_shape_prepare,
-                                               split_prepare,       multi_output_prepare,     routine_prepare, convolution_prepare,
-                                               pooling_prepare};
+typedef struct {
+    const char *name;
+    int (*prepare)(Machine *, Instruction *, PyObject *);
+    int shows, checked;
+} InstructionKind;
+
+#define INSTRUCTION(name, shows, checked) {#name, name##_prepare, shows, checked},
+static const InstructionKind kinds[CODE_COUNT] = {
+#include "instructions.def"
+};
+#undef INSTRUCTION
+
+/* Whether an instruction may show arrays to code outside of this runtime. */
+int shows_operands(int code) { return kinds[code].shows; }
+
+/* Name -> (number, whether results are looked at), for Python. */
+PyObject *instruction_names(void) {
+    PyObject *names = PyDict_New();
+    for (int code = 0; names != NULL && code < CODE_COUNT; code++) {
+        PyObject *entry = Py_BuildValue("(iO)", code, kinds[code].checked ? Py_True : Py_False);
+        if (entry == NULL || PyDict_SetItemString(names, kinds[code].name, entry) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(entry);
+    }
+    return names;
+}
 
 static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     PyObject *inputs, *outputs, *release, *payload, *checks, *code;
@@ -81,7 +98,7 @@ static int setup_instruction(Machine *m, Instruction *in, PyObject *item) {
     in->machine = m;
     if (checks != Py_None && results_setup(in, checks) < 0)
         return -1;
-    return prepare[in->code](m, in, payload);
+    return kinds[in->code].prepare(m, in, payload);
 }
 
 static int setup_input(Machine *m, InputCheck *check, PyObject *item) {
@@ -141,7 +158,7 @@ static int setup_parts(Machine *m, PyObject *inputs, PyObject *instructions, PyO
 /* Whether an instruction runs code with storage of its own, so that calls disturb each other. */
 static int has_storage(const Machine *m) {
     for (int i = 0; i < m->n_instructions; i++)
-        if (m->instructions[i].code == CODE_THUNK)
+        if (m->instructions[i].code == CODE_thunk)
             return 1;
     return 0;
 }

@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 from theano_graph import record
 
 from ..._lazy import scipy_blas, scipy_lapack
+from ..._perform import perform_runner
+from .._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
 from ._blas import routine_address
 from ._capsules import capsule_pointer
 
@@ -36,7 +38,7 @@ _PREFIX = MappingProxyType({"float32": "s", "float64": "d"})
 
 
 @record
-class LapackKernel:
+class LapackKernel(Kernel):
     """Linear algebra on single matrices; stacks, and what fails, are left to the op's `perform`.
 
     Parameters
@@ -52,6 +54,14 @@ class LapackKernel:
     task: MatrixTask
     dtype: str
     flag: int = 0
+
+    def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
+        """Return the payload; None where SciPy lacks a routine."""
+        addresses = lapack_addresses(self.task, self.dtype)
+        if not addresses:
+            return None
+        number = list(ROUTINES).index(self.task)
+        return "lapack", (number, type_number(self.dtype), self.flag, addresses, perform_runner(site.node))
 
 
 def lapack_addresses(task: MatrixTask, dtype: str) -> tuple[int, ...]:

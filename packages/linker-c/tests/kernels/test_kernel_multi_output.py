@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theano_linker_c import scalar as sc
-from theano_linker_c.kernels import MultiOutputKernel, Reduction
+from theano_linker_c.kernels import Reduction, ReductionKernel
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 
 from .kernel_calls import LIBRARY, OPTIONS, Array, call, layouts
@@ -19,13 +19,13 @@ LENGTHS = (0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 511, 512, 513, 520, 103
 
 def describe(
     op: ScalarOp, dtypes: Sequence[str], kept: Sequence[str], reductions: Sequence[Reduction]
-) -> MultiOutputKernel:
+) -> ReductionKernel:
     """Describe a kernel on vectors; inputs after the first are numbers."""
     broadcast = ((False,), *((True,),) * (len(dtypes) - 1))
-    return MultiOutputKernel(op, tuple(dtypes), tuple(kept), tuple(reductions), broadcast, 1, (0,))
+    return ReductionKernel(op, tuple(dtypes), tuple(kept), tuple(reductions), broadcast, 1, (0,))
 
 
-def run(kernel: MultiOutputKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
+def run(kernel: ReductionKernel, inputs: Sequence[Array], kept: Sequence[Array]) -> list[Any]:
     (loaded,) = LIBRARY.build([kernel], OPTIONS)
     assert loaded is not None, "the kernel has a C form and there is a compiler"
     totals = [np.array(start_of(reduction), reduction.acc_dtype) for reduction in kernel.reductions]
@@ -46,7 +46,7 @@ def cheap(x: Any) -> Any:
     return 0.5 - x * x
 
 
-class TestFolding(unittest.TestCase):
+class TestMultiOutput(unittest.TestCase):
     def test_lengths_and_strides(self) -> None:
         for dtype in ("float32", "float64"):
             for element in (expensive, cheap):
@@ -59,7 +59,7 @@ class TestFolding(unittest.TestCase):
                 for n in LENGTHS:
                     self.check(kernel, op, values[:n], np.array(0.75, dtype))
 
-    def check(self, kernel: MultiOutputKernel, op: ScalarOp, values: Array, factor: Array) -> None:
+    def check(self, kernel: ReductionKernel, op: ScalarOp, values: Array, factor: Array) -> None:
         expected = op.impl(values, factor)[0]
         tolerance = 1e-5 if values.dtype == "float32" else 1e-12
         for name, x in layouts(values):

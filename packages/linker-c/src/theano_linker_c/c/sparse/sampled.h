@@ -1,7 +1,5 @@
-/* Elements of the product of two dense matrices at given places. `ELEMENT`, `ROW` and `COLUMN` are the C types of the
- * elements and of the places. */
-
-typedef ELEMENT NAME(lanes) __attribute__((vector_size(32), aligned(sizeof(ELEMENT)), may_alias));
+/* Elements of the product of two dense matrices at given places. Places are int32 or
+ * int64. */
 
 static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b)
 {
@@ -23,7 +21,7 @@ static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b
 }
 
 /* Return a matrix with rows in one piece each: the matrix itself, or a copy; `transposed` says of its transpose. */
-static PyArrayObject *NAME(with_rows)(PyArrayObject *matrix, int transposed)
+static PyArrayObject *NAME(rows_of)(PyArrayObject *matrix, int transposed)
 {
     PyArrayObject *rows = matrix;
     if (transposed)
@@ -38,6 +36,11 @@ static PyArrayObject *NAME(with_rows)(PyArrayObject *matrix, int transposed)
     return copy;
 }
 
+static inline npy_intp NAME(position)(const char *from, int wide)
+{
+    return wide ? (npy_intp)*(const volatile npy_int64 *)from : (npy_intp)*(const volatile npy_int32 *)from;
+}
+
 static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows, PyArrayObject *columns,
                         PyArrayObject **out)
 {
@@ -50,7 +53,7 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
                      (long long)PyArray_DIM(columns, 0));
         return -1;
     }
-    PyArrayObject *a = NAME(with_rows)(x, 0), *b = NAME(with_rows)(y, 1);
+    PyArrayObject *a = NAME(rows_of)(x, 0), *b = NAME(rows_of)(y, 1);
     npy_intp outside = -1;
     if (*out == NULL || PyArray_DIM(*out, 0) != count || !PyArray_IS_C_CONTIGUOUS(*out)) {
         Py_XDECREF(*out);
@@ -63,6 +66,7 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     }
     const npy_intp m = PyArray_DIM(a, 0), n = PyArray_DIM(b, 0);
     const npy_intp step_a = PyArray_STRIDE(a, 0), step_b = PyArray_STRIDE(b, 0);
+    const int wide_rows = PyArray_TYPE(rows) == NPY_INT64, wide_columns = PyArray_TYPE(columns) == NPY_INT64;
     const npy_intp step_row = PyArray_STRIDE(rows, 0), step_column = PyArray_STRIDE(columns, 0);
     const char *row = PyArray_BYTES(rows), *column = PyArray_BYTES(columns);
     const char *from_a = PyArray_BYTES(a), *from_b = PyArray_BYTES(b);
@@ -71,9 +75,9 @@ static int NAME(sample)(PyArrayObject *x, PyArrayObject *y, PyArrayObject *rows,
     if (count * inner > 20000)
         NPY_BEGIN_THREADS;
     for (npy_intp p = 0; p < count; p++) {
-        /* Read once: another thread may write there. */
-        npy_intp i = (npy_intp)*(const volatile ROW *)(row + p * step_row);
-        npy_intp j = (npy_intp)*(const volatile COLUMN *)(column + p * step_column);
+        /* Each is read once: another thread may write there. */
+        npy_intp i = NAME(position)(row + p * step_row, wide_rows);
+        npy_intp j = NAME(position)(column + p * step_column, wide_columns);
         i += i < 0 ? m : 0;
         j += j < 0 ? n : 0;
         if (i < 0 || i >= m || j < 0 || j >= n) {

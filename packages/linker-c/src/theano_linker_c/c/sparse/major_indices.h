@@ -1,6 +1,6 @@
 /* The major index of each stored element of a sparse matrix, from indptr. */
 
-static int NAME(major_indices)(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **out)
+static int major_indices(PyArrayObject *indptr, npy_intp nnz, PyArrayObject **out)
 {
     const npy_intp n_major = PyArray_DIM(indptr, 0) - 1, step = PyArray_STRIDE(indptr, 0);
     const char *start = PyArray_BYTES(indptr);
@@ -30,5 +30,15 @@ static int NAME(major_indices)(PyArrayObject *indptr, npy_intp nnz, PyArrayObjec
             to[p] = (npy_int32)major;
     for (; p < nnz; p++)
         to[p] = (npy_int32)(n_major - 1);
+    return 0;
+}
+
+/* The major index of each element, and its minor one, which is the operand itself; `flag` says whether rows are major. */
+static int sparse_major_indices(SparseCall *c)
+{
+    int major = !c->flag, minor = c->flag;
+    if (major_indices(c->in[1], PyArray_DIM(c->in[0], 0), &c->out[major]) < 0)
+        return -1;
+    Py_XSETREF(c->out[minor], (PyArrayObject *)Py_NewRef((PyObject *)c->in[0]));
     return 0;
 }

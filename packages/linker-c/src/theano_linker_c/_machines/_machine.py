@@ -1,0 +1,34 @@
+"""What machines have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from theano_graph import Apply, Variable
+
+from .._programs._instructions import Program
+from ._counters import Observer, Reading
+from ._thunks import Thunk
+
+#: Bytes that a machine keeps for its next call at most.
+BUFFER_LIMIT = 1 << 28
+
+
+class Machine(Protocol):
+    """What runs a program: called as the function is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def run(self, values: Any, /) -> list[Any]: ...
+    def clear(self) -> None: ...
+    def start_profile(self, skip: int, observer: Observer | None, /) -> None: ...
+    def read_profile(self) -> Reading | None: ...
+    @property
+    def position_of_error(self) -> int: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def thunks(self) -> list[Thunk]: ...
+    @property
+    def nodes(self) -> list[Apply]: ...
+    @property
+    def storage_map(self) -> dict[Variable, list[Any]]: ...

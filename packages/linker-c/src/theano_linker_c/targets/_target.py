@@ -1,0 +1,141 @@
+"""What a target is; and the one that runs Python code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theano_graph import Apply
+
+from .._machines._machine import BUFFER_LIMIT, Machine
+from .._machines._python import PythonMachine
+from .._machines._thunks import python_runner
+from .._perform import Runner
+from .._programs._forms import PERFORM, Form, KernelForm
+from .._programs._instructions import Hooks, Instruction, Program
+from ..compiler import CompilerOptions
+from ..cop import c_thunks, needs_c_code
+from ..kernels import Kernel, native_kernel
+
+
+class Target:
+    """What runs programs; as it is, in Python.
+
+    A subclass says by :meth:`takes` which kernels it has code for, makes that in :meth:`build`, and either runs it one
+    instruction at a time (:meth:`runner_of`), called by the machine in Python, or brings a machine of its own
+    (:meth:`machine`). All else runs the op's Python code.
+
+    Parameters
+    ----------
+    name : str
+
+    Attributes
+    ----------
+    impl : str or None
+        The implementation for which ops with a `make_thunk` of their own are asked; None leaves the choice to them.
+    overwrites : bool
+        Whether the machine puts results into memory of operands that die, as instructions say in `donors` and `waits`.
+
+    Examples
+    --------
+    >>> from theano_linker_c import Linker, Mode, function, generic, view_op
+    >>> x = generic("x")
+    >>> f = function([x], view_op(x), mode=Mode(Linker("mine", target=Target("mine")), None))
+    >>> f(5)
+    5
+    """
+
+    impl: str | None = "py"
+    overwrites: bool = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Target) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
+    def __repr__(self) -> str:
+        return f"<target {self.name}>"
+
+    @property
+    def present(self) -> Target:
+        """The target itself, or the one that stands in for it where it cannot be used."""
+        return self
+
+    def takes(self, kernel: Kernel) -> bool:
+        """Tell whether there is code for a kernel, so that :meth:`build` is to be asked."""
+        return False
+
+    def kernel_of(self, node: Apply) -> Kernel | None:
+        """Return a node as a kernel that the target takes, or None."""
+        kernel = native_kernel.describe(node, self)
+        return kernel if kernel is not None and self.takes(kernel) else None
+
+    def build(self, kernels: Sequence[Kernel], options: CompilerOptions | None = None) -> list[KernelForm | None]:
+        """Return the forms of the kernels of one function, each with its code; None where that cannot be made.
+
+        Parameters
+        ----------
+        kernels : sequence of Kernel
+            Each is different from the others.
+        options : CompilerOptions, optional
+        """
+        return [KernelForm(kernel) for kernel in kernels]
+
+    def runs_c_code(self, node: Apply) -> bool:
+        """Tell whether the C code that an op brings along is to be run; by default where it has nothing else."""
+        return needs_c_code(node)
+
+    def forms(self, nodes: Sequence[Apply], options: CompilerOptions | None = None) -> list[Form]:
+        """Return in which form each node of a function runs; what is missing is compiled together.
+
+        Parameters
+        ----------
+        nodes : sequence of Apply
+            Those without thunks of their own that do not choose between inputs.
+        options : CompilerOptions, optional
+        """
+        kernels = [self.kernel_of(node) for node in nodes]
+        # Repeated parts of a graph have equal kernels: the code of each is made once.
+        different = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
+        made = dict(zip(different, self.build(different, options), strict=True)) if different else {}
+        found: list[Form | None] = [None if kernel is None else made[kernel] for kernel in kernels]
+        own = [i for i, form in enumerate(found) if form is None and self.runs_c_code(nodes[i])]
+        for i, thunk in zip(own, c_thunks([nodes[i] for i in own], options), strict=True):
+            found[i] = thunk
+        return [PERFORM if form is None else form for form in found]
+
+    def machine(
+        self,
+        program: Program,
+        hooks: Hooks,
+        *,
+        buffer_limit: int = BUFFER_LIMIT,
+        thread_scale: float = 1.0,
+        keep: bool = False,
+    ) -> Machine:
+        """Return what runs a program.
+
+        Parameters
+        ----------
+        program : Program
+        hooks : Hooks
+        buffer_limit : int
+            Bytes of output memory that the machine may keep for its next call; 0 keeps none.
+        thread_scale : float
+            How much more work than usual an instruction must have before several threads share it; infinity: never.
+        keep : bool
+            Whether intermediate results stay after a call, to be looked at, as far as no other result is in their
+            memory.
+        """
+        return PythonMachine(program, hooks, keep, self.runner_of)
+
+    def runner_of(self, instruction: Instruction) -> Runner:
+        """Return a function from input values to output values that runs an instruction alone, in fresh memory."""
+        return python_runner(instruction)
+
+
+#: Runs the Python code of ops.
+PYTHON = Target("python")
