@@ -160,7 +160,7 @@ def constants_in_dtype_of_result(fgraph: FunctionGraph, node: Apply) -> Found:
     output = node.outputs[0].type.dtype
     if type(node.op) is not Elemwise or node.op.inplace_pattern or output == "bool":
         return None
-    if not any(isinstance(x, Constant) and x.type.dtype != output for x in node.inputs):
+    if not any(isinstance(x, Constant) and getattr(x.type, "dtype", output) != output for x in node.inputs):
         return None
     inputs: list[Variable] = []
     for i, x in enumerate(node.inputs):
