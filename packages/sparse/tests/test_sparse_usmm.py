@@ -82,7 +82,7 @@ class TestForms(unittest.TestCase):
         self.assertIsInstance(S.UsmmCscDense(inplace=True), S.CompressedUsmm)
         self.assertEqual(S.UsmmCscDense(inplace=True).destroy_map, {0: [6]})
 
-    def test_z_that_is_turned_or_stretched(self) -> None:
+    def test_z_that_is_transposed_or_broadcast(self) -> None:
         x, m, z, row = S.csc_matrix("x"), T.dmatrix("m"), T.dmatrix("z"), T.dvector("row")
         value = sparse_value("csc", (3, 4))
         broadcasted = T.alloc(row, 3, 10)

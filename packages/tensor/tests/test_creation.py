@@ -287,7 +287,7 @@ class TestWrongArguments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "axis 2 is out of range for 2 dimensions"):
                 compiled(MATRIX, 2)
 
-    def test_only_declared_dimensions_stretch(self) -> None:
+    def test_only_declared_dimensions_broadcast(self) -> None:
         v = T.dvector("v")
         for mode in ("FAST_RUN", "FAST_COMPILE"):
             compiled = function([v], T.alloc(v, 2, 3), mode=mode)

@@ -286,7 +286,7 @@ _RECORDS = [
     OpRecord("unbroadcast", lambda x: tt.unbroadcast(x, 0) * 2, lambda x: x * 2, [[MATRIX[:1]]], [[MATRIX[:1]]]),
     OpRecord("vector_of_lengths", lambda x: tt.ShapeOf()(x), lambda x: np.array(x.shape), [[MATRIX], [CUBE[:0]]]),
     OpRecord(
-        "user_fold",
+        "user_reduction",
         lambda x: [tt.CAReduce(scalar.add, 0)(x), tt.CAReduce(scalar.mul, (0, 1))(x)],
         lambda x: [x.sum(0), x.prod()],
         [[MATRIX]],

@@ -63,7 +63,7 @@ class TestStaticShape(unittest.TestCase):
 
 
 class TestRunTimeBroadcast(unittest.TestCase):
-    def test_length_one_that_is_not_declared_does_not_stretch(self) -> None:
+    def test_length_one_that_is_not_declared_does_not_broadcast(self) -> None:
         x, y = T.dmatrices("x", "y")
         for mode in MODES:
             with self.subTest(mode=mode), self.assertRaisesRegex(ValueError, r"Input dimension mis-match\."):
@@ -78,7 +78,7 @@ class TestRunTimeBroadcast(unittest.TestCase):
             ):
                 run([x, y], x * y, np.ones(3), np.ones(2), mode=mode)
 
-    def test_declared_row_stretches(self) -> None:
+    def test_declared_row_broadcasts(self) -> None:
         x, r = T.dmatrix("x"), T.drow("r")
         a, b = np.arange(6.0).reshape(2, 3), np.arange(3.0)[None]
         np.testing.assert_array_equal(run([x, r], x + r, a, b), a + b)
@@ -186,7 +186,7 @@ class TestOp(unittest.TestCase):
 
 
 class TestGradients(unittest.TestCase):
-    def test_stretched_inputs_are_summed_over(self) -> None:
+    def test_broadcast_inputs_are_summed_over(self) -> None:
         r = np.random.default_rng(1)
         check_gradient(lambda x, v: x * v + v, r.normal(size=(2, 3)), r.normal(size=3))
         check_gradient(lambda x, s: x / s, r.normal(size=(2, 3)), np.asarray(1.5))

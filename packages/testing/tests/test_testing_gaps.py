@@ -105,7 +105,7 @@ class TestDrawnCases(unittest.TestCase):
         self.assertEqual([p[0].shape for p in complete.gradient], [(2, 3)])
         self.assertTrue(all((case[0] >= -1).all() and (case[0] <= 2).all() for case in complete.cases))
 
-    def test_default_shapes_stretch(self) -> None:
+    def test_default_shapes_broadcast(self) -> None:
         record = OpRecord("product", tt.mul, np.multiply, domain=[(0, 1), (0, 1)]).complete()
         shapes = [tuple(a.shape for a in case) for case in record.cases]
         self.assertIn(((3, 1), (1, 4)), shapes)

@@ -108,8 +108,8 @@ class TestWrittenAsAWhole(unittest.TestCase):
             np.testing.assert_array_equal(f(np.zeros((3, 2))), expected)
 
 
-class TestTurnedRound(unittest.TestCase):
-    def test_parts_of_what_is_turned_round(self) -> None:
+class TestFlipped(unittest.TestCase):
+    def test_parts_of_what_is_flipped(self) -> None:
         x, i, j = T.dvector(), T.iscalar(), T.bscalar()
         cases: list[tuple[Any, Any]] = [
             (x[::-1][i], lambda a, p, q: a[::-1][p]),
@@ -188,7 +188,7 @@ class TestForms(unittest.TestCase):
         self.assertEqual([type(op).__name__ for op in ops_of(f)], ["Alloc"])
         self.assertFalse(f([3, 3]).any())
 
-    def test_part_of_a_number_that_was_stretched(self) -> None:
+    def test_part_of_a_number_that_was_broadcast(self) -> None:
         x, y = T.dvector(), T.dscalar()
         f = theano.function([x, y], T.exp(x + y)[0])
         self.assertEqual([type(op).__name__ for op in ops_of(f)], ["Subtensor", "Elemwise"])

@@ -169,7 +169,7 @@ class TestIndices(unittest.TestCase):
         with self.assertRaises(TypeError):
             x[: 2**63]
 
-    def test_masks_that_select_one_element_stretch(self) -> None:
+    def test_masks_that_select_one_element_broadcast(self) -> None:
         x = T.dmatrix("x")
         y = x[x[:, 0] > 2, x[0] > 0]
         f = theano.function([x], [y, y.shape, T.grad(y.sum(), x)])

@@ -29,7 +29,7 @@ def slowly(x: Any) -> Any:
     return Pointwise("pause", pause)(x)
 
 
-class TestTurns(unittest.TestCase):
+class TestLocks(unittest.TestCase):
     def test_two_functions_lose_no_update(self) -> None:
         for first, second in (("cvm", "cvm"), ("py", "py"), ("cvm", "py")):
             total = shared(np.zeros(3), name="total")
@@ -65,7 +65,7 @@ class TestTurns(unittest.TestCase):
                 calls = [sum(i in orders[(n + k) % 8] for n in range(THREADS) for k in range(ROUNDS)) for i in range(3)]
                 self.assertEqual([float(s.get_value()) for s in states], calls)
 
-    def test_a_function_that_raises_midway_hands_its_turns_back(self) -> None:
+    def test_a_function_that_raises_midway_releases_its_locks(self) -> None:
         def refuse(value: Any) -> Any:
             if value < 0:
                 raise ValueError("negative")
@@ -189,7 +189,7 @@ class TestTurns(unittest.TestCase):
         inner["a"]()
         inner["b"]()
 
-    def test_turns_of_a_thread_that_a_fork_left_behind_are_free(self) -> None:
+    def test_locks_of_a_thread_that_a_fork_left_behind_are_free(self) -> None:
         begun, go_on = threading.Event(), threading.Event()
 
         def hold(value: Any) -> Any:
@@ -211,7 +211,7 @@ class TestTurns(unittest.TestCase):
         caller.join(10)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
-    def test_the_turns_go_with_the_functions(self) -> None:
+    def test_the_locks_go_with_the_functions(self) -> None:
         w = shared(1.0, name="w")
         w.set_value(2.0)
         f = function([], [], updates={w: add(w, 1.0)}, mode=Mode("cvm", None))

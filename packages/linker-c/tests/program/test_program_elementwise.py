@@ -61,7 +61,7 @@ class TestBroadcasting(unittest.TestCase):
         self.assertTrue(native(np.zeros((3, 4))).flags.c_contiguous)
 
 
-class TestMisfits(unittest.TestCase):
+class TestMismatches(unittest.TestCase):
     def test_both_machines_say_the_same(self) -> None:
         x, y = array("float64", None, None, name="x"), array("float64", None, None, name="y")
         texts = []

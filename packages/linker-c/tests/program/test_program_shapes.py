@@ -157,7 +157,7 @@ class TestValues(unittest.TestCase):
         self.both([x, shape], reshape(x, shape, 1), np.zeros(0), np.zeros((0, 3)), np.array([0]))
         self.both([x, shape], reshape(x, shape, 0), np.array(2.0), np.full((1, 1), 2.0), np.zeros(0, "int64"))
 
-    def test_filled(self) -> None:
+    def test_full(self) -> None:
         for dtype in DTYPES:
             for number in (0, 1):
                 v, n, m = array(dtype, None, 1), array("int64"), array("int64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import unittest
 from collections.abc import Sequence
@@ -117,6 +118,14 @@ class TestTargets(unittest.TestCase):
         self.assertEqual(len({C, PYTHON, CountingTarget("a"), CountingTarget("b"), CountingTarget("a")}), 4)
         self.assertEqual(repr(PYTHON), "<target python>")
         self.assertIs(PYTHON.present, PYTHON)
+
+    def test_linkers_are_pickled_with_their_targets(self) -> None:
+        for target in (C, PYTHON, CountingTarget("counting")):
+            linker = Linker("mine", target)
+            self.assertEqual(pickle.loads(pickle.dumps(linker)), linker)
+            self.assertEqual(copy.copy(linker).target, target)
+        # Archives that load safely name no class of targets.
+        self.assertNotIn(b"targets", pickle.dumps(Linker("mine", PYTHON)))
 
 
 if __name__ == "__main__":

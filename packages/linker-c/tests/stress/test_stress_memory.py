@@ -85,7 +85,7 @@ class TestCalls(MemoryTestCase):
             with self.subTest(arguments=arguments):
                 self.assert_steady(partial(fail, *arguments), CALLS // 30)
 
-    def test_misfits(self) -> None:
+    def test_mismatches(self) -> None:
         x, y = vector("x"), vector("y")
         f = function([x, y], nadd(nexp(x), y), mode=NATIVE)
         a, b = np.ones(3), np.ones(4)

@@ -294,7 +294,7 @@ class TestFork(unittest.TestCase):
             other.join()
         self.assertEqual(set(codes), {0})
 
-    def test_a_turn_that_another_thread_has_is_free_in_the_child(self) -> None:
+    def test_a_lock_that_another_thread_has_is_free_in_the_child(self) -> None:
         inside, go_on = threading.Event(), threading.Event()
         main = threading.main_thread()
 

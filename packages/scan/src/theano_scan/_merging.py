@@ -11,8 +11,8 @@ from theano_linker_c.program import lazy_form
 from theano_optimize import MergeRewriter, SequenceRewriter, WalkRewriter, node_rewriter
 from theano_tensor import TensorType
 
+from ._builder import RUN_TAGS, Found, LoopBuilder, rule
 from ._op import Loop
-from ._parts import RUN_TAGS, Found, Parts, rule
 from ._plan import LAST, STACK, SUM, Plan
 
 
@@ -23,15 +23,15 @@ def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
     first = plan.sequences + plan.states
     if not any(_is_number(v) for v in node.inputs[1 + first :]):
         return None
-    parts = Parts(node)
-    summed = {r[2] for r in parts.results}
+    builder = LoopBuilder(node)
+    summed = {r[2] for r in builder.results}
     known = {
-        v: x.clone() for v, x in parts.constants if _is_number(x) and x.type.exact == v.type.exact and v not in summed
+        v: x.clone() for v, x in builder.constants if _is_number(x) and x.type.exact == v.type.exact and v not in summed
     }
     if not known:
         return None
-    parts.substitute(known)
-    return _used(fgraph, parts)
+    builder.substitute(known)
+    return _used(fgraph, builder)
 
 
 def _is_number(v: Any) -> bool:
@@ -50,10 +50,10 @@ def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
     results = list(zip(plan.kinds, plan.likes, node.op.values, strict=True))
     if all(len(set(found)) == len(found) for found in (ways, starts, results)):
         return None
-    parts = Parts(node)
-    if not _simplify(parts):
+    builder = LoopBuilder(node)
+    if not _simplify(builder):
         return None
-    return _used(fgraph, parts)
+    return _used(fgraph, builder)
 
 
 @node_rewriter([Loop], name="scan_merge")
@@ -63,15 +63,15 @@ def scan_merge(fgraph: FunctionGraph, node: Apply) -> Found:
         return None  # one of the loops may not be wanted
     for client, position in fgraph.clients(node.inputs[0]):
         if position == 0 and isinstance(client, Apply) and client is not node and _go_together(node, client):
-            parts = _joined(Parts(node), Parts(client))
-            _simplify(parts)
-            return _instead_of_both(fgraph, parts, (node, client))
+            builder = _joined(LoopBuilder(node), LoopBuilder(client))
+            _simplify(builder)
+            return _instead_of_both(fgraph, builder, (node, client))
     return None
 
 
-def _instead_of_both(fgraph: FunctionGraph, parts: Parts, loops: Sequence[Apply]) -> Found:
+def _instead_of_both(fgraph: FunctionGraph, builder: LoopBuilder, loops: Sequence[Apply]) -> Found:
     """Return what the outputs of two loops are now; of one of them, where it does all that the other does."""
-    new, made = parts.together()
+    new, made = builder.build()
     joined = made[0].owner
     for loop in loops:
         if joined.op == loop.op and joined.inputs == loop.inputs:
@@ -83,8 +83,8 @@ def _instead_of_both(fgraph: FunctionGraph, parts: Parts, loops: Sequence[Apply]
 optdb.register("scan_merge", SequenceRewriter([MergeRewriter(), WalkRewriter(scan_merge)]), *RUN_TAGS, position=1.6)
 
 
-def _used(fgraph: FunctionGraph, parts: Parts) -> Found:
-    new, _ = parts.together()
+def _used(fgraph: FunctionGraph, builder: LoopBuilder) -> Found:
+    new, _ = builder.build()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
@@ -106,7 +106,7 @@ def _needs(node: Apply, other: Apply) -> bool:
     return any(v in made for v in ancestors(list(node.inputs)))
 
 
-def _joined(a: Parts, b: Parts) -> Parts:
+def _joined(a: LoopBuilder, b: LoopBuilder) -> LoopBuilder:
     """Return `a` with all that `b` has; new states come before other results."""
     states = a.results[: len(a.states)] + b.results[: len(b.states)]
     a.results = [*states, *a.others, *b.others]
@@ -114,42 +114,42 @@ def _joined(a: Parts, b: Parts) -> Parts:
     return a
 
 
-def _simplify(parts: Parts) -> bool:
+def _simplify(builder: LoopBuilder) -> bool:
     """Put equal inputs, states and results together; tell whether there were any."""
     instead: dict[Any, Any] = {}
-    for pairs in (parts.rows, parts.constants):
+    for pairs in (builder.rows, builder.constants):
         first: dict[Any, Any] = {}
         for inner, outer in pairs:
             kept = first.setdefault((outer, inner.type), inner)
             if kept is not inner:
                 instead[inner] = kept
     if instead:
-        _put_instead(parts, instead)
-    twins = _equal_states(parts)
+        _put_instead(builder, instead)
+    twins = _equal_states(builder)
     if twins:
-        _put_instead(parts, {parts.states[j][0]: parts.states[i][0] for j, i in twins.items()})
-    dropped = _drop_states(parts, twins)
-    return bool(_drop_results(parts)) or bool(instead) or dropped
+        _put_instead(builder, {builder.states[j][0]: builder.states[i][0] for j, i in twins.items()})
+    dropped = _drop_states(builder, twins)
+    return bool(_drop_results(builder)) or bool(instead) or dropped
 
 
-def _put_instead(parts: Parts, instead: dict[Any, Any]) -> None:
-    parts.substitute(instead)
-    for r in parts.results:
+def _put_instead(builder: LoopBuilder, instead: dict[Any, Any]) -> None:
+    builder.substitute(instead)
+    for r in builder.results:
         r[2] = instead.get(r[2], r[2])
 
 
-def _equal_states(parts: Parts) -> dict[int, int]:
+def _equal_states(builder: LoopBuilder) -> dict[int, int]:
     """Return state -> an earlier one with the same values in all steps.
 
     States that start equal are taken for equal until a step makes a difference, which may make others differ in turn.
     """
     first: dict[Any, int] = {}
     found = {
-        j: i for j, (inner, start) in enumerate(parts.states) if (i := first.setdefault((start, inner.type), j)) != j
+        j: i for j, (inner, start) in enumerate(builder.states) if (i := first.setdefault((start, inner.type), j)) != j
     }
     while found:
-        bodies = [r[0] for r in parts.results[: len(parts.states)]]
-        bodies = clone_replace(bodies, {parts.states[j][0]: parts.states[i][0] for j, i in found.items()})
+        bodies = [r[0] for r in builder.results[: len(builder.states)]]
+        bodies = clone_replace(bodies, {builder.states[j][0]: builder.states[i][0] for j, i in found.items()})
         wrong = [j for j, i in found.items() if not _same(bodies[i], bodies[j])]
         if not wrong:
             return found
@@ -158,31 +158,33 @@ def _equal_states(parts: Parts) -> dict[int, int]:
     return found
 
 
-def _drop_states(parts: Parts, twins: dict[int, int]) -> bool:
+def _drop_states(builder: LoopBuilder, twins: dict[int, int]) -> bool:
     """Let states go that are equal to others, and of which the same becomes or nothing is wanted."""
-    gone = [j for j, i in twins.items() if parts.results[j][3] is None or parts.results[j][1] == parts.results[i][1]]
+    gone = [
+        j for j, i in twins.items() if builder.results[j][3] is None or builder.results[j][1] == builder.results[i][1]
+    ]
     for j in gone:
-        if parts.results[j][3] is not None:
-            parts.twins[parts.results[j][3]] = parts.results[twins[j]]
-    parts.results = [r for k, r in enumerate(parts.results) if k not in gone]
-    parts.states = [pair for k, pair in enumerate(parts.states) if k not in gone]
+        if builder.results[j][3] is not None:
+            builder.twins[builder.results[j][3]] = builder.results[twins[j]]
+    builder.results = [r for k, r in enumerate(builder.results) if k not in gone]
+    builder.states = [pair for k, pair in enumerate(builder.states) if k not in gone]
     return bool(gone)
 
 
-def _drop_results(parts: Parts) -> Sequence[Any]:
+def _drop_results(builder: LoopBuilder) -> Sequence[Any]:
     """Let results go that are equal to others of their kind."""
-    kept = [r for r in parts.results[: len(parts.states)] if r[1] in (STACK, LAST)]
+    kept = [r for r in builder.results[: len(builder.states)] if r[1] in (STACK, LAST)]
     known = len(kept)
     gone: list[list[Any]] = []
-    for r in parts.others:
+    for r in builder.others:
         twin = next((k for k in kept if k[1] == r[1] and (r[1] != SUM or k[2] is r[2]) and _same(k[0], r[0])), None)
         if twin is None:
             kept.append(r)
         else:
             gone.append(r)
             if r[3] is not None:
-                parts.twins[r[3]] = twin
-    parts.results = [*parts.results[: len(parts.states)], *kept[known:]]
+                builder.twins[r[3]] = twin
+    builder.results = [*builder.results[: len(builder.states)], *kept[known:]]
     return gone
 
 

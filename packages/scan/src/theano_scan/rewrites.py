@@ -10,13 +10,13 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, equal_computa
 from theano_linker_c.scalar import add as scalar_add
 from theano_tensor import DimShuffle, Dot, Elemwise, Subtensor, TensorType
 
+from ._builder import MORE_MEMORY, Found, LoopBuilder as LoopBuilder, rule
 from ._merging import (
     scan_merge as scan_merge,
     scan_merge_inouts as scan_merge_inouts,
     scan_push_constants as scan_push_constants,
 )
 from ._op import Loop
-from ._parts import MORE_MEMORY, Found, Parts as Parts, rule
 from ._plan import FINAL, LAST, STACK, SUM, Plan
 
 
@@ -28,13 +28,13 @@ def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
     idle = [k for k, gone in enumerate(unused) if gone and (k >= plan.states or plan.kinds[k] in (STACK, LAST))]
     if not idle and not _has_unused_inputs(node.op):
         return None
-    parts = Parts(node)
+    builder = LoopBuilder(node)
     for k in idle:
         if k < plan.states:
-            parts.results[k][1] = FINAL
-            parts.results[k][3] = None
-    parts.results = [r for k, r in enumerate(parts.results) if k < plan.states or k not in idle]
-    new, _ = parts.together()
+            builder.results[k][1] = FINAL
+            builder.results[k][3] = None
+    builder.results = [r for k, r in enumerate(builder.results) if k < plan.states or k not in idle]
+    new, _ = builder.build()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
@@ -94,9 +94,9 @@ def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
     clients = [client for client, _ in fgraph.clients(history)]
     if not all(isinstance(c, Apply) and isinstance(c.op, Subtensor) and _takes_last(c) for c in clients):
         return None
-    parts = Parts(loop)
-    parts.results[k][1:] = [LAST, None, None]
-    new, made = parts.together()
+    builder = LoopBuilder(loop)
+    builder.results[k][1:] = [LAST, None, None]
+    new, made = builder.build()
     found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for client in clients:
         found[client.outputs[0]] = made[k]  # type: ignore[union-attr]  # all are nodes
@@ -124,14 +124,14 @@ class Wholes:
 
     Parameters
     ----------
-    parts : Parts
+    builder : LoopBuilder
     known : dict
         Inner variable -> its values in all steps.
     """
 
-    def __init__(self, parts: Parts, known: dict[Any, Any]) -> None:
+    def __init__(self, builder: LoopBuilder, known: dict[Any, Any]) -> None:
         self.known = dict(known)
-        self.fixed: dict[Any, Any] = dict(parts.constants)
+        self.fixed: dict[Any, Any] = dict(builder.constants)
 
     def add(self, node: Apply) -> bool:
         """Take in a node, if it can be computed for all steps at once."""
@@ -168,9 +168,9 @@ class Wholes:
         return fixed.dimshuffle("x", *range(fixed.type.ndim))
 
 
-def _nodes(parts: Parts) -> list[Apply]:
-    inputs = [inner for inner, _ in (*parts.rows, *parts.states, *parts.constants)]
-    return list(toposort(inputs, parts.bodies))
+def _nodes(builder: LoopBuilder) -> list[Apply]:
+    inputs = [inner for inner, _ in (*builder.rows, *builder.states, *builder.constants)]
+    return list(toposort(inputs, builder.bodies))
 
 
 @rule(Loop, name="scanOp_pushout_nonseqs_ops")
@@ -186,42 +186,44 @@ def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
             moved.append(inner)
     if not moved:
         return None
-    parts = Parts(node)
-    fixed = {v for v, _ in parts.constants}
-    copies: dict[Any, Any] = dict(parts.constants)
-    for inner in _nodes(parts):
+    builder = LoopBuilder(node)
+    fixed = {v for v, _ in builder.constants}
+    copies: dict[Any, Any] = dict(builder.constants)
+    for inner in _nodes(builder):
         if all(v in fixed or isinstance(v, Constant) for v in inner.inputs):
             fixed.update(inner.outputs)
             outer = inner.clone_with_new_inputs([copies.get(v, v) for v in inner.inputs])
             copies.update(zip(inner.outputs, outer.outputs, strict=True))
-    border = [v for v in _border(parts.bodies, fixed) if v.owner is not None]
+    border = [v for v in _border(builder.bodies, fixed) if v.owner is not None]
     if not border:
         return None
     stand_ins = {v: v.type.make_variable(v.name) for v in border}
-    parts.substitute(stand_ins)
-    parts.constants += [(stand_ins[v], copies[v]) for v in border]
-    new, _ = parts.together()
+    builder.substitute(stand_ins)
+    builder.constants += [(stand_ins[v], copies[v]) for v in border]
+    new, _ = builder.build()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
 @rule(Loop, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
 def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
     """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
-    parts = Parts(node)
-    wholes = Wholes(parts, dict(parts.rows))
-    moved = [n for n in _nodes(parts) if wholes.add(n)]
+    builder = LoopBuilder(node)
+    wholes = Wholes(builder, dict(builder.rows))
+    moved = [n for n in _nodes(builder) if wholes.add(n)]
     outside = {n.outputs[0] for n in moved}
     worth = any(not isinstance(n.op, DimShuffle) for n in moved)
     if not worth:
         return None
-    border = _border(parts.bodies, outside)
+    border = _border(builder.bodies, outside)
     if not any(not isinstance(v.owner.op, DimShuffle) for v in border):
         return None
     stand_ins = {v: v.type.make_variable(v.name) for v in border}
-    parts.substitute(stand_ins)
+    builder.substitute(stand_ins)
     for v, inner in stand_ins.items():
-        (parts.rows if v in wholes.known else parts.constants).append((inner, wholes.known.get(v, wholes.fixed.get(v))))
-    new, _ = parts.together()
+        (builder.rows if v in wholes.known else builder.constants).append(
+            (inner, wholes.known.get(v, wholes.fixed.get(v)))
+        )
+    new, _ = builder.build()
     return {old: v for old, v in new.items() if fgraph.has_clients(old)}
 
 
@@ -248,25 +250,25 @@ def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
         return None
-    parts = Parts(node)
-    sums = [r for r in parts.others if r[1] == SUM and _is_product(r[0])]
+    builder = LoopBuilder(node)
+    sums = [r for r in builder.others if r[1] == SUM and _is_product(r[0])]
     if not sums:
         return None
-    rows = dict(parts.rows)
-    kept = {r[0]: r for r in parts.results if r[1] == STACK}
+    rows = dict(builder.rows)
+    kept = {r[0]: r for r in builder.results if r[1] == STACK}
     products = []
     for r in sums:
-        parts.results.remove(r)
+        builder.results.remove(r)
         factors = []
         for factor in r[0].owner.inputs:
             base, order = _without_dimshuffle(factor)
             if base not in rows and base not in kept:
                 kept[base] = [base, STACK, None, None]
-                parts.results.append(kept[base])
+                builder.results.append(kept[base])
             factors.append((base, order))
         products.append((r[3], factors))
-    new, made = parts.together()
-    stacks = {r[0]: made[k] for k, r in enumerate(parts.results) if r[1] == STACK}
+    new, made = builder.build()
+    stacks = {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
     found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, factors in products:
         a, b = (_all_steps(stacks.get(base, rows.get(base)), order) for base, order in factors)
@@ -285,18 +287,18 @@ def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
         return None
-    parts = Parts(node)
+    builder = LoopBuilder(node)
     split: list[tuple[Any, list[list[Any]]]] = []
-    for r in parts.others:
+    for r in builder.others:
         if r[1] == SUM and _is_sum_with_product(r[0]):
             terms = [[term, SUM, r[2], None] for term in r[0].owner.inputs]
-            parts.results.remove(r)
-            parts.results += terms
+            builder.results.remove(r)
+            builder.results += terms
             split.append((r[3], terms))
     if not split:
         return None
-    new, made = parts.together()
-    place = {id(r): made[k] for k, r in enumerate(parts.results)}
+    new, made = builder.build()
+    place = {id(r): made[k] for k, r in enumerate(builder.results)}
     found = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for old, terms in split:
         found[old] = old.type.narrow_variable(T.add(*(place[id(term)] for term in terms)))
@@ -331,24 +333,26 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
     if node.op.plan.until:
         return None
-    parts = Parts(node)
-    kept = {r[0]: r[3] for r in parts.results if r[1] == STACK}
+    builder = LoopBuilder(node)
+    kept = {r[0]: r[3] for r in builder.results if r[1] == STACK}
     gone: list[list[Any]] = []
-    for r in _products_at_the_end(parts, kept):
+    for r in _products_at_the_end(builder, kept):
         factor = r[0].owner.inputs[0]
-        if factor not in kept and factor not in dict(parts.rows):
-            parts.results.append([factor, STACK, None, None])
+        if factor not in kept and factor not in dict(builder.rows):
+            builder.results.append([factor, STACK, None, None])
             kept[factor] = TensorType(factor.type.dtype, (None, *factor.type.shape)).make_variable()
-    for r in parts.others:
+    for r in builder.others:
         sources = {v: old for v, old in kept.items() if v is not r[0]}
-        if r[1] == STACK and _leaves_loop(parts, r[0], sources):
+        if r[1] == STACK and _leaves_loop(builder, r[0], sources):
             gone.append(r)
             del kept[r[0]]
     if not gone:
         return None
-    parts.results = [r for r in parts.results if not any(r is g for g in gone)]
-    new, made = parts.together()
-    wholes = Wholes(parts, dict(parts.rows) | {r[0]: made[k] for k, r in enumerate(parts.results) if r[1] == STACK})
+    builder.results = [r for r in builder.results if not any(r is g for g in gone)]
+    new, made = builder.build()
+    wholes = Wholes(
+        builder, dict(builder.rows) | {r[0]: made[k] for k, r in enumerate(builder.results) if r[1] == STACK}
+    )
     found: dict[Variable, Variable] = {old: v for old, v in new.items() if fgraph.has_clients(old)}
     for r in gone:
         _computes(wholes, r[0])
@@ -356,30 +360,32 @@ def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
     return found
 
 
-def _products_at_the_end(parts: Parts, kept: dict[Any, Any]) -> list[list[Any]]:
+def _products_at_the_end(builder: LoopBuilder, kept: dict[Any, Any]) -> list[list[Any]]:
     """Return the kept products with a constant matrix that nothing else in the loop uses: one product can do them."""
-    found = [r for r in parts.others if r[1] == STACK and r[3] is not None and _is_product_with_constant(parts, r[0])]
+    found = [
+        r for r in builder.others if r[1] == STACK and r[3] is not None and _is_product_with_constant(builder, r[0])
+    ]
     if not found:
         return []
-    used = {v for n in _nodes(parts) for v in n.inputs}
-    return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in parts.results) == 1]
+    used = {v for n in _nodes(builder) for v in n.inputs}
+    return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in builder.results) == 1]
 
 
-def _is_product_with_constant(parts: Parts, v: Any) -> bool:
+def _is_product_with_constant(builder: LoopBuilder, v: Any) -> bool:
     if v.owner is None or not isinstance(v.owner.op, Dot):
         return False
     factor, matrix = v.owner.inputs
-    fixed = any(matrix is inner for inner, _ in parts.constants)
+    fixed = any(matrix is inner for inner, _ in builder.constants)
     return fixed and factor.owner is not None and matrix.type.ndim == 2 and factor.type.ndim in (1, 2)
 
 
-def _leaves_loop(parts: Parts, inner: Any, sources: dict[Any, Any]) -> bool:
+def _leaves_loop(builder: LoopBuilder, inner: Any, sources: dict[Any, Any]) -> bool:
     """Tell whether a result can be computed of kept ones, and is worth it."""
     if inner.owner is None or isinstance(inner.owner.op, DimShuffle) or inner in sources:
         return False
     if not any(v in sources for v in _near(inner, sources)):
         return False
-    return _computes(Wholes(parts, dict(parts.rows) | sources), inner)
+    return _computes(Wholes(builder, dict(builder.rows) | sources), inner)
 
 
 def _near(inner: Any, sources: dict[Any, Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from theano_tensor import as_tensor_variable
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._op import SparseOp, refuse_rank
 from ._shape import getitem
-from ._structure import ElementsAt
+from ._structure import GatherElements
 from ._type import SparseType, _Operators
 
 
@@ -58,7 +58,7 @@ class GetItemListGrad(SparseOp):
         return scipy.sparse.coo_matrix((part.data, (index[part.row], part.col)), shape=x.shape)
 
 
-class GetItem2Lists(ElementsAt):
+class GetItem2Lists(GatherElements):
     """Elements of a sparse matrix at given rows and columns, a dense vector. Regular gradient."""
 
     def make_node(self, x: Any, ind1: Any, ind2: Any) -> Apply:

@@ -20,7 +20,7 @@ from ._native import CompressedDot, CompressedUsmm, UsmmRows, compressed_usmm
 from ._native_forms import ChangeCompression, CompressedSum, CompressedToDense, GatherByIndex
 from ._products import Dot, StructuredDot, Usmm
 from ._rewrites import RUN_TAGS, Found, local_csm_properties_csm, rule
-from ._structure import CSM, CSMProperties, StoredPlaces, TrustedCSM, csm_data, csm_properties, with_data
+from ._structure import CSM, CooIndices, CSMProperties, TrustedCSM, csm_data, csm_properties, with_data
 from ._sums import SpSum
 
 #: After the phases that know the ops of this package, before loops are fused.
@@ -139,7 +139,7 @@ def local_gather_by_index(fgraph: FunctionGraph, node: Apply) -> Found:
     """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are gathered without a vector of major indices."""
     vector, places = node.inputs[:2]
     source = places.owner
-    if source is None or not isinstance(source.op, StoredPlaces) or not _native(vector):
+    if source is None or not isinstance(source.op, CooIndices) or not _native(vector):
         return None
     if as_tensor_variable(vector).type.ndim != 1:
         return None

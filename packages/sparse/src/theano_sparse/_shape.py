@@ -14,7 +14,7 @@ from theano_tensor import alloc, as_tensor_variable, constant, set_subtensor, st
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._conversion import SparseFromDense, to_format
 from ._op import SparseOp, common_dtype, dense, refuse_rank
-from ._structure import PlacedElements, csm_shape
+from ._structure import ScatterElements, csm_shape
 from ._type import CLASSES, SparseType, _Operators
 
 
@@ -208,7 +208,7 @@ def _pullback_element(node: Apply, cotangents: list[Variable]) -> list[Variable 
     shape = csm_shape(x)
     places = [as_tensor_variable(n) for n in node.inputs[1:]]
     rows, columns = (switch(n < 0, n + shape[k], n).dimshuffle("x") for k, n in enumerate(places))
-    return [PlacedElements(x.type.format)(g.dimshuffle("x"), rows, columns, shape), None, None]
+    return [ScatterElements(x.type.format)(g.dimshuffle("x"), rows, columns, shape), None, None]
 
 
 @pushforward.register(GetItem2d)
@@ -252,7 +252,7 @@ def _pullback_diag(node: Apply, cotangents: list[Variable]) -> list[Variable | N
     (x,), (g,) = node.inputs, cotangents
     gradient: Any = g
     places = _range(gradient.shape[0])
-    return [PlacedElements(as_sparse_variable(x).type.format)(g, places, places, csm_shape(x))]
+    return [ScatterElements(as_sparse_variable(x).type.format)(g, places, places, csm_shape(x))]
 
 
 @pushforward.register(Diag)

@@ -170,7 +170,7 @@ CSC = CSM("csc")
 CSR = CSM("csr")
 
 
-class StoredPlaces(SparseOp):
+class CooIndices(SparseOp):
     """Row and column of each stored element, from `indices` and `indptr`; one of the two is a view of `indices`.
 
     Parameters
@@ -204,13 +204,13 @@ class StoredPlaces(SparseOp):
         return (major, indices) if self.format == "csr" else (indices, major)
 
 
-@native_kernel.register(StoredPlaces)
+@native_kernel.register(CooIndices)
 def _native_places(node: Apply) -> Kernel:
     op: Any = node.op
     return CompressedKernel("major_indices", "float64", op.format == "csr")
 
 
-class ElementsAt(SparseOp):
+class GatherElements(SparseOp):
     """Elements of a sparse matrix at given rows and columns; 0 where nothing is stored."""
 
     def make_node(self, x: Any, rows: Any, columns: Any) -> Apply:
@@ -225,7 +225,7 @@ class ElementsAt(SparseOp):
         return np.asarray(x[rows, columns]).ravel() if len(rows) else np.zeros(0, x.dtype)
 
 
-class PlacedElements(SparseOp):
+class ScatterElements(SparseOp):
     """The matrix with given elements at given rows and columns; those at one place add up.
 
     Parameters
@@ -249,21 +249,21 @@ class PlacedElements(SparseOp):
         return scipy.sparse.coo_matrix((elements, (rows, columns)), shape=tuple(int(n) for n in shape))
 
 
-elements_at = ElementsAt()
+gather_elements = GatherElements()
 
 
 def stored_places(x: Any) -> tuple[Any, Any]:
     """Return the rows and the columns of the stored elements of a sparse matrix, in order."""
     matrix = as_sparse_variable(x)
     _, indices, indptr, _ = csm_properties(matrix)
-    rows, columns = StoredPlaces(matrix.type.format)(indices, indptr)
+    rows, columns = CooIndices(matrix.type.format)(indices, indptr)
     return rows, columns
 
 
 def elements_where_stored(g: Any, x: Any) -> Any:
     """Return the elements of `g`, sparse or dense, wherever `x` stores one: a vector like ``csm_data(x)``."""
     rows, columns = stored_places(x)
-    return elements_at(g, rows, columns) if is_sparse(g) else as_tensor_variable(g)[rows, columns]
+    return gather_elements(g, rows, columns) if is_sparse(g) else as_tensor_variable(g)[rows, columns]
 
 
 def with_data(x: Any, data: Any) -> Any:
@@ -350,9 +350,9 @@ def _pushforward_properties(node: Apply, tangents: list[Variable | None]) -> lis
 @pullback.register(CSM)
 def _pullback_csm(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     data, indices, indptr, _ = node.inputs
-    rows, columns = StoredPlaces(node.op.format)(indices, indptr)
+    rows, columns = CooIndices(node.op.format)(indices, indptr)
     g = as_sparse_or_tensor_variable(cotangents[0])
-    found = elements_at(g, rows, columns) if is_sparse(g) else g[rows, columns]
+    found = gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns]
     if node.op.kmap is not None:
         found = inc_subtensor(as_tensor_variable(data).zeros_like(dtype=found.dtype)[node.op.kmap], found)
     return [found, None, None, None]
@@ -366,46 +366,46 @@ def _pushforward_csm(node: Apply, tangents: list[Variable | None]) -> list[Varia
     return [result]
 
 
-@pullback.register(StoredPlaces)
+@pullback.register(CooIndices)
 def _pullback_places(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None]
 
 
-@pushforward.register(StoredPlaces)
+@pushforward.register(CooIndices)
 def _pushforward_places(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     return [None, None]
 
 
-@pullback.register(ElementsAt)
+@pullback.register(GatherElements)
 def _pullback_elements(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     x, rows, columns = node.inputs
-    placed = PlacedElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
+    placed = ScatterElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
     return [placed, None, None]
 
 
-@pushforward.register(ElementsAt)
+@pushforward.register(GatherElements)
 def _pushforward_elements(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    return [None if tangents[0] is None else elements_at(tangents[0], *node.inputs[1:])]
+    return [None if tangents[0] is None else gather_elements(tangents[0], *node.inputs[1:])]
 
 
-@pullback.register(PlacedElements)
+@pullback.register(ScatterElements)
 def _pullback_placed(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
     _, rows, columns, _ = node.inputs
     g = as_sparse_or_tensor_variable(cotangents[0])
-    return [elements_at(g, rows, columns) if is_sparse(g) else g[rows, columns], None, None, None]
+    return [gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns], None, None, None]
 
 
-@pushforward.register(PlacedElements)
+@pushforward.register(ScatterElements)
 def _pushforward_placed(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
     result: Variable | None = None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])
     return [result]
 
 
-@shape_rule.register(StoredPlaces)
+@shape_rule.register(CooIndices)
 def _shape_places(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], input_shapes[0]]
 
 
-@shape_rule.register(ElementsAt)
+@shape_rule.register(GatherElements)
 def _shape_elements(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

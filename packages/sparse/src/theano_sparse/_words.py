@@ -26,7 +26,7 @@ _CLASSES = MappingProxyType(
             "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack PlacedPart SquareDiagonal Stack "
             "Transpose VStack"
         ),
-        "theano_sparse._structure": "CSM CSMProperties ElementsAt PlacedElements StoredPlaces TrustedCSM",
+        "theano_sparse._structure": "CSM CSMProperties GatherElements ScatterElements CooIndices TrustedCSM",
         "theano_sparse._sums": "SpSum",
         "theano_sparse._type": "SparseConstant SparseType SparseVariable",
     }

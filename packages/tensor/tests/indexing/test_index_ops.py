@@ -122,7 +122,7 @@ class TestErrors(unittest.TestCase):
                 with self.subTest(output=str(output), mode=mode), self.assertRaisesRegex(kind, text):
                     function([x, *extra], output, mode=mode)(value, *values)
 
-    def test_lengths_of_one_do_not_stretch_unless_declared(self) -> None:
+    def test_lengths_of_one_do_not_broadcast_unless_declared(self) -> None:
         x, y, i, j = T.dmatrix("x"), T.dmatrix("y"), T.lvector("i"), T.lvector("j")
         col = T.col("col", dtype="float64")
         for mode in MODES:

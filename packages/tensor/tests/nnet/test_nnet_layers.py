@@ -190,7 +190,7 @@ class TestRefused(unittest.TestCase):
         self._refuses(tt.ShapeError, "gamma has 0 dimensions", lambda: train(x, 1.0, v))
         self._refuses(tt.ShapeError, "same layout", lambda: train(x, v, x))
 
-    def test_parameters_that_stretch_by_accident(self) -> None:
+    def test_parameters_that_broadcast_by_accident(self) -> None:
         x, g = tt.dmatrix("x"), tt.dmatrix("g")
         for mode in (Mode("cvm", "fast_run"), Mode("py", None)):
             f = function([x, g], bn.batch_normalization_train(x, g, g)[0], mode=mode)

@@ -157,7 +157,7 @@ class TestGuards(unittest.TestCase):
         x = tt.dvector("x")
         self.assert_quiet("useless_cast", [x], tt.cast(tt.cast(x, "float32"), "float64"))
 
-    def test_a_stretched_value_is_not_taken_for_the_whole(self) -> None:
+    def test_a_broadcast_value_is_not_taken_for_the_whole(self) -> None:
         x, row = tt.dmatrix("x"), tt.drow("r")
         self.assert_quiet("fill_of_equal_shape", [x, row], tt.fill(x, row))
         graph = full([x, row], [tt.fill(x, row), (x * 0) + row, x - x * 0 - x / x * row])

@@ -86,7 +86,7 @@ class FusionTestCase(unittest.TestCase):
 
 
 class TestElementwise(FusionTestCase):
-    def test_a_nest_becomes_one_node(self) -> None:
+    def test_a_tree_becomes_one_node(self) -> None:
         x, y = tt.dvector("x"), tt.dvector("y")
         output = tt.tanh(2 * x + 1) * tt.exp(-(x**2)) + tt.sigmoid(y)
         graph = FunctionGraph([x, y], [output])

@@ -58,7 +58,7 @@ class TestValuesStay(unittest.TestCase):
         x = tt.dvector("x")
         self.assert_kept([x], (x > 1) * (x > 1), np.array([0.0, 1, 2]))
 
-    def test_softmax_stretched_along_another_axis(self) -> None:
+    def test_softmax_broadcast_along_another_axis(self) -> None:
         x = tt.dmatrix("x")
         weights = tt.exp(x)
         for output in (weights / weights.sum(axis=1), weights / weights.sum(axis=0).dimshuffle(0, "x")):

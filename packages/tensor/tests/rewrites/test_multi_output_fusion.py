@@ -25,7 +25,7 @@ def keeps_results(node: Apply) -> bool:
     return isinstance(node.op, FusedReduce) and node.op.n_kept > 0
 
 
-class NestTestCase(unittest.TestCase):
+class OnePassTestCase(unittest.TestCase):
     def compiled(self, inputs: list[Any], outputs: list[Any], *values: Any) -> list[Any]:
         """Return the nodes of a compiled program that do work, after its values have been compared."""
         plain: Any = function(inputs, outputs, mode=Mode("py", None))
@@ -48,7 +48,7 @@ class NestTestCase(unittest.TestCase):
         return op
 
 
-class TestOnePass(NestTestCase):
+class TestOnePass(OnePassTestCase):
     def test_elements_and_their_sum(self) -> None:
         x = tt.dvector("x")
         e = tt.exp(x)
@@ -83,7 +83,7 @@ class TestOnePass(NestTestCase):
         op = self.assert_one_pass([x], [tt.exp(x), x.sum(), x.max()], RNG.rand(5))
         self.assertEqual((op.n_kept, len(op.reductions)), (1, 2))
 
-    def test_stretched_operands(self) -> None:
+    def test_broadcast_operands(self) -> None:
         x, v = tt.dmatrix("x"), tt.dvector("v")
         e = tt.exp(x - v)
         self.assert_one_pass([x, v], [e.sum(axis=0), tt.sqr(e * v).sum(axis=0)], RNG.rand(3, 4), RNG.rand(4))
@@ -113,7 +113,7 @@ class TestOnePass(NestTestCase):
         self.assertEqual(len(nodes), 3)
 
 
-class TestApart(NestTestCase):
+class TestApart(OnePassTestCase):
     """What stays apart, and why."""
 
     def test_a_reduction_alone_stores_no_elements(self) -> None:
@@ -196,7 +196,7 @@ class TestApart(NestTestCase):
             self.compiled(inputs, [*vectors[2:], *scalars, inputs[0] + inputs[1]], RNG.rand(3), RNG.rand(3))
 
 
-class TestSumsOfManyTerms(NestTestCase):
+class TestSumsOfManyTerms(OnePassTestCase):
     def test_one_node(self) -> None:
         vectors = [tt.dvector(f"x{i}") for i in range(12)]
         for op, build in (("add", sum), ("mul", lambda parts: np.prod(np.array(parts, dtype=object)))):

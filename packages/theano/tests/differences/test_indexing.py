@@ -29,7 +29,7 @@ class TestIndexConstants(unittest.TestCase):
 class TestPartLengths(unittest.TestCase):
     difference = "part-lengths"
 
-    def test_only_declared_dimensions_stretch(self) -> None:
+    def test_only_declared_dimensions_broadcast(self) -> None:
         x, y = T.dvector("x"), T.dvector("y")
         f = theano.function([x, y], T.set_subtensor(x[:2], y))
         with self.assertRaises(ValueError):

@@ -101,7 +101,7 @@ class TestUnalignedArrays(unittest.TestCase):
         np.testing.assert_array_equal(theano.function([x], 2 * x)(value), [2.0, 2.0, 2.0])
 
 
-class TestChoicesThatStretch(unittest.TestCase):
+class TestChoicesThatBroadcast(unittest.TestCase):
     difference = "choices-counted"
 
     def test_what_stretches_is_declared(self) -> None:

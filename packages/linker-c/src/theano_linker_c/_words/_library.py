@@ -160,10 +160,10 @@ class _LinkerForm(Form):
         usual = (word.target("py") if word.target is Linker else word.target()).__getstate__()
         if type(state) is not dict or not state.keys() <= usual.keys() or state.get("callback") is not None:
             raise refused("the archive has a linker of a form that is not known")
-        for name, value in {**usual, **state}.items():
-            if name in state and value not in (True, False, None) and not (name == "name" and is_text(value)):
+        for name, value in state.items():
+            if value not in (True, False, None) and not (name == "name" and is_text(value)):
                 raise refused(f"the archive has a linker with {value!r:.40} as `{name}`")
-            object.__setattr__(made, name, value)
+        made.__setstate__({**usual, **state})
 
 
 def _is_names(value: Any) -> bool:

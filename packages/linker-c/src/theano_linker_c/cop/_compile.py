@@ -15,7 +15,7 @@ import numpy as np
 from theano_graph import Apply, compose
 
 from ..compiler import CompileDirectory, CompileError, CompilerOptions, CompilerRun, Toolchain, digest, run_compiler
-from ._parts import Arguments
+from ._node_code import Arguments
 
 #: What kernels are compiled with, and code with loops and libraries of its own is not.
 _NOT_FOR_USERS = re.compile(r"-nostartfiles|-nodefaultlibs|-O[0-3sgz]?|-Ofast")

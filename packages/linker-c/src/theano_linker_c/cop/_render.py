@@ -1,4 +1,4 @@
-"""From the parts of nodes to the text of one file, in C or in C++.
+"""From the C code of nodes to the text of one file, in C or in C++.
 
 A thunk is a structure that begins with ``theano_thunk`` (see thunk.h). In C its functions are plain ones; in C++ they
 are members of the structure, so that code reaches the members that `c_support_code_struct` declares by their names.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from ._parts import NAME, Block, Parts
+from ._node_code import NAME, Block, NodeCode
 
 _STREAM = re.compile(r"\bc(?:out|err|log)\b")
 _RUN_ARGUMENTS = "PyObject *const *theano_inputs, PyObject **theano_outputs"
@@ -32,36 +32,36 @@ def nested(blocks: Sequence[Block]) -> str:
     return declare + head + tail
 
 
-def thunk_text(parts: Parts, cpp: bool) -> str:
+def thunk_text(node_code: NodeCode, cpp: bool) -> str:
     """Return structure and functions of one thunk, without the code that it shares with others."""
-    description = f"/* {_op_name(parts)} */\n"
-    own = "\n".join(parts.support_apply)
-    return description + own + "\n" + (_thunk_cpp(parts) if cpp else _thunk_c(parts))
+    description = f"/* {_op_name(node_code)} */\n"
+    own = "\n".join(node_code.support_apply)
+    return description + own + "\n" + (_thunk_cpp(node_code) if cpp else _thunk_c(node_code))
 
 
-def _op_name(parts: Parts) -> str:
+def _op_name(node_code: NodeCode) -> str:
     """Return the name of the op's class: its text may hold an address, which would make each text another one."""
-    return type(parts.node.op).__name__
+    return type(node_code.node.op).__name__
 
 
-def _run_body(parts: Parts, cpp: bool) -> str:
-    inputs, outputs = list(dict.fromkeys(parts.inputs)), parts.outputs
+def _run_body(node_code: NodeCode, cpp: bool) -> str:
+    inputs, outputs = list(dict.fromkeys(node_code.inputs)), node_code.outputs
     begin = ["int theano_failed = 0;"]
     for name in inputs:
-        begin.append(f"PyObject *py_{name} = theano_inputs[{parts.inputs.index(name)}];")
+        begin.append(f"PyObject *py_{name} = theano_inputs[{node_code.inputs.index(name)}];")
         begin.append(f"Py_INCREF(py_{name});")
     for k, name in enumerate(outputs):
         begin.append(f"PyObject *py_{name} = theano_outputs[{k}] == NULL ? Py_NewRef(Py_None) : theano_outputs[{k}];")
         begin.append(f"theano_outputs[{k}] = NULL;")
-    blocks = list(parts.blocks)
-    if parts.params is not None:
+    blocks = list(node_code.blocks)
+    if node_code.params is not None:
         begin.append(_params_object())
     op = blocks[-1]
     enter = f"{op.enter}\nif (PyErr_Occurred())\n    theano_failed = 1;"
     blocks[-1] = Block(op.label, op.declare, enter, op.leave)
     code = _guarded(blocks) if cpp else nested(blocks)
     end = ["if (PyErr_Occurred())", "    theano_failed = 1;", "if (theano_failed) {"]
-    end.append(f'    theano_unexplained_failure("{_op_name(parts)}");')
+    end.append(f'    theano_unexplained_failure("{_op_name(node_code)}");')
     end += [f"    Py_XDECREF(py_{name});" for name in outputs]
     end.append("} else {")
     end += [f"    theano_outputs[{k}] = py_{name};" for k, name in enumerate(outputs)]
@@ -90,48 +90,48 @@ def _guarded(blocks: Sequence[Block]) -> str:
     return nested([*blocks[:-1], Block("theano_label_end", op.declare, enter + " " + handlers, "")])
 
 
-def _init_body(parts: Parts) -> str:
+def _init_body(node_code: NodeCode) -> str:
     """Return the code that runs once for each thunk."""
-    if not parts.init_struct:
+    if not node_code.init_struct:
         return "return 0;\n"
-    blocks = [Block("theano_label_init", "", parts.init_struct, "")]
+    blocks = [Block("theano_label_init", "", node_code.init_struct, "")]
     begin = "int theano_failed = 0;\n"
-    if parts.params is not None:
+    if node_code.params is not None:
         begin += _params_object() + "\n"
-        blocks.insert(0, parts.params)
+        blocks.insert(0, node_code.params)
     end = "if (PyErr_Occurred())\n    theano_failed = 1;\n"
-    end += f'if (theano_failed)\n    theano_unexplained_failure("{_op_name(parts)}");\n'
+    end += f'if (theano_failed)\n    theano_unexplained_failure("{_op_name(node_code)}");\n'
     return begin + nested(blocks) + end + "return theano_failed ? -1 : 0;\n"
 
 
-def _thunk_c(parts: Parts) -> str:
+def _thunk_c(node_code: NodeCode) -> str:
     thunk = f"theano_thunk_{NAME}"
     params = "PyObject *theano_params = theano_self->theano_params;\n(void)theano_params;\n"
     return f"""
 typedef theano_thunk {thunk};
 static int {thunk}_run(theano_thunk *theano_self, {_RUN_ARGUMENTS}) {{
-{params}{_run_body(parts, cpp=False)}}}
+{params}{_run_body(node_code, cpp=False)}}}
 static int {thunk}_init(theano_thunk *theano_self) {{
-{params}{_init_body(parts)}}}
+{params}{_init_body(node_code)}}}
 static void {thunk}_free(theano_thunk *theano_self) {{
-{parts.cleanup_struct}
+{node_code.cleanup_struct}
     Py_XDECREF(theano_self->theano_params);
     PyMem_Free(theano_self);
 }}
-{_maker(parts, "PyMem_Calloc(1, sizeof(theano_thunk))", "_init(theano_self)", "PyMem_Free(theano_self)")}"""
+{_maker(node_code, "PyMem_Calloc(1, sizeof(theano_thunk))", "_init(theano_self)", "PyMem_Free(theano_self)")}"""
 
 
-def _thunk_cpp(parts: Parts) -> str:
+def _thunk_cpp(node_code: NodeCode) -> str:
     thunk = f"theano_thunk_{NAME}"
     return f"""
 struct {thunk} : public theano_thunk {{
-{parts.support_struct}
+{node_code.support_struct}
     int theano_run_members({_RUN_ARGUMENTS}) {{
-{_run_body(parts, cpp=True)}}}
+{_run_body(node_code, cpp=True)}}}
     int theano_init_members() {{
-{_init_body(parts)}}}
+{_init_body(node_code)}}}
     void theano_free_members() {{
-{parts.cleanup_struct}
+{node_code.cleanup_struct}
     }}
 }};
 static int {thunk}_run(theano_thunk *theano_self, {_RUN_ARGUMENTS}) {{
@@ -146,10 +146,10 @@ static void {thunk}_free(theano_thunk *theano_self) {{
     Py_XDECREF(theano_own->theano_params);
     delete theano_own;
 }}
-{_maker(parts, f"new {thunk}()", "_init(theano_self)", f"delete static_cast<{thunk} *>(theano_self)")}"""
+{_maker(node_code, f"new {thunk}()", "_init(theano_self)", f"delete static_cast<{thunk} *>(theano_self)")}"""
 
 
-def _maker(parts: Parts, new: str, init: str, delete: str) -> str:
+def _maker(node_code: NodeCode, new: str, init: str, delete: str) -> str:
     """Return the function that makes a thunk: a capsule that frees it."""
     thunk = f"theano_thunk_{NAME}"
     return f"""THEANO_EXPORT PyObject *theano_make_{NAME}(PyObject *theano_params) {{
@@ -161,8 +161,8 @@ def _maker(parts: Parts, new: str, init: str, delete: str) -> str:
     theano_self->theano_run = {thunk}_run;
     theano_self->theano_free = {thunk}_free;
     theano_self->theano_params = theano_params == Py_None ? NULL : Py_NewRef(theano_params);
-    theano_self->theano_n_inputs = {len(parts.inputs)};
-    theano_self->theano_n_outputs = {len(parts.outputs)};
+    theano_self->theano_n_inputs = {len(node_code.inputs)};
+    theano_self->theano_n_outputs = {len(node_code.outputs)};
     if ({thunk}{init} < 0) {{
         Py_XDECREF(theano_self->theano_params);
         {delete};
@@ -186,25 +186,25 @@ static int theano_ready_unit(void);
 """
 
 
-def unit_text(named: Sequence[tuple[Parts, str]], cpp: bool) -> str:
+def unit_text(named: Sequence[tuple[NodeCode, str]], cpp: bool) -> str:
     """Return a file with the thunks of several nodes.
 
     Parameters
     ----------
-    named : sequence of (Parts, str)
+    named : sequence of (NodeCode, str)
         Each with the name that stands for its node in names of functions.
     cpp : bool
         Whether the file is C++.
     """
-    headers = dict.fromkeys(h for parts, _ in named for h in parts.arguments.headers)
+    headers = dict.fromkeys(h for node_code, _ in named for h in node_code.arguments.headers)
     pieces = [*(f"#include {_header(h)}" for h in headers), _UNIT_BEGIN]
     shared: dict[str, None] = {}
-    for parts, name in named:
-        fresh = [text for text in parts.support if text not in shared]
+    for node_code, name in named:
+        fresh = [text for text in node_code.support if text not in shared]
         shared.update(dict.fromkeys(fresh))
         pieces += [text.replace(NAME, name) for text in fresh]
-        pieces.append(thunk_text(parts, cpp).replace(NAME, name))
-    statements = dict.fromkeys(text.replace(NAME, name) for parts, name in named for text in parts.init)
+        pieces.append(thunk_text(node_code, cpp).replace(NAME, name))
+    statements = dict.fromkeys(text.replace(NAME, name) for node_code, name in named for text in node_code.init)
     pieces.append(_unit_init(list(statements)))
     body = "\n".join(pieces)
     # Streams double the time that compiling takes, so they are there only for code that uses them.

@@ -11,7 +11,7 @@ from theano_graph import Apply, MissingRuleError, compose, has_own_thunk, record
 from .._perform import params_of, perform_runner
 from ..compiler import CompilerOptions
 from ._ask import NoCCode
-from ._parts import Parts, has_c_code, has_perform, parts_of
+from ._node_code import NodeCode, has_c_code, has_perform, node_code_of
 from ._units import LoadedCode, library
 
 
@@ -87,17 +87,17 @@ def c_thunks(nodes: Sequence[Apply], options: CompilerOptions | None = None) -> 
     if not any(map(has_c_code, nodes)):
         return found
     options = CompilerOptions.from_config() if options is None else options
-    wanted: list[tuple[int, Parts, Any]] = []
+    wanted: list[tuple[int, NodeCode, Any]] = []
     for i, node in enumerate(nodes):
         if has_c_code(node):
             params = next(iter(params_of(node)), None)
-            parts = _parts(node, params, options)
-            if parts is not None:
-                wanted.append((i, parts, params))
-    loaded = library.load([parts for _, parts, _ in wanted], options) if wanted else []
+            node_code = _node_code(node, params, options)
+            if node_code is not None:
+                wanted.append((i, node_code, params))
+    loaded = library.load([node_code for _, node_code, _ in wanted], options) if wanted else []
     if loaded is None:
-        for _, parts, _ in wanted:
-            _require_perform(parts.node, None, options)
+        for _, node_code, _ in wanted:
+            _require_perform(node_code.node, None, options)
         return found
     for (i, _, params), code in zip(wanted, loaded, strict=True):
         with _named(nodes[i], "the state of its C code was made"):
@@ -163,10 +163,10 @@ def storage_thunk(
     return run_once
 
 
-def _parts(node: Apply, params: Any, options: CompilerOptions) -> Parts | None:
+def _node_code(node: Apply, params: Any, options: CompilerOptions) -> NodeCode | None:
     try:
         with _named(node, "its C code was asked for"):
-            return parts_of(node, params, options.command)
+            return node_code_of(node, params, options.command)
     except NoCCode as reason:
         _require_perform(node, reason, options)
         return None

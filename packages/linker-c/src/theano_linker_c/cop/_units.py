@@ -1,4 +1,4 @@
-"""From the parts of nodes to machine code: what is neither loaded nor on disk is compiled, together where that is safe.
+"""From the C code of nodes to machine code: what is neither loaded nor on disk is compiled, together where possible.
 
 Thunks may share a file only if nothing of one can change the meaning of another: the same arguments, no preprocessor
 directive that outlives its thunk, and code for the global scope either the same or named after the node.
@@ -30,7 +30,7 @@ from ..compiler import (
 )
 from ..kernels import library as kernels_library, with_room
 from ._compile import abi_identity, compile_unit, compiler_arguments, python_include, refused
-from ._parts import NAME, Parts, warns_of_missing_version
+from ._node_code import NAME, NodeCode, warns_of_missing_version
 from ._render import thunk_text, unit_text
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
@@ -57,48 +57,48 @@ class LoadedCode:
 class Unit:
     """What one run of the compiler makes."""
 
-    items: tuple[tuple[Parts, str], ...]
+    items: tuple[tuple[NodeCode, str], ...]
     languages: tuple[bool, ...]
 
     @property
-    def parts(self) -> list[Parts]:
+    def node_codes(self) -> list[NodeCode]:
         """The code of each node."""
-        return [parts for parts, _ in self.items]
+        return [node_code for node_code, _ in self.items]
 
 
-def key_of(parts: Parts, toolchain: Toolchain, options: CompilerOptions) -> str:
+def key_of(node_code: NodeCode, toolchain: Toolchain, options: CompilerOptions) -> str:
     """Name the code of a node by all that its machine code depends on."""
-    flags = compiler_arguments(toolchain, parts.arguments, options, cpp=False)
-    shared = "\n".join((*parts.support, *parts.init))
-    wanted = repr((parts.arguments, parts.version, parts.inputs, parts.outputs))
+    flags = compiler_arguments(toolchain, node_code.arguments, options, cpp=False)
+    shared = "\n".join((*node_code.support, *node_code.init))
+    wanted = repr((node_code.arguments, node_code.version, node_code.inputs, node_code.outputs))
     frame = unit_text([], cpp=False)
-    return digest(frame, shared, thunk_text(parts, cpp=True), wanted, *flags, toolchain.identity, abi_identity())
+    return digest(frame, shared, thunk_text(node_code, cpp=True), wanted, *flags, toolchain.identity, abi_identity())
 
 
-def units_of(items: Sequence[tuple[Parts, str]]) -> list[Unit]:
+def units_of(items: Sequence[tuple[NodeCode, str]]) -> list[Unit]:
     """Divide thunks among as few files as is safe; those kept on disk and those not never share one."""
-    groups: dict[Any, list[tuple[Parts, str]]] = {}
-    for parts, key in items:
-        groups.setdefault(_group(parts, key), []).append((parts, key))
+    groups: dict[Any, list[tuple[NodeCode, str]]] = {}
+    for node_code, key in items:
+        groups.setdefault(_group(node_code, key), []).append((node_code, key))
     return [Unit(tuple(found), found[0][0].languages) for found in groups.values()]
 
 
-def _group(parts: Parts, key: str) -> Any:
-    own_scope = "\n".join((*parts.support_apply, *parts.init))
-    alone = not _leaves_no_macros(parts) or (bool(parts.support_apply) and NAME not in own_scope)
-    settings = (parts.arguments, bool(parts.version), parts.languages)
-    return (settings, key) if alone else (settings, parts.support if _defines(parts) else ())
+def _group(node_code: NodeCode, key: str) -> Any:
+    own_scope = "\n".join((*node_code.support_apply, *node_code.init))
+    alone = not _leaves_no_macros(node_code) or (bool(node_code.support_apply) and NAME not in own_scope)
+    settings = (node_code.arguments, bool(node_code.version), node_code.languages)
+    return (settings, key) if alone else (settings, node_code.support if _defines(node_code) else ())
 
 
-def _defines(parts: Parts) -> bool:
-    return bool(parts.support or parts.init)
+def _defines(node_code: NodeCode) -> bool:
+    return bool(node_code.support or node_code.init)
 
 
-def _leaves_no_macros(parts: Parts) -> bool:
+def _leaves_no_macros(node_code: NodeCode) -> bool:
     """Tell whether all macros that the code defines are undefined by it again, and no other directive stands in it."""
-    blocks = [text for block in parts.blocks for text in (block.declare, block.enter, block.leave)]
-    structs = (parts.support_struct, parts.init_struct, parts.cleanup_struct)
-    text = "\n".join((*parts.support, *parts.support_apply, *structs, *blocks, *parts.init))
+    blocks = [text for block in node_code.blocks for text in (block.declare, block.enter, block.leave)]
+    structs = (node_code.support_struct, node_code.init_struct, node_code.cleanup_struct)
+    text = "\n".join((*node_code.support, *node_code.support_apply, *structs, *blocks, *node_code.init))
     open_macros: set[str] = set()
     for kind, name in _DIRECTIVE.findall(text):
         if kind == "define":
@@ -143,7 +143,7 @@ class ThunkLibrary:
             return None
         return folder, toolchain
 
-    def load(self, wanted: Sequence[Parts], options: CompilerOptions) -> list[LoadedCode] | None:
+    def load(self, wanted: Sequence[NodeCode], options: CompilerOptions) -> list[LoadedCode] | None:
         """Return the machine code of each of `wanted`; None where nothing can be compiled.
 
         Raises
@@ -157,22 +157,22 @@ class ThunkLibrary:
         folder, toolchain = found
         cache = KernelCache(folder, options.max_age, options.max_bytes)
         with self._lock:
-            keys = [key_of(parts, toolchain, options) for parts in wanted]
+            keys = [key_of(node_code, toolchain, options) for node_code in wanted]
             missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
             if missing:
                 with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
                     # Another process may have finished between our look and our turn.
                     missing = self._missing(missing.items(), cache)
-                    for unit in units_of([(parts, key) for key, parts in missing.items()]):
+                    for unit in units_of([(node_code, key) for key, node_code in missing.items()]):
                         self._build(unit, toolchain, cache, options)
             return [self._loaded[key] for key in keys]
 
-    def _missing(self, items: Iterable[tuple[str, Parts]], cache: KernelCache) -> dict[str, Parts]:
+    def _missing(self, items: Iterable[tuple[str, NodeCode]], cache: KernelCache) -> dict[str, NodeCode]:
         """Load what is on disk; gives the rest."""
         return {
-            key: parts
-            for key, parts in items
-            if key not in self._loaded and not (parts.version and self._load_cached(key, cache))
+            key: node_code
+            for key, node_code in items
+            if key not in self._loaded and not (node_code.version and self._load_cached(key, cache))
         }
 
     def _load_cached(self, key: str, cache: KernelCache) -> bool:
@@ -187,19 +187,19 @@ class ThunkLibrary:
 
     def _build(self, unit: Unit, toolchain: Toolchain, cache: KernelCache, options: CompilerOptions) -> None:
         """Compile a unit: as C, then as C++, and then its thunks one by one, so that one error names one op."""
-        for parts in unit.parts:
-            if warns_of_missing_version(parts):
-                _warn_no_version(parts)
+        for node_code in unit.node_codes:
+            if warns_of_missing_version(node_code):
+                _warn_no_version(node_code)
         messages: list[tuple[str, str]] = []
         text = ""
         for cpp in unit.languages:
-            text = unit_text([(parts, _name(key)) for parts, key in unit.items], cpp)
+            text = unit_text([(node_code, _name(key)) for node_code, key in unit.items], cpp)
             message = with_room(cache.folder, partial(self._try, unit, text, cpp, toolchain, cache, options))
             if message is None:
                 return
             messages.append(("C++" if cpp else "C", message))
         if len(unit.items) == 1:
-            raise refused([parts.node for parts in unit.parts], text, messages, cache.folder)
+            raise refused([node_code.node for node_code in unit.node_codes], text, messages, cache.folder)
         for item in unit.items:
             self._build(Unit((item,), item[0].languages), toolchain, cache, options)
 
@@ -250,8 +250,8 @@ def _open(path: str, key: str) -> LoadedCode:
     return LoadedCode(make, call)
 
 
-def _warn_no_version(parts: Parts) -> None:
-    op = parts.node.op
+def _warn_no_version(node_code: NodeCode) -> None:
+    op = node_code.node.op
     warnings.warn(
         compose(
             f"the C code of {op} is compiled in every process: it has no version",

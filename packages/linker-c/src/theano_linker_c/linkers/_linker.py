@@ -13,11 +13,11 @@ from theano_graph import Apply, FunctionGraph, config, record
 from .._flags import _modes as _modes
 from .._machines._machine import BUFFER_LIMIT
 from ..program import Hooks, Machine, Program
-from ..targets import C, Target
+from ..targets import PYTHON, C, Target
 from ._accepted import AcceptedGraph
 
 #: What a linker is, which does not change: functions and modes that have it would not know.
-_FIXED = frozenset({"name", "native", "allow_gc", "native_only", "lazy", "accepted"})
+_FIXED = frozenset({"name", "target", "allow_gc", "native_only", "lazy", "accepted"})
 
 
 @record
@@ -128,12 +128,18 @@ class Linker:
         # Classes of linkers have attributes of their own, of which the fields of this one know nothing.
         names = (name for base in type(self).__mro__ for name in getattr(base, "__slots__", ()))
         own = {name: getattr(self, name) for name in names if name != "accepted"}
+        # Archives say of the two targets that are here which one it is, and need no class of theirs.
+        if self.target in (C, PYTHON):
+            own["native"] = own.pop("target") == C
         return {**getattr(self, "__dict__", {}), **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         object.__setattr__(self, "accepted", None)
         for name, value in state.items():
-            object.__setattr__(self, name, value)
+            if name == "native":
+                object.__setattr__(self, "target", C if value else PYTHON)
+            else:
+                object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         return self.name

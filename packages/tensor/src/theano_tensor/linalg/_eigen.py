@@ -30,7 +30,7 @@ from ._matrices import (
     adjoint,
     as_matrices,
     check_square,
-    folded,
+    gradient_of_triangle,
     linear_error,
     mirrored,
     must_be_real,
@@ -157,7 +157,9 @@ def _pullback_eigh(node: Apply, cotangents: list[Variable]) -> list[Variable | N
     if given[1] is None:
         # Eigenvalues alone need no differences of eigenvalues, so equal ones do no harm.
         vectors = node.outputs[1]
-        return [folded(matmul(scaled_columns(vectors, terms[0]), transposed(vectors)), node.op.UPLO == "L")]
+        return [
+            gradient_of_triangle(matmul(scaled_columns(vectors, terms[0]), transposed(vectors)), node.op.UPLO == "L")
+        ]
     return [EighGrad(node.op.UPLO)(node.inputs[0], *node.outputs, *terms)]
 
 
@@ -217,7 +219,7 @@ class EighGrad(MatrixOp):
         v_t = transposed(v)
         inner = reciprocal_gaps(w) * without_diagonal(matmul(v_t, gv))
         full = matmul(matmul(v, inner), v_t) + matmul(scaled_columns(v, gw), v_t)
-        return folded(full, self.UPLO == "L")
+        return gradient_of_triangle(full, self.UPLO == "L")
 
 
 class Eigvalsh(MatrixOp):
@@ -337,7 +339,7 @@ def _pullback_eigvalsh_grad(node: Apply, cotangents: list[Variable]) -> list[Var
     for g, f in zip(cotangents, factors, strict=False):
         wanted = present(g)
         product = matmul(scaled_columns(v, f), v_t)
-        results.append(None if wanted is None else (folded(product, node.op.lower) * wanted).sum())
+        results.append(None if wanted is None else (gradient_of_triangle(product, node.op.lower) * wanted).sum())
     total = total_of(results)
     assert total is not None
     return pulled_through(total, node.inputs, as_tensor_variable(np.ones((), total.type.dtype)))

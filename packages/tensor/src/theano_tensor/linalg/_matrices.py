@@ -150,7 +150,7 @@ def half_triangle(x: Any, lower: bool = True) -> Tensor:
     return result
 
 
-def folded(x: Any, lower: bool = True) -> Tensor:
+def gradient_of_triangle(x: Any, lower: bool = True) -> Tensor:
     """Return the gradient by the triangle that is read, given the one by all elements of a symmetric matrix."""
     return half_triangle(x + transposed(x), lower)
 

@@ -19,7 +19,16 @@ from ..elemwise import broadcast_static, cast, conj, dimshuffle
 from ..linear import matmul, outer
 from ..shape import shape_i
 from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, adjoint, as_matrices, check_square, folded, linear_error, mirrored, total_of
+from ._matrices import (
+    MatrixOp,
+    adjoint,
+    as_matrices,
+    check_square,
+    gradient_of_triangle,
+    linear_error,
+    mirrored,
+    total_of,
+)
 
 _STRUCTURES = ("general", "symmetric", "lower_triangular", "upper_triangular")
 _TRANSPOSED = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
@@ -144,7 +153,7 @@ def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
         case "upper_triangular":
             return triu(x)
         case "symmetric":
-            return folded(x, op.lower) if gradient else mirrored(x, op.lower)
+            return gradient_of_triangle(x, op.lower) if gradient else mirrored(x, op.lower)
         case _:
             return x
 

@@ -141,41 +141,41 @@ static int slide(const Convolution *p, Geometry *g) {
         int64_t span = (g->kernel[d] - 1) * g->dilation[d], sides[2] = {k < 0 ? 0 : p->before[k], k < 0 ? 0 : p->after[k]};
         for (int side = 0; side < 2; side++)
             sides[side] = sides[side] == HALF ? (span + 1) / 2 : sides[side] == FULL ? span : sides[side];
-        int64_t room = g->image[d] + sides[0] + sides[1] - span - 1;
-        if (room < 0 || (steps *= g->stride[d]) > MOST_STEPS)
+        int64_t last_start = g->image[d] + sides[0] + sides[1] - span - 1;
+        if (last_start < 0 || (steps *= g->stride[d]) > MOST_STEPS)
             return 0;
         g->before[d] = sides[0];
-        g->top[d] = room / g->stride[d] + 1;
+        g->output[d] = last_start / g->stride[d] + 1;
     }
     return 1;
 }
 
-static int same_top(const Convolution *p, const Geometry *g, PyArrayObject *top) {
+static int same_output(const Convolution *p, const Geometry *g, PyArrayObject *output) {
     int64_t axes[3];
-    axes_of(p, PyArray_DIMS(top) + 2, axes);
-    return PyArray_DIMS(top)[0] == g->images && PyArray_DIMS(top)[1] == g->filters * g->groups &&
-           memcmp(axes, g->top, sizeof axes) == 0;
+    axes_of(p, PyArray_DIMS(output) + 2, axes);
+    return PyArray_DIMS(output)[0] == g->images && PyArray_DIMS(output)[1] == g->filters * g->groups &&
+           memcmp(axes, g->output, sizeof axes) == 0;
 }
 
 /* Read shapes: of images and filters (or lengths in their place), and of the result where there is one. */
 static int understand(const Convolution *p, Geometry *g, PyArrayObject *images, PyArrayObject *kernel,
-                      PyArrayObject *top, PyArrayObject *lengths) {
+                      PyArrayObject *output, PyArrayObject *lengths) {
     const npy_intp *given = lengths == NULL ? NULL : PyArray_DATA(lengths);
     axes_of(p, images == NULL ? given : PyArray_DIMS(images) + 2, g->image);
     axes_of(p, kernel == NULL ? given : PyArray_DIMS(kernel) + 2, g->kernel);
-    int64_t filters = kernel == NULL ? PyArray_DIMS(top)[1] : PyArray_DIMS(kernel)[0];
+    int64_t filters = kernel == NULL ? PyArray_DIMS(output)[1] : PyArray_DIMS(kernel)[0];
     int64_t channels = images == NULL ? PyArray_DIMS(kernel)[1] * p->groups : PyArray_DIMS(images)[1];
-    g->images = PyArray_DIMS(images == NULL ? top : images)[0];
+    g->images = PyArray_DIMS(images == NULL ? output : images)[0];
     g->filters = filters / p->groups;
     g->channels = channels / p->groups;
     return filters % p->groups == 0 && channels % p->groups == 0 &&
            (kernel == NULL || PyArray_DIMS(kernel)[1] == g->channels) && slide(p, g) &&
-           (top == NULL || same_top(p, g, top));
+           (output == NULL || same_output(p, g, output));
 }
 
 static PyArrayObject *result(Machine *m, Frame *f, const Instruction *in, const Convolution *p, const Geometry *g) {
     npy_intp shape[5] = {g->images, g->filters * g->groups};
-    const int64_t *lengths = p->task == FORWARD ? g->top : p->task == INPUT_GRAD ? g->image : g->kernel;
+    const int64_t *lengths = p->task == FORWARD ? g->output : p->task == INPUT_GRAD ? g->image : g->kernel;
     if (p->task == INPUT_GRAD)
         shape[1] = g->channels * g->groups;
     if (p->task == WEIGHT_GRAD) {
@@ -189,16 +189,16 @@ static PyArrayObject *result(Machine *m, Frame *f, const Instruction *in, const 
 
 static int compute(Machine *m, Convolution *p, const Geometry *g, PyArrayObject *first, PyArrayObject *second,
                    PyArrayObject *out) {
-    Means means = {window_kernels(p->type_num == NPY_DOUBLE), (size_t)PyArray_ITEMSIZE(out),
+    Engine engine = {window_kernels(p->type_num == NPY_DOUBLE), (size_t)PyArray_ITEMSIZE(out),
                    m->thread_scale * work_for_threads};
     const char *a = PyArray_BYTES(first), *b = PyArray_BYTES(second);
     switch (p->task) {
     case FORWARD:
-        return convolution_forward(&means, g, a, b, PyArray_BYTES(out));
+        return convolution_forward(&engine, g, a, b, PyArray_BYTES(out));
     case INPUT_GRAD:
-        return convolution_input_grad(&means, g, a, b, PyArray_BYTES(out));
+        return convolution_input_grad(&engine, g, a, b, PyArray_BYTES(out));
     default:
-        return convolution_weight_grad(&means, g, a, b, PyArray_BYTES(out));
+        return convolution_weight_grad(&engine, g, a, b, PyArray_BYTES(out));
     }
 }
 

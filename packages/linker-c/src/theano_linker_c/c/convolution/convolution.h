@@ -21,9 +21,9 @@ typedef void (*pack_fn)(void *to, int64_t width, const void *from, const int64_t
 /* A tile of a product: c[r][j] = (more ? c[r][j] : 0) + sum over taps of w[tap][r] * b[tap][j]; `width` is the step of
  * b, `step` that of c. */
 typedef void (*tile_fn)(int64_t taps, const void *w, const void *b, int64_t width, void *c, int64_t step, int more);
-/* Sums over places: s[tap][f] += sum over spans of x[place * pace + offset of the tap] * t[place][f], SUM_TAPS taps;
+/* Sums over places: s[tap][f] += sum over spans of x[place * stride + offset of the tap] * t[place][f], SUM_TAPS taps;
  * places of t follow each other. */
-typedef void (*sum_fn)(const void *x, const int64_t *offsets, int64_t pace, const Span *spans, int64_t count,
+typedef void (*sum_fn)(const void *x, const int64_t *offsets, int64_t stride, const Span *spans, int64_t count,
                        const void *t, void *s);
 
 typedef struct {
@@ -42,7 +42,7 @@ const WindowKernels *window_kernels(int doubles);
 /* Three axes; those that a convolution does not have come first, with lengths, steps and dilation 1. */
 typedef struct {
     int64_t images, groups, channels, filters; /* channels and filters of one group */
-    int64_t image[3], kernel[3], top[3], before[3], stride[3], dilation[3];
+    int64_t image[3], kernel[3], output[3], before[3], stride[3], dilation[3];
     int flip;
 } Geometry;
 
@@ -73,9 +73,9 @@ typedef struct {
     const WindowKernels *kernels;
     size_t item;
     double threshold; /* cycles from which threads are used */
-} Means;
-int convolution_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top);
-int convolution_input_grad(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images);
-int convolution_weight_grad(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel);
+} Engine;
+int convolution_forward(const Engine *m, const Geometry *g, const char *images, const char *kernel, char *output);
+int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images);
+int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent, char *kernel);
 
 #endif

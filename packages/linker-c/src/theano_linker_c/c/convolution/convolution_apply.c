@@ -16,13 +16,13 @@ typedef struct {
     int64_t *offsets;           /* [taps] in the source, from the first place */
     int64_t *filters;           /* [taps] in the filters, from those of one row of the target */
     int64_t *bases, *targets;   /* [rows] where the places of a row begin in the source and in the target */
-    int64_t pace;               /* from place to place in the target */
+    int64_t stride;               /* from place to place in the target */
     int contiguous;             /* rows of the target follow each other */
     char *weights;              /* [groups][blocks][taps][rows of a block] */
 } Pass;
 
 typedef struct {
-    const Means *means;
+    const Engine *engine;
     Layout layout; /* of one image with all of its groups */
     const char *source;
     char *target;
@@ -67,15 +67,15 @@ DEFINE_PACK(pack_floats, float)
 DEFINE_PACK(pack_doubles, double)
 
 static int64_t pack_units(const Job *job) {
-    int rows = job->means->kernels->rows;
+    int rows = job->engine->kernels->rows;
     return job->groups * ((job->rows + rows - 1) / rows);
 }
 
 /* Units are groups and, in them, the most rows that a tile may have. */
 static void pack_weights(void *context, int64_t begin, int64_t end) {
     const Job *job = context;
-    size_t item = job->means->item;
-    int64_t most = job->means->kernels->rows, each = pack_units(job) / job->groups;
+    size_t item = job->engine->item;
+    int64_t most = job->engine->kernels->rows, each = pack_units(job) / job->groups;
     for (int64_t unit = begin; unit < end; unit++)
         for (int64_t i = 0; i < job->n_passes; i++) {
             const Pass *pass = &job->passes[i];
@@ -115,7 +115,7 @@ static int64_t cut(const Pass *pass, int64_t first, int64_t last, Span *spans) {
 /* Put the results of a tile, one row for each channel, where they belong. */
 static void scatter(const Job *job, const Pass *pass, const char *from, int64_t width, char *target, int64_t first,
                     int64_t last) {
-    size_t item = job->means->item;
+    size_t item = job->engine->item;
     for (int64_t r = 0; r < job->rows; r++, from += (size_t)width * item, target += (size_t)job->plane * item) {
         if (pass->contiguous) {
             memcpy(target + (size_t)(pass->targets[0] + first) * item, from, (size_t)(last - first) * item);
@@ -123,7 +123,7 @@ static void scatter(const Job *job, const Pass *pass, const char *from, int64_t 
         }
         int64_t row = first / pass->length, column = first % pass->length;
         for (int64_t p = first; p < last; p++) {
-            copy_item(target + (size_t)(pass->targets[row] + column * pass->pace) * item,
+            copy_item(target + (size_t)(pass->targets[row] + column * pass->stride) * item,
                       from + (size_t)(p - first) * item, item);
             if (++column == pass->length) {
                 column = 0;
@@ -136,23 +136,23 @@ static void scatter(const Job *job, const Pass *pass, const char *from, int64_t 
 typedef struct {
     char *packed, *spilled;
     Span *spans;
-} Room;
+} Workspace;
 
 static void run_tile(const Job *job, const Pass *pass, const char *source, char *target, int64_t group, int64_t first,
-                     int64_t last, const Room *room) {
-    const WindowKernels *k = job->means->kernels;
-    size_t item = job->means->item;
+                     int64_t last, const Workspace *workspace) {
+    const WindowKernels *k = job->engine->kernels;
+    size_t item = job->engine->item;
     int64_t vectors = (last - first + k->lanes - 1) / k->lanes, width = vectors * k->lanes;
     int direct = pass->contiguous && last - first == width;
-    int64_t count = cut(pass, first, last, room->spans), step = direct ? job->plane : width;
-    char *c = direct ? target + (size_t)(pass->targets[0] + first) * item : room->spilled;
+    int64_t count = cut(pass, first, last, workspace->spans), step = direct ? job->plane : width;
+    char *c = direct ? target + (size_t)(pass->targets[0] + first) * item : workspace->spilled;
     for (int64_t tap = 0; tap < pass->taps; tap += TAPS) {
         int64_t taps = smaller(TAPS, pass->taps - tap);
         const char *w = pass->weights + (size_t)(group * job->rows * pass->taps) * item;
-        k->pack(room->packed, width, source, pass->offsets + tap, taps, room->spans, count);
+        k->pack(workspace->packed, width, source, pass->offsets + tap, taps, workspace->spans, count);
         for (int64_t row = 0; row < job->rows;) {
             int kind = block_kind(job->rows - row, k->rows), rows = 1 << kind;
-            k->tile[kind][vectors - 1](taps, w + (size_t)(tap * rows) * item, room->packed, width,
+            k->tile[kind][vectors - 1](taps, w + (size_t)(tap * rows) * item, workspace->packed, width,
                                        c + (size_t)(row * step) * item, step, tap > 0);
             w += (size_t)(pass->taps * rows) * item;
             row += rows;
@@ -162,9 +162,9 @@ static void run_tile(const Job *job, const Pass *pass, const char *source, char 
         scatter(job, pass, c, width, target, first, last);
 }
 
-static void run_image(const Job *job, int64_t image, int64_t part, const char *source, const Room *room) {
-    int lanes = job->means->kernels->lanes;
-    size_t item = job->means->item;
+static void run_image(const Job *job, int64_t image, int64_t part, const char *source, const Workspace *workspace) {
+    int lanes = job->engine->kernels->lanes;
+    size_t item = job->engine->item;
     for (int64_t g = 0; g < job->groups; g++)
         for (int64_t i = 0; i < job->n_passes; i++) {
             const Pass *pass = &job->passes[i];
@@ -174,14 +174,14 @@ static void run_image(const Job *job, int64_t image, int64_t part, const char *s
             int64_t tiles = tile_count(vectors), end = tiles * (part + 1) / job->parts;
             for (int64_t tile = tiles * part / job->parts; tile < end; tile++)
                 run_tile(job, pass, from, to, g, tile_begin(tile, vectors) * lanes,
-                         smaller(tile_begin(tile + 1, vectors) * lanes, places), room);
+                         smaller(tile_begin(tile + 1, vectors) * lanes, places), workspace);
         }
 }
 
 static void run_units(void *context, int64_t begin, int64_t end) {
     Job *job = context;
-    size_t item = job->means->item;
-    int64_t lanes = job->means->kernels->lanes, width = TILE_VECTORS * lanes;
+    size_t item = job->engine->item;
+    int64_t lanes = job->engine->kernels->lanes, width = TILE_VECTORS * lanes;
     size_t filled = (size_t)(layout_size(&job->layout) + lanes) * item, packed = (size_t)((TAPS + 1) * width) * item;
     size_t spilled = (size_t)(job->rows * width) * item, total = filled + packed + spilled + 3 * 64;
     Slot *slot;
@@ -192,7 +192,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     }
     char *prepared = memory + (packed + 63) / 64 * 64;
     char *after = prepared + (filled + 63) / 64 * 64;
-    Room room = {memory, after, (Span *)(after + (spilled + 63) / 64 * 64)};
+    Workspace workspace = {memory, after, (Span *)(after + (spilled + 63) / 64 * 64)};
     int64_t present = -1;
     for (int64_t u = begin; u < end; u++) {
         int64_t image = u / job->parts;
@@ -206,14 +206,14 @@ static void run_units(void *context, int64_t begin, int64_t end) {
             source = prepared;
             present = image;
         }
-        run_image(job, image, u % job->parts, source, &room);
+        run_image(job, image, u % job->parts, source, &workspace);
     }
     workspace_give(slot, memory);
 }
 
 /* Join rows that follow each other, so that spans are long. */
 static void join_rows(Pass *pass) {
-    int source = 1, target = pass->pace == 1;
+    int source = 1, target = pass->stride == 1;
     for (int64_t r = 1; r < pass->rows; r++) {
         source &= pass->bases[r] == pass->bases[r - 1] + pass->length;
         target &= pass->targets[r] == pass->targets[r - 1] + pass->length;
@@ -228,13 +228,13 @@ static void join_rows(Pass *pass) {
 /* Run units of work of so many cycles in all; short work keeps the GIL. */
 static int run(const Job *job, range_fn fn, int64_t units, double work) {
     if (work >= WORK_FOR_GIL)
-        return run_long(fn, (void *)job, units, 1, work, job->means->threshold);
+        return run_long(fn, (void *)job, units, 1, work, job->engine->threshold);
     fn((void *)job, 0, units);
     return RUN_DONE;
 }
 
 static int run_job(Job *job, double work) {
-    int64_t wanted = work < job->means->threshold ? 1 : 4 * threads_get(), taps = 0;
+    int64_t wanted = work < job->engine->threshold ? 1 : 4 * threads_get(), taps = 0;
     job->parts = job->images >= wanted ? 1 : (wanted + job->images - 1) / job->images;
     for (int64_t i = 0; i < job->n_passes; i++) {
         join_rows(&job->passes[i]);
@@ -251,10 +251,10 @@ static int run_job(Job *job, double work) {
     return status;
 }
 
-static double work_of(const Means *m, const Geometry *g) {
+static double work_of(const Engine *m, const Geometry *g) {
     double each = (double)g->images * (double)(g->groups * g->filters * g->channels);
     for (int d = 0; d < 3; d++)
-        each *= (double)(g->top[d] * g->kernel[d]);
+        each *= (double)(g->output[d] * g->kernel[d]);
     return each / m->kernels->lanes;
 }
 
@@ -270,7 +270,7 @@ static int64_t element(const Geometry *g, const int64_t *tap) {
 
 /* Memory for passes, their tables and weights; `rows` and `taps` are sums over all of them. */
 static char *job_memory(const Job *job, int64_t passes, int64_t rows, int64_t taps, Slot **slot) {
-    size_t weights = (size_t)(taps * job->rows * job->groups) * job->means->item;
+    size_t weights = (size_t)(taps * job->rows * job->groups) * job->engine->item;
     size_t bytes = weights + (size_t)passes * sizeof(Pass) + (size_t)(2 * rows + 2 * taps) * sizeof(int64_t);
     char *memory = workspace_take(bytes, slot);
     if (memory == NULL)
@@ -278,27 +278,27 @@ static char *job_memory(const Job *job, int64_t passes, int64_t rows, int64_t ta
     return memory;
 }
 
-int convolution_forward(const Means *m, const Geometry *g, const char *images, const char *kernel, char *top) {
-    int64_t size = volume(g->kernel), taps = g->channels * size, rows = g->top[0] * g->top[1], after[3], k[3];
-    Job job = {.means = m, .source = images, .target = top, .images = g->images, .groups = g->groups,
-               .rows = g->filters, .plane = volume(g->top), .source_channels = g->channels, .n_passes = 1,
+int convolution_forward(const Engine *m, const Geometry *g, const char *images, const char *kernel, char *output) {
+    int64_t size = volume(g->kernel), taps = g->channels * size, rows = g->output[0] * g->output[1], after[3], k[3];
+    Job job = {.engine = m, .source = images, .target = output, .images = g->images, .groups = g->groups,
+               .rows = g->filters, .plane = volume(g->output), .source_channels = g->channels, .n_passes = 1,
                .kernel = kernel, .kernel_group = g->filters * taps, .kernel_row = taps};
     Slot *slot;
     char *memory = job_memory(&job, 1, rows, taps, &slot);
     if (memory == NULL)
         return RUN_RAISED;
     for (int d = 0; d < 3; d++)
-        after[d] = larger(0, (g->top[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] -
+        after[d] = larger(0, (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] -
                                  g->image[d]);
     layout_set(&job.layout, g->groups * g->channels, g->image, g->before, after, g->stride[2]);
     Pass *pass = job.passes = (Pass *)memory;
     int64_t *tables = (int64_t *)(pass + 1);
-    *pass = (Pass){.taps = taps, .rows = rows, .length = g->top[2], .pace = 1, .offsets = tables, .filters = tables + taps,
+    *pass = (Pass){.taps = taps, .rows = rows, .length = g->output[2], .stride = 1, .offsets = tables, .filters = tables + taps,
                    .bases = tables + 2 * taps, .targets = tables + 2 * taps + rows,
                    .weights = (char *)(tables + 2 * (taps + rows))};
     for (int64_t r = 0; r < rows; r++) {
-        pass->bases[r] = layout_place(&job.layout, r / g->top[1] * g->stride[0], r % g->top[1] * g->stride[1], 0);
-        pass->targets[r] = r * g->top[2];
+        pass->bases[r] = layout_place(&job.layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
+        pass->targets[r] = r * g->output[2];
     }
     int64_t t = 0;
     for (int64_t c = 0; c < g->channels; c++)
@@ -344,7 +344,7 @@ static void surround(const Geometry *g, int64_t *before, int64_t *after) {
             for (int64_t k = 0; p.count > 0 && k < g->kernel[d]; k++)
                 if (meets(g, d, r, k, &shift)) {
                     before[d] = larger(before[d], shift - p.first);
-                    after[d] = larger(after[d], p.first + p.count - shift - g->top[d]);
+                    after[d] = larger(after[d], p.first + p.count - shift - g->output[d]);
                 }
         }
     }
@@ -373,14 +373,14 @@ static void set_taps(const Job *job, const Geometry *g, Pass *pass, const int64_
                     }
     free_part->offsets += pass->taps;
     free_part->filters += pass->taps;
-    free_part->weights += (size_t)(pass->taps * job->rows * job->groups) * job->means->item;
+    free_part->weights += (size_t)(pass->taps * job->rows * job->groups) * job->engine->item;
 }
 
 static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_t *phase, const Phase *p,
                      const int64_t *before, Tables *free_part) {
     pass->rows = p[0].count * p[1].count;
     pass->length = p[2].count;
-    pass->pace = g->stride[2];
+    pass->stride = g->stride[2];
     pass->bases = free_part->rows;
     pass->targets = free_part->rows + pass->rows;
     free_part->rows += 2 * pass->rows;
@@ -395,10 +395,10 @@ static void set_rows(const Job *job, const Geometry *g, Pass *pass, const int64_
     }
 }
 
-int convolution_input_grad(const Means *m, const Geometry *g, const char *kernel, const char *top, char *images) {
+int convolution_input_grad(const Engine *m, const Geometry *g, const char *kernel, const char *cotangent, char *images) {
     int64_t size = volume(g->kernel), taps = g->filters * size, phases = volume(g->stride), before[3], after[3];
     int64_t rows = g->image[0] * g->image[1] * smaller(g->stride[2], g->image[2]), r[3];
-    Job job = {.means = m, .source = top, .target = images, .images = g->images, .groups = g->groups,
+    Job job = {.engine = m, .source = cotangent, .target = images, .images = g->images, .groups = g->groups,
                .rows = g->channels, .plane = volume(g->image), .source_channels = g->filters, .kernel = kernel,
                .kernel_group = g->filters * g->channels * size, .kernel_row = size};
     Slot *slot;
@@ -406,7 +406,7 @@ int convolution_input_grad(const Means *m, const Geometry *g, const char *kernel
     if (memory == NULL)
         return RUN_RAISED;
     surround(g, before, after);
-    layout_set(&job.layout, g->groups * g->filters, g->top, before, after, 1);
+    layout_set(&job.layout, g->groups * g->filters, g->output, before, after, 1);
     job.passes = (Pass *)memory;
     Tables tables = {.offsets = (int64_t *)(job.passes + phases)};
     tables.filters = tables.offsets + taps;

@@ -47,7 +47,7 @@ DEFINE_TILES(8)
 #endif
 
 #define DEFINE_SUM(V)                                                                                                  \
-    static TARGET void NAME(sum_##V)(const void *images, const int64_t *offsets, int64_t pace,                         \
+    static TARGET void NAME(sum_##V)(const void *images, const int64_t *offsets, int64_t stride,                         \
                                      const Span *spans, int64_t count, const void *tops, void *target) {        \
         const NUMBER *x = images, *t = tops;                                                                           \
         NUMBER *s = target;                                                                                            \
@@ -59,8 +59,8 @@ DEFINE_TILES(8)
             const NUMBER *at[SUM_TAPS];                                                                                \
             UNROLLED for (int k = 0; k < SUM_TAPS; k++)                                                                \
                 at[k] = x + offsets[k] + spans[i].from;                                                            \
-            int64_t end = spans[i].count * pace;                                                                   \
-            for (int64_t j = 0; j < end; j += pace, t += V * LANES) {                                                  \
+            int64_t end = spans[i].count * stride;                                                                   \
+            for (int64_t j = 0; j < end; j += stride, t += V * LANES) {                                                  \
                 NAME(vector) y[V];                                                                                     \
                 UNROLLED for (int v = 0; v < V; v++)                                                                   \
                     y[v] = *(const NAME(vector) *)(t + v * LANES);                                                     \

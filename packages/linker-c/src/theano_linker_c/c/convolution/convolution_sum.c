@@ -12,10 +12,10 @@
 enum { PLACES = 128, UNITS = 32, MOST_BYTES = 1 << 22 };
 
 typedef struct {
-    const Means *means;
+    const Engine *engine;
     const Geometry *g;
     Layout layout;
-    const char *images, *top;
+    const char *images, *cotangent;
     char *kernel;
     char *sums; /* [slabs][groups][blocks][taps, rounded up][vectors of a block] */
     int64_t slabs, blocks, vectors, taps, whole_taps, rows;
@@ -41,19 +41,19 @@ DEFINE_TRANSPOSE(transpose_floats, float)
 DEFINE_TRANSPOSE(transpose_doubles, double)
 
 /* The sums over the places first..last of one image. */
-static void add_places(const Job *job, const char *image, const char *top, int64_t filters, int64_t first, int64_t last,
+static void add_places(const Job *job, const char *image, const char *cotangent, int64_t filters, int64_t first, int64_t last,
                        char *transposed, Span *spans, char *sums) {
     const Geometry *g = job->g;
-    const WindowKernels *k = job->means->kernels;
-    size_t item = job->means->item;
-    int64_t width = job->vectors * k->lanes, plane = volume(g->top), count = 0;
-    const char *from = top + (size_t)first * item;
+    const WindowKernels *k = job->engine->kernels;
+    size_t item = job->engine->item;
+    int64_t width = job->vectors * k->lanes, plane = volume(g->output), count = 0;
+    const char *from = cotangent + (size_t)first * item;
     if (item == sizeof(float))
         transpose_floats((float *)transposed, (const float *)from, filters, width, plane, last - first);
     else
         transpose_doubles((double *)transposed, (const double *)from, filters, width, plane, last - first);
     for (int64_t p = first; p < last; count++) {
-        int64_t row = p / g->top[2], column = p % g->top[2], length = smaller(g->top[2] - column, last - p);
+        int64_t row = p / g->output[2], column = p % g->output[2], length = smaller(g->output[2] - column, last - p);
         spans[count] = (Span){job->bases[row] + column * g->stride[2], 0, length};
         p += length;
     }
@@ -64,8 +64,8 @@ static void add_places(const Job *job, const char *image, const char *top, int64
 
 static void run_unit(const Job *job, int64_t unit, char *filled, char *transposed, Span *spans) {
     const Geometry *g = job->g;
-    size_t item = job->means->item;
-    int64_t width = job->vectors * job->means->kernels->lanes, plane = volume(g->top), image_size = volume(g->image);
+    size_t item = job->engine->item;
+    int64_t width = job->vectors * job->engine->kernels->lanes, plane = volume(g->output), image_size = volume(g->image);
     int64_t slab = unit / (g->groups * job->blocks), group = unit / job->blocks % g->groups, block = unit % job->blocks;
     int64_t filter = block * width, filters = smaller(width, g->filters - filter);
     char *sums = job->sums + (size_t)(unit * job->whole_taps * width) * item;
@@ -73,19 +73,19 @@ static void run_unit(const Job *job, int64_t unit, char *filled, char *transpose
     memset(transposed, 0, (size_t)(PLACES * width) * item);
     for (int64_t n = g->images * slab / job->slabs; n < g->images * (slab + 1) / job->slabs; n++) {
         const char *image = job->images + (size_t)((n * g->groups + group) * g->channels * image_size) * item;
-        const char *top = job->top + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
+        const char *cotangent = job->cotangent + (size_t)(((n * g->groups + group) * g->filters + filter) * plane) * item;
         if (!job->layout.whole) {
             layout_fill(&job->layout, item, filled, image);
             image = filled;
         }
         for (int64_t p = 0; p < plane; p += PLACES)
-            add_places(job, image, top, filters, p, smaller(p + PLACES, plane), transposed, spans, sums);
+            add_places(job, image, cotangent, filters, p, smaller(p + PLACES, plane), transposed, spans, sums);
     }
 }
 
 static void run_units(void *context, int64_t begin, int64_t end) {
     Job *job = context;
-    size_t item = job->means->item, width = (size_t)(job->vectors * job->means->kernels->lanes);
+    size_t item = job->engine->item, width = (size_t)(job->vectors * job->engine->kernels->lanes);
     size_t filled = job->layout.whole ? 0 : ((size_t)layout_size(&job->layout) * item + 63) / 64 * 64;
     size_t transposed = (PLACES * width * item + 63) / 64 * 64;
     Slot *slot;
@@ -104,7 +104,7 @@ static void run_units(void *context, int64_t begin, int64_t end) {
     static void NAME(void *context, int64_t begin, int64_t end) {                                                      \
         const Job *job = context;                                                                                      \
         const Geometry *g = job->g;                                                                                    \
-        int64_t size = volume(g->kernel), width = job->vectors * job->means->kernels->lanes;                           \
+        int64_t size = volume(g->kernel), width = job->vectors * job->engine->kernels->lanes;                           \
         int64_t step = g->groups * job->blocks * job->whole_taps * width;                                              \
         for (int64_t unit = begin; unit < end; unit++) {                                                               \
             int64_t filter = unit % job->blocks * width, filters = smaller(width, g->filters - filter);                \
@@ -135,44 +135,44 @@ static void set_tables(Job *job) {
     for (; t < job->whole_taps; t++) /* these sums are computed and left out */
         job->offsets[t] = 0;
     for (int64_t r = 0; r < job->rows; r++)
-        job->bases[r] = layout_place(&job->layout, r / g->top[1] * g->stride[0], r % g->top[1] * g->stride[1], 0);
+        job->bases[r] = layout_place(&job->layout, r / g->output[1] * g->stride[0], r % g->output[1] * g->stride[1], 0);
 }
 
 static double set_sizes(Job *job) {
     const Geometry *g = job->g;
-    const WindowKernels *k = job->means->kernels;
+    const WindowKernels *k = job->engine->kernels;
     int64_t vectors = (g->filters + k->lanes - 1) / k->lanes, after[3];
     job->blocks = (vectors + k->sums - 1) / k->sums;
     job->vectors = (vectors + job->blocks - 1) / job->blocks;
     job->blocks = (vectors + job->vectors - 1) / job->vectors;
     job->taps = g->channels * volume(g->kernel);
     job->whole_taps = (job->taps + SUM_TAPS - 1) / SUM_TAPS * SUM_TAPS;
-    job->rows = g->top[0] * g->top[1];
+    job->rows = g->output[0] * g->output[1];
     int64_t slab_units = g->groups * job->blocks;
-    int64_t bytes = slab_units * job->whole_taps * job->vectors * k->lanes * (int64_t)job->means->item;
+    int64_t bytes = slab_units * job->whole_taps * job->vectors * k->lanes * (int64_t)job->engine->item;
     job->slabs = smaller(smaller((UNITS + slab_units - 1) / slab_units, g->images), MOST_BYTES / bytes);
     if (job->slabs < 1)
         job->slabs = 1;
     for (int d = 0; d < 3; d++) {
-        after[d] = (g->top[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] - g->image[d];
+        after[d] = (g->output[d] - 1) * g->stride[d] + (g->kernel[d] - 1) * g->dilation[d] + 1 - g->before[d] - g->image[d];
         if (after[d] < 0)
             after[d] = 0;
     }
     layout_set(&job->layout, g->channels, g->image, g->before, after, 1);
-    double places = (double)g->images * (double)volume(g->top);
+    double places = (double)g->images * (double)volume(g->output);
     return places * (double)(slab_units * job->vectors * job->whole_taps);
 }
 
 /* Run units of work of so many cycles in all; short work keeps the GIL. */
 static int run(const Job *job, range_fn fn, int64_t units, double work) {
     if (work >= WORK_FOR_GIL)
-        return run_long(fn, (void *)job, units, 1, work, job->means->threshold);
+        return run_long(fn, (void *)job, units, 1, work, job->engine->threshold);
     fn((void *)job, 0, units);
     return RUN_DONE;
 }
 
-int convolution_weight_grad(const Means *m, const Geometry *g, const char *images, const char *top, char *kernel) {
-    Job job = {.means = m, .g = g, .images = images, .top = top, .kernel = kernel};
+int convolution_weight_grad(const Engine *m, const Geometry *g, const char *images, const char *cotangent, char *kernel) {
+    Job job = {.engine = m, .g = g, .images = images, .cotangent = cotangent, .kernel = kernel};
     double work = set_sizes(&job);
     int64_t blocks = g->groups * job.blocks, units = job.slabs * blocks;
     int64_t elements = units * job.whole_taps * job.vectors * m->kernels->lanes;

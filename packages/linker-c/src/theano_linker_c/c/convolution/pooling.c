@@ -21,7 +21,7 @@ typedef struct {
     const char *operands[3];
     size_t steps[3]; /* bytes from plane to plane */
     char *target;
-    size_t target_step, room;
+    size_t target_step, workspace;
     atomic_int failed; /* there is no memory */
 } Job;
 
@@ -38,10 +38,10 @@ static npy_int64 divided(npy_int64 a, npy_int64 b) { return a >= 0 ? a / b : -((
 
 /* How many windows there are; those that reach over the border count only without `ignore_border`. */
 static npy_int64 count_windows(const WindowAxis *a, int ignore_border) {
-    npy_int64 room = a->length + 2 * a->pad - a->window;
+    npy_int64 last_start = a->length + 2 * a->pad - a->window;
     if (ignore_border)
-        return room < 0 ? 0 : room / a->step + 1;
-    npy_int64 covering = divided(room + a->window - 1, a->step), beginning = -divided(-room, a->step);
+        return last_start < 0 ? 0 : last_start / a->step + 1;
+    npy_int64 covering = divided(last_start + a->window - 1, a->step), beginning = -divided(-last_start, a->step);
     beginning = beginning < 0 ? 0 : beginning;
     return (covering < beginning ? covering : beginning) + 1;
 }
@@ -117,8 +117,8 @@ static int understand(const Frame *f, const Instruction *in, const Pooling *p, P
 static void run_planes(void *context, int64_t begin, int64_t end) {
     Job *job = context;
     const Windows *w = &job->windows;
-    void *room = malloc(job->room);
-    if (room == NULL) {
+    void *workspace = malloc(job->workspace);
+    if (workspace == NULL) {
         atomic_store(&job->failed, 1);
         return;
     }
@@ -129,19 +129,19 @@ static void run_planes(void *context, int64_t begin, int64_t end) {
             x[k] = job->operands[k] + (size_t)i * job->steps[k];
         switch (job->pooling->task) {
         case POOL:
-            job->kernels->pool(w, x[0], to, room);
+            job->kernels->pool(w, x[0], to, workspace);
             break;
         case AVERAGE_POOL_GRAD:
-            job->kernels->average_pool_grad(w, x[0], to, room);
+            job->kernels->average_pool_grad(w, x[0], to, workspace);
             break;
         case MAX_POOL_GRAD:
-            job->kernels->max_pool_grad(w, x[0], x[1], x[2], to, room);
+            job->kernels->max_pool_grad(w, x[0], x[1], x[2], to, workspace);
             break;
         default:
-            job->kernels->max_pool_grad_grad(w, x[0], x[1], x[2], to, room);
+            job->kernels->max_pool_grad_grad(w, x[0], x[1], x[2], to, workspace);
         }
     }
-    free(room);
+    free(workspace);
 }
 
 static int run_job(const Machine *m, const Pooling *p, Job *job, PyArrayObject **operands, PyArrayObject *out) {
@@ -154,7 +154,7 @@ static int run_job(const Machine *m, const Pooling *p, Job *job, PyArrayObject *
     int result_has_windows = p->task == POOL || p->task == MAX_POOL_GRAD_GRAD;
     job->target = PyArray_BYTES(out);
     job->target_step = (size_t)(result_has_windows ? windows : lengths) * item;
-    job->room = (size_t)windows_room(&job->windows) * 2 * item;
+    job->workspace = (size_t)workspace_row(&job->windows) * 2 * item;
     for (int k = 0; k < 3; k++) {
         if (operands[k] == NULL)
             continue;

@@ -17,8 +17,8 @@ typedef struct {
     int mode;
 } Windows;
 
-/* Elements that the rows of `room` must hold, three of them. */
-static inline int64_t windows_room(const Windows *w) {
+/* Elements that the rows of `workspace` must hold, three of them. */
+static inline int64_t workspace_row(const Windows *w) {
     const WindowAxis *a = &w->axes[2];
     int64_t span = (a->windows - 1) * a->step + a->window, all = a->pad + a->length;
     return (span > all ? span : all) + a->windows;
@@ -33,10 +33,10 @@ static inline int64_t window_elements(const WindowAxis *a, int mode, int64_t win
 }
 
 typedef struct {
-    void (*pool)(const Windows *w, const void *x, void *y, void *room);
-    void (*average_pool_grad)(const Windows *w, const void *g, void *x, void *room);
-    void (*max_pool_grad)(const Windows *w, const void *x, const void *y, const void *g, void *to, void *room);
-    void (*max_pool_grad_grad)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *room);
+    void (*pool)(const Windows *w, const void *x, void *y, void *workspace);
+    void (*average_pool_grad)(const Windows *w, const void *g, void *x, void *workspace);
+    void (*max_pool_grad)(const Windows *w, const void *x, const void *y, const void *g, void *to, void *workspace);
+    void (*max_pool_grad_grad)(const Windows *w, const void *x, const void *y, const void *t, void *to, void *workspace);
 } PoolKernels;
 
 extern int most_vector_bytes; /* convolution_kernels.c */

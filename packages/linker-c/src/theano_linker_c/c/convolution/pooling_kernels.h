@@ -84,14 +84,14 @@ static TARGET int NAME(pairs)(const WindowAxis *a) {
     return a->window == 2 && a->step == 2 && a->pad == 0 && 2 * a->windows <= a->length;
 }
 
-static TARGET void NAME(pool)(const Windows *w, const void *from, void *to, void *room) {
+static TARGET void NAME(pool)(const Windows *w, const void *from, void *to, void *workspace) {
     const WindowAxis *a = w->axes;
     if (w->mode == POOL_MAX && a[0].length == 1 && NAME(pairs)(&a[1]) && NAME(pairs)(&a[2])) {
-        NAME(join_squares)(a, from, to, room);
+        NAME(join_squares)(a, from, to, workspace);
         return;
     }
-    NUMBER *y = to, *padded = room, *other = padded + windows_room(w);
-    int64_t all = windows_room(w);
+    NUMBER *y = to, *padded = workspace, *other = padded + workspace_row(w);
+    int64_t all = workspace_row(w);
     for (int64_t j = 0; j < all; j++)
         padded[j] = w->mode == POOL_MAX ? -(NUMBER)INFINITY : 0;
     for (int64_t d = 0; d < a[0].windows; d++)
@@ -107,11 +107,11 @@ static TARGET void NAME(pool)(const Windows *w, const void *from, void *to, void
 }
 
 /* The gradient of sums and means: each element gets the gradients of its windows. */
-static TARGET void NAME(average_pool_grad)(const Windows *w, const void *from, void *to, void *room) {
+static TARGET void NAME(average_pool_grad)(const Windows *w, const void *from, void *to, void *workspace) {
     const WindowAxis *a = w->axes;
     const NUMBER *g = from;
-    int64_t n = a[2].length, near, far, top, bottom, all = windows_room(w);
-    NUMBER *x = to, *row = room, *each = row + all;
+    int64_t n = a[2].length, near, far, top, bottom, all = workspace_row(w);
+    NUMBER *x = to, *row = workspace, *each = row + all;
     memset(x, 0, (size_t)(a[0].length * a[1].length * n) * sizeof(NUMBER));
     for (int64_t d = 0; d < a[0].windows; d++)
         for (int64_t h = 0; h < a[1].windows; h++, g += a[2].windows) {
@@ -131,14 +131,14 @@ static TARGET void NAME(average_pool_grad)(const Windows *w, const void *from, v
 
 /* Windows whose element number k along the last axis is inside: from *begin up to *end. */
 static TARGET void NAME(columns)(const WindowAxis *a, int64_t k, int64_t *begin, int64_t *end) {
-    int64_t left = a->pad - k, room = a->length - 1 + a->pad - k;
+    int64_t left = a->pad - k, right = a->length - 1 + a->pad - k;
     *begin = left > 0 ? (left + a->step - 1) / a->step : 0;
-    *end = room < 0 ? 0 : room / a->step + 1 < a->windows ? room / a->step + 1 : a->windows;
+    *end = right < 0 ? 0 : right / a->step + 1 < a->windows ? right / a->step + 1 : a->windows;
 }
 
 /* One row of windows, one row of elements: where an element is the first that equals the largest, it gets what its
  * window gives. `left` tells which windows have not found theirs. */
-static TARGET void NAME(give_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
+static TARGET void NAME(max_pool_grad_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
                                   const NUMBER *restrict g, NUMBER *restrict to, MASK *restrict left) {
     int64_t begin, end;
     if (NAME(pairs)(a)) {
@@ -163,7 +163,7 @@ static TARGET void NAME(give_row)(const WindowAxis *a, const NUMBER *restrict x,
     }
 }
 
-static TARGET void NAME(pick_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
+static TARGET void NAME(max_pool_grad_grad_row)(const WindowAxis *a, const NUMBER *restrict x, const NUMBER *restrict y,
                                   const NUMBER *restrict t, NUMBER *restrict to, MASK *restrict left) {
     int64_t begin, end;
     for (int64_t k = 0; k < a->window; k++) {
@@ -178,7 +178,7 @@ static TARGET void NAME(pick_row)(const WindowAxis *a, const NUMBER *restrict x,
 }
 
 static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const void *tops, const void *gifts, void *target,
-                              void *room) {
+                              void *workspace) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *g = gifts;
     NUMBER *to = target;
@@ -186,17 +186,17 @@ static TARGET void NAME(max_pool_grad)(const Windows *w, const void *from, const
     memset(to, 0, (size_t)(a[0].length * a[1].length * n) * sizeof(NUMBER));
     for (int64_t d = 0; d < a[0].windows; d++)
         for (int64_t h = 0; h < a[1].windows; h++, y += a[2].windows, g += a[2].windows) {
-            memset(room, 255, (size_t)a[2].windows * sizeof(MASK));
+            memset(workspace, 255, (size_t)a[2].windows * sizeof(MASK));
             NAME(inside)(&a[0], d, &near, &far);
             NAME(inside)(&a[1], h, &top, &bottom);
             for (int64_t i = near; i < far; i++)
                 for (int64_t r = top; r < bottom; r++)
-                    NAME(give_row)(&a[2], x + (i * a[1].length + r) * n, y, g, to + (i * a[1].length + r) * n, room);
+                    NAME(max_pool_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, g, to + (i * a[1].length + r) * n, workspace);
         }
 }
 
 static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, const void *tops, const void *others, void *target,
-                              void *room) {
+                              void *workspace) {
     const WindowAxis *a = w->axes;
     const NUMBER *x = from, *y = tops, *t = others;
     NUMBER *to = target;
@@ -204,12 +204,12 @@ static TARGET void NAME(max_pool_grad_grad)(const Windows *w, const void *from, 
     memset(to, 0, (size_t)(a[0].windows * a[1].windows * a[2].windows) * sizeof(NUMBER));
     for (int64_t d = 0; d < a[0].windows; d++)
         for (int64_t h = 0; h < a[1].windows; h++, y += a[2].windows, to += a[2].windows) {
-            memset(room, 255, (size_t)a[2].windows * sizeof(MASK));
+            memset(workspace, 255, (size_t)a[2].windows * sizeof(MASK));
             NAME(inside)(&a[0], d, &near, &far);
             NAME(inside)(&a[1], h, &top, &bottom);
             for (int64_t i = near; i < far; i++)
                 for (int64_t r = top; r < bottom; r++)
-                    NAME(pick_row)(&a[2], x + (i * a[1].length + r) * n, y, t + (i * a[1].length + r) * n, to, room);
+                    NAME(max_pool_grad_grad_row)(&a[2], x + (i * a[1].length + r) * n, y, t + (i * a[1].length + r) * n, to, workspace);
         }
 }
 

@@ -136,8 +136,8 @@ static int range(Machine *m, Frame *f, const Instruction *in, const Routine *p) 
     if (!read_number(f, in->inputs[0], &start) || !read_number(f, in->inputs[1], &stop) ||
         !read_number(f, in->inputs[2], &step) || step == 0)
         return frame_call(f, in, p->fallback);
-    npy_int64 span = step > 0 ? stop - start : start - stop, pace = step > 0 ? step : -step;
-    npy_intp length = span > 0 ? (npy_intp)((span + pace - 1) / pace) : 0;
+    npy_int64 span = step > 0 ? stop - start : start - stop, size = step > 0 ? step : -step;
+    npy_intp length = span > 0 ? (npy_intp)((span + size - 1) / size) : 0;
     PyArrayObject *out = buffer_obtain(m, f, in->outputs[0], p->type_num, 1, &length, 0);
     if (out == NULL)
         return RUN_RAISED;

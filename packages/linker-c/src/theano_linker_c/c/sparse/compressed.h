@@ -1,7 +1,7 @@
 /* The arrays of a compressed sparse matrix. Its major axis is that of the rows in csr and of the columns in csc, its
  * minor axis the other one.
  *
- * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names the node's own. The
+ * Around this text stand `ELEMENT`, the C type of what is stored, and `NAME(f)`, which makes names those of the type. The
  * arrays come from anywhere, so they are checked before anything is read through them. Another thread may write
  * into the arrays meanwhile: what was right may be wrong when it is read again. So each position and each start is read
  * once where it is used, by `place`, `first` and `last`, which give no number outside what was found at the beginning.
@@ -12,20 +12,20 @@ enum { NAME(WORK_FOR_GIL) = 20000 };
 
 typedef struct {
     npy_intp n_major, n_minor, nnz; /* lengths of the two axes, and the number of stored elements */
-    npy_intp begin, end;           /* the elements that lie in lines, when it was looked at */
+    npy_intp begin, end;           /* the elements that indptr covers, when it was looked at */
     const ELEMENT *data;
     const npy_int32 *indices, *indptr;
     PyArrayObject *held[3]; /* what the pointers point into */
 } NAME(Compressed);
 
-/* Element p's place in its line: below x->other, where there is an element at all. */
+/* The minor index of element p: below n_minor, where there is an element at all. */
 static inline __attribute__((always_inline)) npy_intp NAME(place)(const npy_int32 *indices, npy_intp p, npy_intp n_minor)
 {
     const npy_uint32 index = (npy_uint32)__atomic_load_n(indices + p, __ATOMIC_RELAXED);
     return index < (npy_uint64)n_minor ? (npy_intp)index : 0;
 }
 
-/* Where a line starts; where it ends is where the next one starts. */
+/* Where a major slice starts; where it ends is where the next one starts. */
 static inline npy_intp NAME(first)(const NAME(Compressed) *x, npy_intp major)
 {
     const npy_intp start = __atomic_load_n(x->indptr + major, __ATOMIC_RELAXED);
@@ -95,15 +95,15 @@ static int NAME(open)(NAME(Compressed) *x, PyArrayObject *data, PyArrayObject *i
     return -1;
 }
 
-/* Write the same matrix with its places as lines: a csr matrix from a csc one, or the reverse. `indptr` has other + 1
- * entries. The positions in each new line grow; elements of one place stay in their order. Where the arrays change
+/* Write the same matrix compressed along its other axis: a csr matrix from a csc one, or the reverse. `indptr` has
+ * n_minor + 1 entries. The indices in each new slice grow; elements of one position stay in their order. Where the arrays change
  * meanwhile, some of it is not written. Needs no GIL. */
 static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 *indices, npy_int32 *indptr)
 {
     const npy_int32 *from = x->indices;
     const ELEMENT *values = x->data;
     const npy_intp n_minor = x->n_minor;
-    const npy_int32 room = (npy_int32)(x->end - x->begin);
+    const npy_int32 nnz = (npy_int32)(x->end - x->begin);
     memset(indptr, 0, (size_t)(n_minor + 1) * sizeof *indptr);
     for (npy_intp p = x->begin; p < x->end; p++)
         indptr[NAME(place)(from, p, n_minor)]++;
@@ -117,7 +117,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
         for (npy_intp p = NAME(first)(x, major), stop = NAME(last)(x, major); p < stop; p++) {
             npy_int32 *next = indptr + NAME(place)(from, p, n_minor);
             const npy_int32 to = *next;
-            if (to >= room)
+            if (to >= nnz)
                 continue;
             *next = to + 1;
             indices[to] = (npy_int32)major;
@@ -130,7 +130,7 @@ static void NAME(transpose)(const NAME(Compressed) *x, ELEMENT *data, npy_int32 
         indptr[major] = start;
         start = stop > start ? stop : start;
     }
-    indptr[n_minor] = room;
+    indptr[n_minor] = nnz;
 }
 
 /* Transpose into new memory, which `discard` frees; -1 where there is none, and no error is set. Needs no GIL.
@@ -162,7 +162,7 @@ static void NAME(discard)(NAME(Compressed) *x)
 }
 
 /* Return an array of the type and lengths that are wanted: the one of the last call if it fits, or a new one. */
-static PyArrayObject *NAME(room)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
+static PyArrayObject *NAME(obtain)(PyArrayObject *last, int type, int ndim, npy_intp *shape)
 {
     int fits = last != NULL && PyArray_TYPE(last) == type && PyArray_NDIM(last) == ndim &&
                PyArray_IS_C_CONTIGUOUS(last) && PyArray_ISWRITEABLE(last);

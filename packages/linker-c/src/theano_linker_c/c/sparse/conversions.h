@@ -8,9 +8,9 @@ static int NAME(change_compression)(PyArrayObject *data, PyArrayObject *indices,
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, n_minor) == 0) {
         npy_intp nnz = x.end - x.begin, starts = n_minor + 1;
-        *out_data = NAME(room)(*out_data, PyArray_TYPE(data), 1, &nnz);
-        *out_indices = NAME(room)(*out_indices, NPY_INT32, 1, &nnz);
-        *out_indptr = NAME(room)(*out_indptr, NPY_INT32, 1, &starts);
+        *out_data = NAME(obtain)(*out_data, PyArray_TYPE(data), 1, &nnz);
+        *out_indices = NAME(obtain)(*out_indices, NPY_INT32, 1, &nnz);
+        *out_indptr = NAME(obtain)(*out_indptr, NPY_INT32, 1, &starts);
         if (*out_data != NULL && *out_indices != NULL && *out_indptr != NULL) {
             NPY_BEGIN_THREADS_DEF;
             if (nnz + n_minor > NAME(WORK_FOR_GIL))
@@ -49,7 +49,7 @@ static int NAME(dense)(PyArrayObject *data, PyArrayObject *indices, PyArrayObjec
         Py_XDECREF(*out);
         *out = z;
     } else {
-        *out = NAME(room)(*out, PyArray_TYPE(data), 2, shape);
+        *out = NAME(obtain)(*out, PyArray_TYPE(data), 2, shape);
         if (*out == NULL || (z != NULL && PyArray_CopyInto(*out, z) < 0))
             goto end;
     }
@@ -79,7 +79,7 @@ static int NAME(sums)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject
     int found = -1;
     if (NAME(open)(&x, data, indices, indptr, n_minor) == 0) {
         npy_intp length = by_major ? x.n_major : x.n_minor;
-        *out = NAME(room)(*out, PyArray_TYPE(data), 1, &length);
+        *out = NAME(obtain)(*out, PyArray_TYPE(data), 1, &length);
         if (*out != NULL) {
             ELEMENT *to = (ELEMENT *)PyArray_DATA(*out);
             NPY_BEGIN_THREADS_DEF;

@@ -27,7 +27,7 @@ static int NAME(dot)(PyArrayObject *data, PyArrayObject *indices, PyArrayObject 
         Py_XDECREF(*out);
         *out = from;
     } else {
-        *out = NAME(room)(*out, PyArray_TYPE(y), 2, shape);
+        *out = NAME(obtain)(*out, PyArray_TYPE(y), 2, shape);
         if (*out == NULL)
             goto end;
     }

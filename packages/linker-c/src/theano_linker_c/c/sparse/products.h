@@ -128,7 +128,7 @@ static void NAME(by_rows)(const NAME(Compressed) *x, const NAME(Factor) *factor,
     }
 }
 
-/* z += alpha x y for an x whose lines are the rows of y, and `n` columns: a constant where there are few. */
+/* z += alpha x y for an x whose major indices are the rows of y, and `n` columns: a constant where there are few. */
 static inline __attribute__((always_inline)) void NAME(scatter)(const npy_intp n, const NAME(Compressed) *x,
                                                                 const NAME(Factor) *factor, ELEMENT *z)
 {

@@ -34,8 +34,8 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
     for (npy_intp major = 0; major < by_row->n_major; major++)
         count += NAME(last)(by_row, major) > NAME(first)(by_row, major);
     npy_intp shape[2] = {count, PyArray_DIM(y, 1)};
-    *rows = NAME(room)(*rows, NPY_INT64, 1, shape);
-    *block = NAME(room)(*block, PyArray_TYPE(y), 2, shape);
+    *rows = NAME(obtain)(*rows, NPY_INT64, 1, shape);
+    *block = NAME(obtain)(*block, PyArray_TYPE(y), 2, shape);
     if (*rows == NULL || *block == NULL)
         goto end;
     const NAME(Factor) factor = {PyArray_BYTES(factor_rows), PyArray_STRIDE(factor_rows, 0), shape[1], alpha};
@@ -50,7 +50,7 @@ static int NAME(some_rows)(PyArrayObject *data, PyArrayObject *indices, PyArrayO
         known += NAME(last)(by_row, major) > NAME(first)(by_row, major);
     }
     for (; known < count; known++)
-        number[known] = 0; /* another thread has emptied lines meanwhile */
+        number[known] = 0; /* another thread has emptied rows meanwhile */
     for (npy_intp k = 0; k < count; k++) {
         const NAME(Slice) slice = NAME(major_slice)(by_row, number[k]);
         NAME(row)(&slice, &factor, NULL, to + k * shape[1]);

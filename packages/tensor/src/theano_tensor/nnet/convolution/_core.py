@@ -160,16 +160,16 @@ def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
     return result.reshape(*result.shape[:2], *output)
 
 
-def input_grad(kernel: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
-    """Return the gradient by images of `shape`, of a convolution whose result has the cotangent `top`."""
+def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+    """Return the gradient by images of `shape` of a convolution, given the cotangent of its result."""
     other = _transposed(kernel, geometry)
     if other is not None:
-        return forward(top, *other)
-    lengths, output = kernel.shape[-geometry.ndim :], top.shape[2:]
+        return forward(cotangent, *other)
+    lengths, output = kernel.shape[-geometry.ndim :], cotangent.shape[2:]
     size = _sizes(kernel.shape[0], shape[1], lengths, output, geometry.groups)
-    padded = np.zeros(_padded_shape(shape, geometry), np.result_type(kernel, top))
+    padded = np.zeros(_padded_shape(shape, geometry), np.result_type(kernel, cotangent))
     if padded.size and size.places and kernel.size:
-        flipped, flat = _flipped(kernel, geometry), top.reshape(*top.shape[:2], size.places)
+        flipped, flat = _flipped(kernel, geometry), cotangent.reshape(*cotangent.shape[:2], size.places)
         for g in range(geometry.groups):
             matrix = _matrix(flipped, g, size, geometry.unshared)
             for chunk in _chunks(shape[0], size.taps * size.places * padded.itemsize):
@@ -208,15 +208,15 @@ def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) ->
         target[(slice(None), slice(None), *places)] += windows[(slice(None), slice(None), *tap)]
 
 
-def weight_grad(images: Any, top: Any, shape: Sequence[int], geometry: Geometry) -> Any:
-    """Return the gradient by filters of `shape`, of a convolution whose result has the cotangent `top`."""
-    lengths, output = tuple(shape[-geometry.ndim :]), top.shape[2:]
+def weight_grad(images: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+    """Return the gradient by filters of `shape` of a convolution, given the cotangent of its result."""
+    lengths, output = tuple(shape[-geometry.ndim :]), cotangent.shape[2:]
     size = _sizes(shape[0], images.shape[1], lengths, output, geometry.groups)
-    result = np.zeros(shape, np.result_type(images, top))
+    result = np.zeros(shape, np.result_type(images, cotangent))
     if not result.size or not size.places or not len(images):
         return result
     windows = _windows(_padded(images, geometry), lengths, output, geometry)
-    flat = top.reshape(*top.shape[:2], size.places)
+    flat = cotangent.reshape(*cotangent.shape[:2], size.places)
     source = _Columns(windows, size)
     for g in range(geometry.groups):
         target = _matrix(result, g, size, geometry.unshared)

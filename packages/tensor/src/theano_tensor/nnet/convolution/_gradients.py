@@ -48,8 +48,8 @@ def _whole(shape: Shape, ndim: int) -> Shape:
     return None if shape is None or len(shape) == ndim else shape
 
 
-def _wrt_inputs(op: BaseAbstractConv, top: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Any:
-    gradient, kernel = as_tensor_variable(top), checked(filters, filter_shape, FILTERS)
+def _wrt_inputs(op: BaseAbstractConv, cotangent: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Any:
+    gradient, kernel = as_tensor_variable(cotangent), checked(filters, filter_shape, FILTERS)
     _check_ndim(op, gradient, "output_grad")
     how = lengths_of(kernel), lengths_of(gradient), op.border_mode, op.subsample, op.filter_dilation
     computed = smallest_gradinputs_shape(*how) if input_shape is None else get_conv_gradinputs_shape(*how)[2:]
@@ -57,8 +57,8 @@ def _wrt_inputs(op: BaseAbstractConv, top: Any, filters: Any, input_shape: Shape
     return op(kernel, gradient, _asserted(lengths))
 
 
-def _wrt_weights(op: BaseAbstractConv, x: Any, top: Any, filter_shape: Shape, input_shape: Shape) -> Any:
-    images, gradient = checked(x, input_shape, INPUT), as_tensor_variable(top)
+def _wrt_weights(op: BaseAbstractConv, x: Any, cotangent: Any, filter_shape: Shape, input_shape: Shape) -> Any:
+    images, gradient = checked(x, input_shape, INPUT), as_tensor_variable(cotangent)
     _check_ndim(op, images, "input")
     _check_ndim(op, gradient, "output_grad")
     static = get_conv_gradweights_shape(

@@ -195,12 +195,12 @@ def get_conv_gradweights_shape(
     >>> get_conv_gradweights_shape((2, 6, 8, 8), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (4, 2, 3, 3)
     """
-    images, tops = image_shape[2:], top_shape[2:]
+    images, outputs = image_shape[2:], top_shape[2:]
     dilation = (1,) * len(images) if filter_dilation is None else filter_dilation
     modes = _per_axis(border_mode, len(images))
-    lengths = map(get_conv_gradweights_shape_1axis, images, tops, modes, subsample, dilation)
+    lengths = map(get_conv_gradweights_shape_1axis, images, outputs, modes, subsample, dilation)
     channels = None if image_shape[1] is None else image_shape[1] // num_groups
-    return (top_shape[1], *(tops if unshared else ()), channels, *lengths)
+    return (top_shape[1], *(outputs if unshared else ()), channels, *lengths)
 
 
 def get_conv_gradinputs_shape_1axis(
@@ -239,11 +239,11 @@ def get_conv_gradinputs_shape(
     >>> get_conv_gradinputs_shape((4, 2, 3, 3), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (2, 6, 8, 8)
     """
-    tops = top_shape[2:]
-    ndim = len(tops)
+    outputs = top_shape[2:]
+    ndim = len(outputs)
     dilation = (1,) * ndim if filter_dilation is None else filter_dilation
     modes = _per_axis(border_mode, ndim)
-    lengths = map(get_conv_gradinputs_shape_1axis, kernel_shape[-ndim:], tops, modes, subsample, dilation)
+    lengths = map(get_conv_gradinputs_shape_1axis, kernel_shape[-ndim:], outputs, modes, subsample, dilation)
     channels = kernel_shape[-ndim - 1]
     return (top_shape[0], None if channels is None else channels * num_groups, *lengths)
 
@@ -260,13 +260,13 @@ def smallest_gradinputs_shape(
     Parameters are those of :func:`get_conv_gradinputs_shape`. None along axes that have a border and a `subsample`
     other than 1: there it is better to say what is meant.
     """
-    tops, kernels = top_shape[2:], kernel_shape[-len(top_shape[2:]) :]
-    modes = _per_axis(border_mode, len(tops))
+    outputs, kernels = top_shape[2:], kernel_shape[-len(top_shape[2:]) :]
+    modes = _per_axis(border_mode, len(outputs))
     found = []
-    for kernel, top, mode, step, dilation in zip(kernels, tops, modes, subsample, filter_dilation, strict=True):
-        length = get_conv_gradinputs_shape_1axis(kernel, top, mode, step, dilation)
+    for kernel, output, mode, step, dilation in zip(kernels, outputs, modes, subsample, filter_dilation, strict=True):
+        length = get_conv_gradinputs_shape_1axis(kernel, output, mode, step, dilation)
         if length is None and mode in ("valid", 0, (0, 0)):
-            length = (top - 1) * step + _dilated(kernel, dilation)
+            length = (output - 1) * step + _dilated(kernel, dilation)
         found.append(length)
     return tuple(found)
 

@@ -193,9 +193,9 @@ class BaseAbstractConv(Op):
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
         raise TypeError(f"{type(self).__name__} does not say what it computes")
 
-    def _count(self, images: Sequence[int], kernel: Sequence[int], top: Sequence[int]) -> int:
+    def _count(self, images: Sequence[int], kernel: Sequence[int], output: Sequence[int]) -> int:
         taps = (images[1] // self.num_groups) * int(np.prod(kernel[-self.convdim :]))
-        return 2 * int(np.prod(top)) * taps
+        return 2 * int(np.prod(output)) * taps
 
     def _operands(self, **given: Any) -> list[Tensor]:
         """Return operands of one dtype; errors name the one with a wrong number of dimensions, or complex numbers."""
@@ -229,9 +229,9 @@ class BaseAbstractConv(Op):
         where = [f"{name.replace('_', ' ')}: shape {tuple(int(n) for n in shape)}" for name, shape in shapes.items()]
         return ValueError(compose(f"{type(self).__name__}: {what}", where=where, mend=f"the op is {self}"))
 
-    def check(self, images: Sequence[int], kernel: Sequence[int], top: Sequence[int] | None = None) -> Geometry:
+    def check(self, images: Sequence[int], kernel: Sequence[int], result: Sequence[int] | None = None) -> Geometry:
         """Return how filters slide; ValueError if shapes do not fit."""
-        shapes = {"images": images, "filters": kernel} | ({} if top is None else {"result": top})
+        shapes = {"images": images, "filters": kernel} | ({} if result is None else {"result": result})
         geometry = self.geometry(kernel[-self.convdim :])
         if images[1] != kernel[-self.convdim - 1] * self.num_groups:
             each = "" if self.num_groups == 1 else f", times {self.num_groups} groups"
@@ -243,7 +243,7 @@ class BaseAbstractConv(Op):
             raise self._refuse("the filters do not fit into the images", **shapes)
         if self.unshared and tuple(kernel[1 : 1 + self.convdim]) != output:
             raise self._refuse(f"there must be filters for {output} places", **shapes)
-        if top is not None and tuple(top) != (images[0], kernel[0], *output):
+        if result is not None and tuple(result) != (images[0], kernel[0], *output):
             raise self._refuse(
                 f"the result of the convolution has the shape {(images[0], kernel[0], *output)}", **shapes
             )
@@ -295,7 +295,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
 
     def make_node(self, kern: Any, topgrad: Any, shape: Any) -> Apply:
         """Apply to filters, the cotangent of the result, and the lengths of the images along the axes of filters."""
-        kernel, top = self._operands(filters=kern, topgrad=topgrad)
+        kernel, cotangent = self._operands(filters=kern, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
         if len(lengths) != self.convdim:
             raise ShapeError(
@@ -305,17 +305,17 @@ class AbstractConv_gradInputs(BaseAbstractConv):
             )
         channels = kernel.type.shape[-self.convdim - 1]
         known = None if channels is None else channels * self.num_groups
-        result = (top.type.shape[0], known, *static_lengths(lengths))
-        return self._result([kernel, top, make_vector(*lengths)], kernel.type.dtype, result)
+        result = (cotangent.type.shape[0], known, *static_lengths(lengths))
+        return self._result([kernel, cotangent, make_vector(*lengths)], kernel.type.dtype, result)
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
-        kernel, top, lengths = inputs
-        shape = (top.shape[0], kernel.shape[-self.convdim - 1] * self.num_groups, *map(int, lengths))
-        geometry = self.check(shape, kernel.shape, top.shape)
-        _store(output_storage, node, input_grad(_working(kernel), _working(top), shape, geometry))
+        kernel, cotangent, lengths = inputs
+        shape = (cotangent.shape[0], kernel.shape[-self.convdim - 1] * self.num_groups, *map(int, lengths))
+        geometry = self.check(shape, kernel.shape, cotangent.shape)
+        _store(output_storage, node, input_grad(_working(kernel), _working(cotangent), shape, geometry))
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
@@ -331,7 +331,7 @@ class AbstractConv_gradWeights(BaseAbstractConv):
 
     def make_node(self, img: Any, topgrad: Any, shape: Any) -> Apply:
         """Apply to images, the cotangent of the result, and the lengths of the filters."""
-        images, top = self._operands(images=img, topgrad=topgrad)
+        images, cotangent = self._operands(images=img, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
         if len(lengths) != self.convdim:
             raise ShapeError(
@@ -339,20 +339,20 @@ class AbstractConv_gradWeights(BaseAbstractConv):
                     f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
                 )
             )
-        channels, places = images.type.shape[1], top.type.shape[2:] if self.unshared else ()
+        channels, places = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
         known = None if channels is None else channels // self.num_groups
-        result = (top.type.shape[1], *places, known, *static_lengths(lengths))
-        return self._result([images, top, make_vector(*lengths)], images.type.dtype, result)
+        result = (cotangent.type.shape[1], *places, known, *static_lengths(lengths))
+        return self._result([images, cotangent, make_vector(*lengths)], images.type.dtype, result)
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
-        images, top, lengths = inputs
-        places = top.shape[2:] if self.unshared else ()
-        shape = (top.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
-        geometry = self.check(images.shape, shape, top.shape)
-        _store(output_storage, node, weight_grad(_working(images), _working(top), shape, geometry))
+        images, cotangent, lengths = inputs
+        places = cotangent.shape[2:] if self.unshared else ()
+        shape = (cotangent.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
+        geometry = self.check(images.shape, shape, cotangent.shape)
+        _store(output_storage, node, weight_grad(_working(images), _working(cotangent), shape, geometry))
 
     def flops(self, inp: Sequence[Sequence[int]], outp: Sequence[Sequence[int]]) -> int:
         """Return the number of multiplications and additions, from the shapes of inputs and outputs."""
@@ -376,13 +376,13 @@ def _spatial(x: Variable, convdim: int) -> tuple[Tensor, ...]:
     return lengths_of(x)[-convdim:]
 
 
-def _input_grad(op: BaseAbstractConv, kernel: Variable, top: Variable, images: Variable) -> Variable:
-    result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, top, _spatial(images, op.convdim))
+def _input_grad(op: BaseAbstractConv, kernel: Variable, cotangent: Variable, images: Variable) -> Variable:
+    result: Variable = op.sibling(AbstractConv_gradInputs)(kernel, cotangent, _spatial(images, op.convdim))
     return result
 
 
-def _weight_grad(op: BaseAbstractConv, images: Variable, top: Variable, kernel: Variable) -> Variable:
-    result: Variable = op.sibling(AbstractConv_gradWeights)(images, top, _spatial(kernel, op.convdim))
+def _weight_grad(op: BaseAbstractConv, images: Variable, cotangent: Variable, kernel: Variable) -> Variable:
+    result: Variable = op.sibling(AbstractConv_gradWeights)(images, cotangent, _spatial(kernel, op.convdim))
     return result
 
 
@@ -399,14 +399,14 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 @pullback.register(AbstractConv_gradInputs)
 def _pullback_images(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    (kernel, top, _), (g,) = node.inputs, cotangents
-    return [_weight_grad(node.op, g, top, kernel), _convolved(node.op, g, kernel), None]
+    (kernel, cotangent, _), (g,) = node.inputs, cotangents
+    return [_weight_grad(node.op, g, cotangent, kernel), _convolved(node.op, g, kernel), None]
 
 
 @pullback.register(AbstractConv_gradWeights)
 def _pullback_kernel(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    (images, top, _), (g,) = node.inputs, cotangents
-    return [_input_grad(node.op, g, top, images), _convolved(node.op, images, g), None]
+    (images, cotangent, _), (g,) = node.inputs, cotangents
+    return [_input_grad(node.op, g, cotangent, images), _convolved(node.op, images, g), None]
 
 
 @pushforward.register(BaseAbstractConv)
@@ -426,12 +426,12 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 @shape_rule.register(AbstractConv_gradInputs)
 def _shape_images(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    op, (kernel, top, _) = node.op, input_shapes
-    return [(top[0], kernel[-op.convdim - 1] * op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+    op, (kernel, cotangent, _) = node.op, input_shapes
+    return [(cotangent[0], kernel[-op.convdim - 1] * op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
 
 
 @shape_rule.register(AbstractConv_gradWeights)
 def _shape_kernel(node: Apply, input_shapes: list[Any]) -> list[Any]:
-    op, (images, top, _) = node.op, input_shapes
-    places = tuple(top[2:]) if op.unshared else ()
-    return [(top[1], *places, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+    op, (images, cotangent, _) = node.op, input_shapes
+    places = tuple(cotangent[2:]) if op.unshared else ()
+    return [(cotangent[1], *places, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]

@@ -1,4 +1,4 @@
-"""Folds by any scalar op, products without zeros, and what reductions refuse."""
+"""Reductions by any scalar op, products without zeros, and what reductions refuse."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Longest(BinaryScalarOp):
         return a if abs(a) >= abs(b) else b
 
 
-class TestFold(unittest.TestCase):
+class TestReductions(unittest.TestCase):
     def test_every_documented_op(self) -> None:
         x = tt.tensor("int32", shape=(None, None, None))
         pairs = [
@@ -58,9 +58,9 @@ class TestFold(unittest.TestCase):
             with self.subTest(op=str(op)):
                 np.testing.assert_array_equal(run([x], CAReduce(op, 0)(x), empty), [value, value])
         starts_from_elements: list[scalar.ScalarOp] = [scalar.maximum, Longest()]
-        for fold in starts_from_elements:
-            with self.subTest(op=str(fold)), self.assertRaises(ValueError):
-                run([x], CAReduce(fold, 0)(x), empty)
+        for other in starts_from_elements:
+            with self.subTest(op=str(other)), self.assertRaises(ValueError):
+                run([x], CAReduce(other, 0)(x), empty)
 
     def test_op_of_a_user(self) -> None:
         x = tt.dmatrix("x")

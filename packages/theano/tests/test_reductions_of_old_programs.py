@@ -18,8 +18,8 @@ def op_of(variable: Any) -> Any:
     return variable.owner.op
 
 
-class TestFolds(unittest.TestCase):
-    def test_reductions_with_a_name_are_folds(self) -> None:
+class TestReductions(unittest.TestCase):
+    def test_reductions_with_a_name_are_careduce(self) -> None:
         x = T.fmatrix("x")
         for result in (x.sum(), x.prod(axis=0), T.any(x > 0), CAReduce(theano.scalar.add)(x)):
             self.assertIsInstance(op_of(result), CAReduce)

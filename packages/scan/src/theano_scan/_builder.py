@@ -34,7 +34,7 @@ def rule(
     return decorate
 
 
-class Parts:
+class LoopBuilder:
     """A loop taken apart, to be put together again with other results.
 
     Attributes
@@ -81,7 +81,7 @@ class Parts:
         """The results that are no states."""
         return self.results[len(self.states) :]
 
-    def together(self) -> tuple[dict[Variable, Variable], list[Any]]:
+    def build(self) -> tuple[dict[Variable, Variable], list[Any]]:
         """Return what the old outputs are now, and all outputs of the new loop; unused inputs are left out."""
         outputs = self.bodies
         used = set(graph_inputs(outputs)) | {r[2] for r in self.results if r[2] is not None}

@@ -47,7 +47,7 @@ class Arguments:
 
 
 @record
-class Parts:
+class NodeCode:
     """The C code of a node, with :data:`NAME` for its name.
 
     Attributes
@@ -110,7 +110,7 @@ def has_perform(op: Any) -> bool:
     return perform is not None and getattr(perform, "__func__", perform) is not Op.perform
 
 
-def parts_of(node: Apply, params: Any, compiler: str) -> Parts:
+def node_code_of(node: Apply, params: Any, compiler: str) -> NodeCode:
     """Ask the op and the types for the code of a node.
 
     Parameters
@@ -146,7 +146,7 @@ def parts_of(node: Apply, params: Any, compiler: str) -> Parts:
     types = _types(node, has_params)
     owners = [*types, op]
     init_sub = substitutions("theano_label_init", has_params)
-    parts = {
+    fields = {
         "support": [text for owner in owners for text in _support(owner)],
         "support_apply": texts(ask(op, "c_support_code_apply", node, NAME, default=""), op, "c_support_code_apply"),
         "support_struct": _joined(op, "c_support_code_struct", node, NAME),
@@ -156,21 +156,21 @@ def parts_of(node: Apply, params: Any, compiler: str) -> Parts:
         + texts(ask(op, "c_init_code_apply", node, NAME, default=""), op, "c_init_code_apply"),
     }
     arguments = _arguments(owners, compiler)
-    return Parts(
+    return NodeCode(
         node=node,
         inputs=inputs,
         outputs=outputs,
         blocks=tuple(blocks),
-        support=tuple(dict.fromkeys(parts["support"])),
-        support_apply=tuple(parts["support_apply"]),
-        support_struct=str(parts["support_struct"]),
-        init_struct=str(parts["init_struct"]),
-        cleanup_struct=str(parts["cleanup_struct"]),
+        support=tuple(dict.fromkeys(fields["support"])),
+        support_apply=tuple(fields["support_apply"]),
+        support_struct=str(fields["support_struct"]),
+        init_struct=str(fields["init_struct"]),
+        cleanup_struct=str(fields["cleanup_struct"]),
         params=params_block,
-        init=tuple(dict.fromkeys(parts["init"])),
+        init=tuple(dict.fromkeys(fields["init"])),
         arguments=arguments,
         version=_version(node, types),
-        languages=_languages(parts, blocks, arguments),
+        languages=_languages(fields, blocks, arguments),
     )
 
 
@@ -243,15 +243,15 @@ def _version(node: Apply, types: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(found) if all(found) else ()
 
 
-def _languages(parts: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> tuple[bool, ...]:
+def _languages(fields: dict[str, Any], blocks: Sequence[Block], arguments: Arguments) -> tuple[bool, ...]:
     """Members of a structure that code names without an object exist in C++ only; some headers and words ask for it."""
-    if parts["support_struct"] or arguments.compiler is not None:
+    if fields["support_struct"] or arguments.compiler is not None:
         return (True,)
     includes = "\n".join(f"#include {header}" for header in arguments.headers if header[:1] in '<"')
-    body = "\n".join((*parts["support"], *parts["support_apply"], *(block.enter for block in blocks)))
+    body = "\n".join((*fields["support"], *fields["support_apply"], *(block.enter for block in blocks)))
     return (True, False) if _CPP.search(includes) or _CPP.search(body) else (False, True)
 
 
-def warns_of_missing_version(parts: Parts) -> bool:
+def warns_of_missing_version(node_code: NodeCode) -> bool:
     """Tell whether the user asked to hear of code that cannot be kept on disk, and this is such code."""
-    return not parts.version and bool(config.cmodule.warn_no_version)
+    return not node_code.version and bool(config.cmodule.warn_no_version)
