@@ -41,7 +41,7 @@ def main() -> None:
         passed &= check(name, [str(item.folder / "src"), *map(str, tests)], os.pathsep.join(bases))
     if not sys.argv[1:]:
         scripts = [name for name in SCRIPTS if (ROOT / name).suffix == ".py" or any((ROOT / name).rglob("*.py"))]
-        passed &= check("scripts", scripts, os.pathsep.join(("examples", "benchmarks")))
+        passed &= check("scripts", scripts, os.pathsep.join(("docs", "examples", "benchmarks")))
     sys.exit(int(not passed))
 
 
