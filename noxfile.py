@@ -1,4 +1,4 @@
-"""Sessions beyond the tests: demo, bench, release, stress, attack, fuzz, sanitize (`nox -s NAME -- options`).
+"""Sessions beyond the tests: demo, bench, docs, release, stress, attack, fuzz, sanitize (`nox -s NAME -- options`).
 
 The last four are of the size of a night; docs/hardening.md says what each has shown.
 """
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent
 #: Names of all layers, in the order in which they build on each other.
 ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
+DOCS_REQUIRES = ("furo>=2024.8", "myst-parser>=4", "numpydoc>=1.8", "sphinx>=8", "sphinxcontrib-mermaid>=1")
 PEERS = ("jax>=0.4.35", "pytensor>=2.26")
 
 
@@ -59,6 +60,17 @@ def bench(session: nox.Session) -> None:
     install_layer(session, "theano", python, *(f"--with={name}" for name in PEERS))
     # A setting that holds OpenBLAS to the routines of another processor would slow us and PyTensor down, but not JAX.
     session.run("python", "benchmarks/run.py", *session.posargs, env={"OPENBLAS_CORETYPE": None})
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site into dist/docs, with warnings as errors; `-- linkcheck` follows its links, too."""
+    python = python_of(session)
+    install_layer(session, "theano", python, *(f"--with={name}" for name in DOCS_REQUIRES))
+    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True)
+    if "linkcheck" in session.posargs:
+        session.run(python, "-m", "sphinx", "-q", "-b", "linkcheck", "docs", "dist/links", external=True)
+    session.log("open %s", ROOT / "dist" / "docs" / "index.html")
 
 
 @nox.session

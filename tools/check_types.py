@@ -13,7 +13,14 @@ import sys
 
 from _house import LAYERS, ROOT, import_base, layer
 
-SCRIPTS = ("tools", "bootstrap.py", "noxfile.py", "toxfile.py", "examples", "benchmarks", "packages/linker-c/setup.py")
+SCRIPTS = (
+    "tools",
+    "docs",
+    "examples",
+    "benchmarks",
+    "packages/linker-c/setup.py",
+    *(f"{name}.py" for name in ("bootstrap", "noxfile", "toxfile")),
+)
 
 
 def check(name: str, targets: list[str], extra_path: str = "") -> bool:

@@ -47,7 +47,7 @@ class TestTypesOfPrograms(unittest.TestCase):
     def test_a_type_without_our_base_class(self) -> None:
         v: Any = gof.Variable(Plain(), name="v")  # type: ignore[arg-type]  # that is what is tested
         self.assertEqual(str(v), "v")
-        for wrong in (None, "float64", int):
+        for wrong in (None, 64, int):
             with self.assertRaises(TypeError):
                 gof.Variable(wrong)  # type: ignore[arg-type]  # that is what is tested
 

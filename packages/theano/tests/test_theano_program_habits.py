@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import unittest
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,62 @@ class TestTypes(unittest.TestCase):
         variable = theano.Variable("stand-in")  # type: ignore[arg-type]
         self.assertEqual(variable.type, "stand-in")
         self.assertEqual({variable: 1}[variable], 1)
+
+
+class Twice(theano.Op):
+    """Has its methods in the form of Theano 1.1, where the graph stands before the node."""
+
+    __props__ = ()
+    graphs: ClassVar[list[Any]] = []
+
+    def make_node(self, x: Any) -> theano.Apply:
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
+        output_storage[0][0] = inputs[0] * 2
+
+    def infer_shape(self, fgraph: Any, node: Any, shapes: Any) -> Any:
+        self.graphs.append(fgraph)
+        return shapes
+
+    def do_constant_folding(self, fgraph: Any, node: Any) -> bool:  # type: ignore[override]  # as in Theano 1.1
+        self.graphs.append(fgraph)
+        return node in fgraph.apply_nodes and False
+
+
+@gof.local_optimizer([Twice])  # type: ignore[arg-type]  # as in Theano 1.1
+def twice_is_a_product(fgraph: Any, node: Any) -> Any:
+    return [node.inputs[0] * 2] if node in fgraph.apply_nodes else False
+
+
+class MethodRule(gof.opt.LocalOptimizer):
+    """A class of a rule in that form."""
+
+    def tracks(self) -> Any:
+        return [Twice]
+
+    def transform(self, fgraph: Any, node: Any) -> Any:  # type: ignore[override]  # as in Theano 1.1
+        return [node.inputs[0] + node.inputs[0]] if node in fgraph.apply_nodes else False
+
+
+class TestGraphBeforeNode(unittest.TestCase):
+    def test_shapes_and_folding(self) -> None:
+        x = T.dvector("x")
+        f = theano.function([x], Twice()(x).shape[0])
+        self.assertFalse([node for node in f.maker.fgraph.toposort() if isinstance(node.op, Twice)])
+        self.assertEqual(int(f([1.0, 2.0, 3.0])), 3)
+        g = theano.function([], Twice()(T.constant([1.0, 2.0])))
+        self.assertTrue([node for node in g.maker.fgraph.toposort() if isinstance(node.op, Twice)])
+        self.assertEqual(g().tolist(), [2.0, 4.0])
+        self.assertTrue(all(isinstance(fgraph, gof.FunctionGraph) for fgraph in Twice.graphs))
+
+    def test_rules(self) -> None:
+        x = T.dvector("x")
+        for rule, op in ((twice_is_a_product, T.mul), (MethodRule(), T.add)):
+            with self.subTest(rule=str(rule)):
+                fgraph = gof.FunctionGraph([x], [Twice()(x)], clone=True)
+                gof.opt.in2out(rule).optimize(fgraph)
+                self.assertEqual([node.op for node in fgraph.toposort() if node.op in (T.mul, T.add)], [op])
 
 
 class TestNextVersion(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""The pages of docs/recipes do what they say."""
+"""The pages of docs/recipes, and the one that begins, do what they say."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class TestRecipes(unittest.TestCase):
             [sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, check=False
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_five_minutes(self) -> None:
+        self.run_page("../start.md")
 
     def test_elementwise_function(self) -> None:
         self.run_page("elementwise_function.md")

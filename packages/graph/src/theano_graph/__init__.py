@@ -35,6 +35,7 @@ from ._errors import (
     compose as compose,
 )
 from ._expression._eval_hook import set_eval_hook as set_eval_hook
+from ._expression._graph_argument import call_with_graph as call_with_graph, takes_graph as takes_graph
 from ._expression._nodes import (
     Apply as Apply,
     AtomicVariable as AtomicVariable,

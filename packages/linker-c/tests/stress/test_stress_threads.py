@@ -154,7 +154,7 @@ class TestControl(unittest.TestCase):
                     del os.environ[name]
                 else:
                     os.environ[name] = value
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=300)
         self.assertEqual(worker.returncode, 0, err.decode())
         return int(out)
 

@@ -63,8 +63,9 @@ from ._records._profile import (
 )
 from ._records._profile_report import profile_report as profile_report
 from ._records._trace import RewriteEvent as RewriteEvent, RewriteTrace as RewriteTrace
+from ._rules._equations import EquationRewriter as EquationRewriter
 from ._rules._expressions import pattern_of as pattern_of
-from ._rules._match import constant_scalar as constant_scalar
+from ._rules._match import OpPattern as OpPattern, constant_scalar as constant_scalar
 from ._rules._node_rewriter import (
     FunctionNodeRewriter as FunctionNodeRewriter,
     NodeRewriter as NodeRewriter,
@@ -74,32 +75,52 @@ from ._rules._node_rewriter import (
 )
 from ._rules._pattern import PatternRewriter as PatternRewriter
 from ._rules._substitute import RemoveOp as RemoveOp, SubstituteOp as SubstituteOp
+from ._rules._terms import (
+    Applied as Applied,
+    Context as Context,
+    Equation as Equation,
+    Fit as Fit,
+    Language as Language,
+    Operation as Operation,
+    Part as Part,
+    Term as Term,
+    Unknown as Unknown,
+)
 
 register_library(__file__)
 
 __all__ = [
     "AddOriginGuard",
+    "Applied",
     "ChangeTracker",
     "AddDestroyHandler",
     "ConstantFolding",
+    "Context",
     "DatabaseEntry",
     "DatabaseError",
     "DestroyHandler",
+    "Equation",
+    "EquationRewriter",
     "EquilibriumDatabase",
     "EquilibriumRewriter",
     "Exactness",
     "FailureHandler",
+    "Fit",
     "FunctionGraphRewriter",
     "FunctionNodeRewriter",
     "GraphRewriter",
     "GroupDatabase",
     "InplaceRewriter",
+    "Language",
     "MergeRewriter",
     "MergeTable",
     "NodeRewriter",
     "OnError",
+    "OpPattern",
+    "Operation",
     "OriginGuard",
     "OriginPolicy",
+    "Part",
     "PatternError",
     "PatternRewriter",
     "Phase",
@@ -122,8 +143,10 @@ __all__ = [
     "SequenceRewriter",
     "SubstituteOp",
     "Supervisor",
+    "Term",
     "Tracks",
     "TransformResult",
+    "Unknown",
     "WalkDatabase",
     "WalkRewriter",
     "chosen_nodes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable
+from theano_graph import Apply, Constant, FunctionGraph, NoParams, Variable, call_with_graph
 
 from ._aliasing import is_destroyed
 from ._info import Phase, RewriteInfo
@@ -43,7 +43,7 @@ class ConstantFolding(NodeRewriter):
             if not isinstance(variable, Constant):
                 return None
         op = node.op
-        if op.destroy_map or not op.do_constant_folding(node):
+        if op.destroy_map or not call_with_graph(op.do_constant_folding, fgraph, node):
             return None
         if any(is_destroyed(fgraph, output) for output in node.outputs):
             return None

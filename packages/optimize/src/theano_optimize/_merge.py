@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 from theano_graph import AlreadyThere, Apply, Constant, Feature, FunctionGraph, Op, Variable, describe
 
@@ -127,12 +127,38 @@ class MergeTable(Feature):
                 continue
             del self._pending[node]
             profile.visits += 1
-            for variable in list(node.inputs):
-                if isinstance(variable, Constant) and variable not in self._key_of_constant:
-                    self._merge_constant(fgraph, variable, profile)
-            self._merge_node(fgraph, node, profile, trace, handler)
+            known = self._number_of.get(id(node.op))
+            number = self._meet(node.op, profile) if known is None else known[1]
+            merged = self._merge_constants(node, profile)
+            if merged and (handler is not None or not self._goes(fgraph, node, number, merged)):
+                for old, new in merged.items():
+                    fgraph.replace(old, new, reason=MERGE_CONSTANTS)
+                self._pending.pop(node, None)  # it is looked at now
+                merged = {}
+            if number is not None:
+                self._merge_node(fgraph, node, self._key(node, number, merged), profile, trace, handler)
 
-    def _merge_constant(self, fgraph: FunctionGraph, constant: Constant, profile: RewriteProfile) -> None:
+    def _goes(self, fgraph: FunctionGraph, node: Apply, number: int | None, merged: dict[Constant, Constant]) -> bool:
+        """Tell whether a node is going to be merged, and its constants with it, which then need no replacement."""
+        if number is None or not all(fgraph.sole_client(constant) is node for constant in merged):
+            return False
+        try:
+            return self._node_of.get(self._key(node, number, merged), node) is not node
+        except TypeError:
+            return False
+
+    def _merge_constants(self, node: Apply, profile: RewriteProfile) -> dict[Constant, Constant]:
+        """Return, for each constant that a node uses and that has an equal, the one that takes its place."""
+        merged: dict[Constant, Constant] = {}
+        for variable in node.inputs:
+            if isinstance(variable, Constant) and variable not in self._key_of_constant and variable not in merged:
+                kept = self._kept_constant(variable, profile)
+                if kept is not variable:
+                    merged[variable] = kept
+        return merged
+
+    def _kept_constant(self, constant: Constant, profile: RewriteProfile) -> Constant:
+        """Return the constant that stands for all that are equal to one."""
         key = (constant.type, constant.signature(), _marks(constant))
         kept = self._constant_of.setdefault(key, constant)
         if kept is constant:
@@ -141,8 +167,8 @@ class MergeTable(Feature):
             _hand_over(constant, kept)
             if kept.name is None:
                 kept.name = constant.name
-            fgraph.replace(constant, kept, reason=MERGE_CONSTANTS)
             profile.count(MERGE_CONSTANTS)
+        return kept
 
     def _drop_left_constants(self, fgraph: FunctionGraph) -> None:
         """Forget constants that the graph no longer has, so that their data can be freed."""
@@ -185,19 +211,21 @@ class MergeTable(Feature):
         self._number_of[id(op)] = (op, number)
         return number
 
+    @staticmethod
+    def _key(node: Apply, number: int, merged: dict[Constant, Constant]) -> tuple[Any, ...]:
+        """Return what nodes have in common that compute the same, with some constants exchanged."""
+        inputs = [merged.get(v, v) for v in node.inputs] if merged else node.inputs
+        return (number, *inputs, *[output.type.exact for output in node.outputs], _node_marks(node))
+
     def _merge_node(
         self,
         fgraph: FunctionGraph,
         node: Apply,
+        key: Hashable,
         profile: RewriteProfile,
         trace: RewriteTrace | None,
         handler: DestroyHandler | None,
     ) -> None:
-        known = self._number_of.get(id(node.op))
-        number = self._meet(node.op, profile) if known is None else known[1]
-        if number is None:
-            return
-        key = (number, *node.inputs, *[output.type.exact for output in node.outputs], _node_marks(node))
         self._forget(node)
         try:
             kept = self._node_of.setdefault(key, node)

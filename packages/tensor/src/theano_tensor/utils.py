@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Constant, FunctionGraph, Variable, compose, describe, shape_rule
+from theano_graph import Apply, Constant, FunctionGraph, Variable, call_with_graph, compose, describe, shape_rule
 
 from ._core._convert import constant
 from ._core._type import TensorType
@@ -100,7 +100,7 @@ def _add_node(shapes: dict[Variable, tuple[int, ...]], values: dict[Variable, An
             shapes[variable] = variable.data.shape
     given = [tuple(constant(np.asarray(n)) for n in shapes.get(v, ())) for v in node.inputs]
     rule: Any = shape_rule.get(node.op) or getattr(node.op, "infer_shape", None)
-    found = [None] * len(node.outputs) if rule is None else rule(node, given)
+    found = [None] * len(node.outputs) if rule is None else call_with_graph(rule, node.fgraph, node, given)
     for output, shape in zip(node.outputs, found, strict=True):
         if isinstance(output.type, TensorType):
             lengths = [None] * output.type.ndim if shape is None else shape

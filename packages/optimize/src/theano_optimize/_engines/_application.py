@@ -145,7 +145,8 @@ class RuleApplication:
             self.details.replaced(rule.name, perf_counter() - start, created, len(self.fgraph.apply_nodes))
         if trace is not None:
             after = "\n".join(expression_text(new, trace.depth) for _, new in pairs)
-            trace.fired(rule.info, where, before, after, self._seconds + perf_counter() - start)
+            seconds = self._seconds + perf_counter() - start
+            trace.fired(rule.info, where, before, after, seconds, rule.statement())
         return True
 
     def _replace_all(self, pairs: Pairs, reason: str) -> None:

@@ -30,6 +30,8 @@ class RewriteEvent:
         The expressions, printed to a limited depth; variables that are replaced together are joined by line breaks.
     seconds : float
         Time that the rule and the replacement took.
+    equation : str, optional
+        The equation that was applied, where the rule is made of equations.
     """
 
     info: RewriteInfo
@@ -38,6 +40,7 @@ class RewriteEvent:
     before: str
     after: str
     seconds: float
+    equation: str | None = None
 
     @property
     def rewriter(self) -> str:
@@ -53,13 +56,15 @@ class RewriteEvent:
             "before": self.before,
             "after": self.after,
             "seconds": self.seconds,
+            "equation": self.equation,
         }
 
     def __str__(self) -> str:
         place = "/".join((*self.path, self.rewriter))
         before = self.before.replace("\n", "\n    ")
         after = self.after.replace("\n", "\n    ")
-        return f"{place} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}"
+        by = "" if self.equation is None else f"\n  by {self.equation}"
+        return f"{place} ({self.seconds * 1e6:.0f} us): {self.where}\n    {before}\n  becomes\n    {after}{by}"
 
 
 @record(frozen=False)
@@ -110,9 +115,11 @@ class RewriteTrace:
         self.calls[rule] += 1
         self.seconds[rule] = self.seconds.get(rule, 0.0) + seconds
 
-    def fired(self, info: RewriteInfo, where: str, before: str, after: str, seconds: float) -> None:
+    def fired(
+        self, info: RewriteInfo, where: str, before: str, after: str, seconds: float, equation: str | None = None
+    ) -> None:
         """Note a replacement."""
-        event = RewriteEvent(info, tuple(self._path), where, before, after, seconds)
+        event = RewriteEvent(info, tuple(self._path), where, before, after, seconds, equation)
         self.events.append(event)
         if self.stream is not None:
             print(event, file=self.stream)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
-from theano_graph import Apply, Constant, Op, Type, Variable, compose
+from theano_graph import Apply, Constant, Op, Type, Variable, compose, record
 
 from .._errors import PatternError
 
@@ -56,14 +55,60 @@ def constant_scalar(type_: Type, data: Any) -> Any:
     return None
 
 
+def read_number(variable: Variable) -> Any:
+    """Return the number that a variable is a constant for, or None; see :func:`constant_scalar`."""
+    return constant_scalar(variable.type, variable.data) if isinstance(variable, Constant) else None
+
+
+class OpPattern:
+    """Ops that a pattern takes, where neither one op nor a class of ops says which: those that :meth:`fits` accepts.
+
+    Attributes
+    ----------
+    kind : type
+        What the language calls the kind of all these ops, so that others are left out at a glance.
+    commutative : bool
+        Whether inputs are tried in all orders.
+    """
+
+    kind: type
+    commutative: bool = False
+
+    def fits(self, op: Op) -> bool:
+        """Tell whether the pattern takes an op."""
+        raise TypeError(compose(f"{type(self).__name__} has no `fits`"))
+
+    def result(self) -> Op:
+        """Return the op that stands for them on the right-hand side of an equation."""
+        raise TypeError(compose(f"{type(self).__name__} has no `result`"))
+
+
 class Match:
-    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made."""
+    """A way in which a pattern fits: the wildcards, and the matched nodes, the root first. Never changed once made.
 
-    __slots__ = ("bindings", "nodes")
+    `rest` are the inputs that no part of an :class:`Application` with ``more`` stands for.
+    """
 
-    def __init__(self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = ()) -> None:
+    __slots__ = ("bindings", "nodes", "rest")
+
+    def __init__(
+        self, bindings: dict[str, Variable], nodes: tuple[Apply, ...] = (), rest: tuple[Variable, ...] = ()
+    ) -> None:
         self.bindings = bindings
         self.nodes = nodes
+        self.rest = rest
+
+    def bound(self, name: str, variable: Variable) -> Match:
+        """Return a match in which a wildcard is bound, too."""
+        return Match({**self.bindings, name: variable}, self.nodes, self.rest)
+
+    def through(self, node: Apply) -> Match:
+        """Return a match that goes through a node, too."""
+        return Match(self.bindings, (*self.nodes, node), self.rest)
+
+    def leaving(self, rest: tuple[Variable, ...]) -> Match:
+        """Return a match that leaves inputs over."""
+        return Match(self.bindings, self.nodes, rest)
 
 
 class Pattern:
@@ -76,6 +121,12 @@ class Pattern:
     """
 
     depth = 0
+    #: Whether there is one way at most in which it fits, which `only` gives without a generator.
+    single: bool = False
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        """Return the one way to extend `match` so that a single pattern fits `variable`, or None."""
+        return next(self.matches(variable, match), None)
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
         """Yield the ways to extend `match` so that the pattern fits `variable`."""
@@ -90,18 +141,25 @@ class Pattern:
         return iter(())
 
 
-@dataclass(frozen=True)
 class Wildcard(Pattern):
     """Fits everything; the same name fits the same variable, or an equal constant, everywhere."""
 
-    name: str
+    __slots__ = ("name",)
+    single = True
 
-    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
         bound = match.bindings.get(self.name)
         if bound is None:
-            yield Match({**match.bindings, self.name: variable}, match.nodes)
-        elif same_value(bound, variable):
-            yield match
+            return match.bound(self.name, variable)
+        return match if same_value(bound, variable) else None
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        found = self.only(variable, match)
+        if found is not None:
+            yield found
 
     def wildcards(self) -> Iterator[str]:
         yield self.name
@@ -110,26 +168,51 @@ class Wildcard(Pattern):
         return self.name
 
 
-@dataclass(frozen=True)
-class Number(Pattern):
-    """Fits constants that stand for a number."""
+class Conditional(Wildcard):
+    """Fits what a condition holds for; the same name fits the same variable everywhere."""
 
-    value: Any
+    __slots__ = ("condition",)
+
+    def __init__(self, name: str, condition: Callable[[Variable], object]) -> None:
+        super().__init__(name)
+        self.condition = condition
 
     def may_match(self, variable: Variable) -> bool:
-        return isinstance(variable, Constant)
+        return bool(self.condition(variable))
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        return super().only(variable, match) if self.condition(variable) else None
+
+
+class Number(Pattern):
+    """Fits what stands for a number: constants, or what a language reads as such.
+
+    `read` gives the number that a variable stands for, or None; see :func:`read_number`.
+    """
+
+    __slots__ = ("read", "value")
+    single = True
+
+    def __init__(self, value: Any, read: Callable[[Variable], Any] = read_number) -> None:
+        self.value = value
+        self.read = read
+
+    def may_match(self, variable: Variable) -> bool:
+        found = self.read(variable)
+        return found is not None and bool(found == self.value)
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        return match if self.may_match(variable) else None
 
     def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
-        if isinstance(variable, Constant):
-            found = constant_scalar(variable.type, variable.data)
-            if found is not None and bool(found == self.value):
-                yield match
+        if self.may_match(variable):
+            yield match
 
     def __str__(self) -> str:
         return str(self.value)
 
 
-@dataclass(frozen=True)
+@record
 class Exactly(Pattern):
     """Fits one variable, or constants equal to it."""
 
@@ -143,7 +226,7 @@ class Exactly(Pattern):
         return str(self.variable)
 
 
-@dataclass(frozen=True)
+@record
 class Guarded(Pattern):
     """Fits where another pattern fits and a condition on the variable holds."""
 
@@ -169,7 +252,36 @@ class Guarded(Pattern):
         return f"{self.pattern} subject to {getattr(self.constraint, '__name__', self.constraint)}"
 
 
-@dataclass(frozen=True)
+class Named(Pattern):
+    """Fits where another pattern fits, and binds the variable to a name, so that the replacement can use it again."""
+
+    __slots__ = ("depth", "name", "pattern", "single")
+
+    def __init__(self, pattern: Pattern, name: str) -> None:
+        self.pattern = pattern
+        self.name = name
+        self.depth = pattern.depth
+        self.single = pattern.single
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        found = self.pattern.only(variable, match)
+        return None if found is None else found.bound(self.name, variable)
+
+    def may_match(self, variable: Variable) -> bool:
+        return self.pattern.may_match(variable)
+
+    def matches(self, variable: Variable, match: Match) -> Iterator[Match]:
+        for found in self.pattern.matches(variable, match):
+            yield found.bound(self.name, variable)
+
+    def wildcards(self) -> Iterator[str]:
+        return self.pattern.wildcards()
+
+    def __str__(self) -> str:
+        return str(self.pattern)
+
+
+@record
 class SeenThrough(Pattern):
     """Fits where another pattern fits, or fits what is behind an identity."""
 
@@ -195,7 +307,7 @@ class SeenThrough(Pattern):
                 return
             # The identity is part of what fits: that it uses what is behind it is no other use.
             if variable.owner is not None:
-                match = Match(match.bindings, (*match.nodes, variable.owner))
+                match = match.through(variable.owner)
             variable = behind
 
     def wildcards(self) -> Iterator[str]:
@@ -205,18 +317,31 @@ class SeenThrough(Pattern):
         return str(self.pattern)
 
 
-@dataclass(frozen=True)
 class Application(Pattern):
-    """Fits the output of a node with a given op (or class of op) whose inputs fit."""
+    """Fits the output of a node with a given op (a class of ops, an :class:`OpPattern`) whose inputs fit."""
 
-    op: Op | type[Op]
-    inputs: tuple[Pattern, ...]
-    #: The parts that do not fit everything, with their places.
-    _selective: tuple[tuple[int, Pattern], ...] = field(init=False, compare=False, repr=False)
+    __slots__ = ("_selective", "_twice", "inputs", "more", "op", "ordered", "single")
 
-    def __post_init__(self) -> None:
-        selective = tuple((i, p) for i, p in enumerate(self.inputs) if not isinstance(p, Wildcard))
-        object.__setattr__(self, "_selective", selective)
+    def __init__(
+        self,
+        op: Op | type[Op] | OpPattern,
+        inputs: tuple[Pattern, ...],
+        ordered: bool = False,
+        more: bool = False,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        #: Whether inputs are taken in the given order only, though the op is commutative.
+        self.ordered = ordered
+        #: Whether there may be more inputs, whatever they are.
+        self.more = more
+        permuted = op.commutative if isinstance(op, OpPattern) else True
+        in_order = ordered or not permuted or (len(inputs) < 2 and not more)
+        self.single = in_order and all(p.single for p in inputs)
+        #: The parts that do not fit everything, with their places.
+        self._selective = tuple((i, p) for i, p in enumerate(inputs) if type(p) is not Wildcard)
+        #: Whether it has two parts, both the same wildcard.
+        self._twice = not more and len(inputs) == 2 and _is_same_wildcard(*inputs)
 
     @property
     def depth(self) -> int:  # type: ignore[override]  # one more than the deepest part
@@ -224,23 +349,28 @@ class Application(Pattern):
 
     def fits_op(self, op: Op) -> bool:
         """Tell whether `op` is the op, or an instance of the class, of this pattern."""
-        return isinstance(op, self.op) if isinstance(self.op, type) else op == self.op
+        own = self.op
+        if isinstance(own, OpPattern):
+            return own.fits(op)
+        return isinstance(op, own) if isinstance(own, type) else op == own
 
     def may_match(self, variable: Variable) -> bool:
         node = variable.owner
-        return node is not None and self.fits_op(node.op)
+        return node is not None and self.fits_op(node.op) and self.may_match_inputs(node)
 
     def may_match_inputs(self, node: Apply) -> bool:
         """Tell whether a glance does not rule out that the inputs of `node` fit."""
         inputs = node.inputs
-        if len(inputs) != len(self.inputs):
+        if len(inputs) != len(self.inputs) and not (self.more and len(inputs) > len(self.inputs)):
+            return False
+        if self._twice and not same_value(inputs[0], inputs[1]):
             return False
         permuted = None
         for i, pattern in self._selective:
             if pattern.may_match(inputs[i]):
                 continue
             if permuted is None:
-                permuted = _is_permuted(node)
+                permuted = self.is_permuted(node)
             if not permuted or not any(map(pattern.may_match, inputs)):
                 return False
         return True
@@ -251,13 +381,53 @@ class Application(Pattern):
             return iter(())
         if len(node.outputs) > 1 and variable.index != node.op.default_output:
             return iter(())
-        return self.matches_inputs(node, Match(match.bindings, (*match.nodes, node)))
+        return self.matches_inputs(node, match.through(node))
+
+    def only(self, variable: Variable, match: Match) -> Match | None:
+        node = variable.owner
+        if (
+            node is None
+            or not self.fits_op(node.op)
+            or (len(node.outputs) > 1 and variable.index != node.op.default_output)
+        ):
+            return None
+        return self.only_inputs(node, match.through(node))
+
+    def only_inputs(self, node: Apply, match: Match) -> Match | None:
+        """Return the one way in which the inputs of `node` fit a single pattern, or None."""
+        inputs, count = node.inputs, len(self.inputs)
+        if len(inputs) != count:
+            if not self.more or len(inputs) < count:
+                return None
+            match = match.leaving(tuple(inputs[count:]))
+        found: Match | None = match
+        for i, pattern in enumerate(self.inputs):
+            found = pattern.only(inputs[i], match)
+            if found is None:
+                return None
+            match = found
+        return match
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
-        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if _is_permuted(node) else (node.inputs,)
+        orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if self.is_permuted(node) else (node.inputs,)
+        count = len(self.inputs)
+        seen: set[tuple[Variable, ...]] = set()
         for order in orders:
-            yield from _match_all(self.inputs, order, match)
+            if not self.more:
+                yield from _match_all(self.inputs, order, match)
+                continue
+            # What is left over stays in the given order.
+            first = tuple(order[:count])
+            if first not in seen:
+                seen.add(first)
+                yield from _match_all(self.inputs, first, match.leaving(tuple(order[count:])))
+
+    def is_permuted(self, node: Apply) -> bool:
+        """Tell whether the inputs of `node` are to be tried in all orders."""
+        if self.ordered or not 1 < len(node.inputs) <= MAX_PERMUTED:
+            return False
+        return bool(getattr(self.op if isinstance(self.op, OpPattern) else node.op, "commutative", False))
 
     def wildcards(self) -> Iterator[str]:
         for part in self.inputs:
@@ -265,12 +435,12 @@ class Application(Pattern):
 
     def __str__(self) -> str:
         name = self.op.__name__ if isinstance(self.op, type) else str(self.op)
-        return f"{name}({', '.join(map(str, self.inputs))})"
+        parts = [*map(str, self.inputs), *(["..."] if self.more else [])]
+        return f"{name}({', '.join(parts)})"
 
 
-def _is_permuted(node: Apply) -> bool:
-    """Tell whether the inputs of `node` are to be tried in all orders."""
-    return 1 < len(node.inputs) <= MAX_PERMUTED and bool(getattr(node.op, "commutative", False))
+def _is_same_wildcard(a: Pattern, b: Pattern) -> bool:
+    return isinstance(a, Wildcard) and isinstance(b, Wildcard) and a.name == b.name
 
 
 def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
@@ -283,11 +453,17 @@ def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
 
 
 def _match_all(patterns: Sequence[Pattern], variables: Sequence[Variable], match: Match) -> Iterator[Match]:
-    if not patterns:
-        yield match
-        return
-    for found in patterns[0].matches(variables[0], match):
-        yield from _match_all(patterns[1:], variables[1:], found)
+    found: Match | None = match
+    for i, pattern in enumerate(patterns):
+        if not pattern.single:
+            for each in pattern.matches(variables[i], match):
+                yield from _match_all(patterns[i + 1 :], variables[i + 1 :], each)
+            return
+        found = pattern.only(variables[i], match)
+        if found is None:
+            return
+        match = found
+    yield match
 
 
 def same_value(a: Variable, b: Variable) -> bool:

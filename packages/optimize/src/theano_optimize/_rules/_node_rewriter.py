@@ -110,6 +110,10 @@ class NodeRewriter:
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach to `fgraph` the features that the rule needs."""
 
+    def statement(self) -> str | None:
+        """Return the equation that gave the last answer, as text; None for rules that are no equations."""
+        return None
+
     def summary_lines(self) -> list[str]:
         """Return the lines that describe the rule in the summary of a database or rewriter."""
         exactness = "" if self.info.exactness is Exactness.EXACT else f" ({self.info.exactness.value})"

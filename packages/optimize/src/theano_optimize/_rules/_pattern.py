@@ -119,7 +119,7 @@ class PatternRewriter(NodeRewriter):
             rule, phase=phase, tags=tags, exactness=exactness, reference=reference, guard=when
         )
         super().__init__(info=info, reach=max(root.depth - 1, 0))
-        self._tracks = (root.op,) if tracks is None else check_tracks(tracks, rule)
+        self._tracks = check_tracks([root.op] if tracks is None else tracks, rule)
 
     @classmethod
     def from_expressions(

@@ -7,19 +7,21 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
-from theano_optimize import Phase
+from theano_optimize import Context, Fit, Phase
 
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
+from ..rewrites._equations import Anything, Equations, equations
 from ..rewrites._language import operands, sole_client
 from ..rewrites._registry import RULES, register_rules, rule, stabilizing
+from ..rewrites._terms import applied, built
 from ..shape import shape_i
 from ._cholesky import Cholesky, cholesky, cholesky_solve
 from ._hints import Hint, HintsOptimizer, hints_of
-from ._inverse import Det, MatrixInverse, SLogDet, matrix_inverse
+from ._inverse import Det, MatrixInverse, SLogDet
 from ._matrices import transposed
 from ._solve import Solve
 
@@ -27,6 +29,13 @@ Found = list[Variable] | None
 _FIRST = len(RULES)
 #: Levels that simplify.
 _RUN = ("fast_run",)
+hint, inv = applied("hint", Hint), applied("inv", MatrixInverse)
+#: Systems that are to be solved, and what solves them.
+solved, solve, solve_symmetric = (
+    applied("solve", Solve),
+    applied("solve", Solve()),
+    applied("solve_symmetric", Solve("symmetric")),
+)
 
 
 def _as_replacement(node: Apply, new: Variable) -> Found:
@@ -39,15 +48,6 @@ def _untransposed(variable: Variable) -> Tensor | None:
     if node is None or not isinstance(node.op, DimShuffle) or list(node.op.order) != [1, 0]:
         return None
     return cast(Tensor, node.inputs[0])
-
-
-def _inverted(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
-    """Return a if the variable is the inverse of the matrix a, and nothing else needs this inverse."""
-    node = variable.owner
-    if node is None or not isinstance(node.op, MatrixInverse) or sole_client(fgraph, variable) is None:
-        return None
-    a = cast(Tensor, node.inputs[0])
-    return a if a.type.ndim == 2 else None
 
 
 def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
@@ -89,78 +89,107 @@ def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
     return None
 
 
-@rule(Hint, phases=(Phase.CANONICALIZE,))
-def remove_hint_nodes(fgraph: FunctionGraph, node: Apply) -> Found:
+@equations(Hint, phases=(Phase.CANONICALIZE,), fit=Fit.UNCHECKED)
+def remove_hint_nodes(a: Anything) -> Equations:
     """A hint has been noted by the feature of the graph; its node goes."""
-    return [node.inputs[0]]
+    return [hint(a) >> a]
 
 
-@rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
-def transinv_to_invtrans(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``inv(x.T) -> inv(x).T``, so that the inverse of x is computed once."""
-    untransposed = _untransposed(node.inputs[0])
-    return None if untransposed is None else _as_replacement(node, transposed(matrix_inverse(untransposed)))
+@equations(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN, fit=Fit.NARROWER)
+def transinv_to_invtrans(a: Anything) -> Equations:
+    """So that the inverse of a matrix is computed once."""
+    return [inv(a.T) >> inv(a).T]
 
 
-@rule(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN)
-def inverse_of_inverse(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``inv(inv(x)) -> x``."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, MatrixInverse):
-        return None
-    return _as_replacement(node, inner.inputs[0])
+@equations(MatrixInverse, phases=(Phase.CANONICALIZE,), tags=_RUN, fit=Fit.NARROWER)
+def inverse_of_inverse(a: Anything) -> Equations:
+    """The inverse of the inverse."""
+    return [inv(inv(a)) >> a]
 
 
-@rule(Dot, phases=(Phase.STABILIZE,), tags=_RUN)
-def inv_as_solve(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``inv(a) @ b -> solve(a, b)`` and ``b @ inv(a) -> solve(a.T, b.T).T``."""
-    left, right = cast("list[Tensor]", node.inputs)
-    for variable, other, first in ((left, right, True), (right, left, False)):
-        untransposed = _untransposed(variable)
-        a = _inverted(fgraph, variable if untransposed is None else untransposed)
-        if a is None or (untransposed is not None and sole_client(fgraph, variable) is None):
-            continue
-        if a.type.dtype != node.outputs[0].type.dtype:
-            continue
-        matrix = a if untransposed is None else transposed(a)
-        if first:
-            return _as_replacement(node, Solve()(matrix, other))
-        if other.type.ndim == 1:
-            return _as_replacement(node, Solve()(transposed(matrix), other))
-        return _as_replacement(node, transposed(Solve()(transposed(matrix), transposed(other))))
-    return None
+@equations(Dot, phases=(Phase.STABILIZE,), tags=_RUN, fit=Fit.NARROWER)
+def inv_as_solve(a: Anything, b: Anything) -> Equations:
+    """Equations are solved in place of inverses, where nothing else needs the inverse."""
+    vectors = [b @ inv(a) >> solve(a.T, b), b @ inv(a).T >> solve(a.T.T, b)]
+    matrices = [
+        inv(a) @ b >> solve(a, b),
+        inv(a).T @ b >> solve(a.T, b),
+        b @ inv(a) >> solve(a.T, b.T).T,
+        b @ inv(a).T >> solve(a.T.T, b.T).T,
+    ]
+    forms = [*(equation.when(is_vector) for equation in vectors), *matrices]
+    return [equation.when(is_matrix_of_result_dtype).alone() for equation in forms]
 
 
-@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
-def tag_solve_triangular(fgraph: FunctionGraph, node: Apply) -> Found:
+def is_vector(b: Tensor) -> bool:
+    """The factor `b` is a vector."""
+    return b.type.ndim == 1
+
+
+def is_matrix_of_result_dtype(node: Apply, a: Tensor) -> bool:
+    """What is inverted is a matrix, of the dtype of the result."""
+    return a.type.ndim == 2 and bool(a.type.dtype == node.outputs[0].type.dtype)
+
+
+@equations(Solve, phases=(Phase.STABILIZE,), tags=_RUN, fit=Fit.NARROWER)
+def tag_solve_triangular(a: Anything, b: Anything) -> Equations:
     """A system with a matrix that is known to be triangular is solved as such."""
-    a, b = cast("list[Tensor]", node.inputs)
-    structure = _triangle(fgraph, a)
-    if structure is None or node.op.A_structure != "general" or node.op.destroy_map:
-        return None
-    return _as_replacement(node, Solve(structure, structure == "lower_triangular")(a, b))
+    return [(solved(a, b) >> triangular_solve(a, b)).when(is_general, is_triangular)]
 
 
-@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
-def psd_solve_with_chol(fgraph: FunctionGraph, node: Apply) -> Found:
+def is_general(node: Apply) -> bool:
+    """Nothing is said of the matrix, and nothing overwritten."""
+    return node.op.A_structure == "general" and not node.op.destroy_map
+
+
+def is_triangular(fgraph: FunctionGraph, a: Tensor) -> bool:
+    """The matrix is known to be triangular."""
+    return _triangle(fgraph, a) is not None
+
+
+@built("triangular_solve")
+def triangular_solve(context: Context, a: Tensor, b: Tensor) -> Tensor:
+    """Return the solution of a triangular system."""
+    structure = cast(str, _triangle(context.fgraph, a))
+    return cast(Tensor, Solve(structure, structure == "lower_triangular")(a, b))
+
+
+@equations(Solve, phases=(Phase.STABILIZE,), tags=_RUN, fit=Fit.NARROWER)
+def psd_solve_with_chol(a: Anything, b: Anything) -> Equations:
     """A system with a positive definite matrix is solved by its factor, which serves everything else about it, too."""
-    a, b = cast("list[Tensor]", node.inputs)
+    return [(solved(a, b) >> solve_by_factor(factor(a), b)).when(has_factor)]
+
+
+def has_factor(fgraph: FunctionGraph, node: Apply, a: Tensor) -> bool:
+    """A factor of the matrix is known, of the dtype of the result."""
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
-        return None
-    factor = _factor_of(fgraph, a)
-    if factor is None or factor.type.dtype != node.outputs[0].type.dtype:
-        return None
-    return _as_replacement(node, cholesky_solve(factor, b))
+        return False
+    known = _factor_of(fgraph, a)
+    return known is not None and bool(known.type.dtype == node.outputs[0].type.dtype)
 
 
-@rule(Solve, phases=(Phase.STABILIZE,), tags=_RUN)
-def symmetric_solve(fgraph: FunctionGraph, node: Apply) -> Found:
+@built("factor")
+def factor(context: Context, a: Tensor) -> Tensor:
+    """Return the lower factor of a positive definite matrix."""
+    return cast(Tensor, _factor_of(context.fgraph, a))
+
+
+@built("solve_by_factor")
+def solve_by_factor(context: Context, lower: Tensor, b: Tensor) -> Tensor:
+    """Return the solution of a system whose factor is given."""
+    return cholesky_solve(lower, b)
+
+
+@equations(Solve, phases=(Phase.STABILIZE,), tags=_RUN, fit=Fit.NARROWER)
+def symmetric_solve(a: Anything, b: Anything) -> Equations:
     """A system with a matrix that is hinted to be symmetric is solved as such."""
-    a, b = cast("list[Tensor]", node.inputs)
+    return [(solved(a, b) >> solve_symmetric(a, b)).when(is_general, is_only_symmetric)]
+
+
+def is_only_symmetric(fgraph: FunctionGraph, a: Tensor) -> bool:
+    """The matrix is hinted to be symmetric, and not to be positive definite."""
     known = hints_of(fgraph, a)
-    if node.op.A_structure != "general" or node.op.destroy_map or not known.get("symmetric") or known.get("psd"):
-        return None
-    return _as_replacement(node, Solve("symmetric")(a, b))
+    return bool(known.get("symmetric") and not known.get("psd"))
 
 
 @rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")

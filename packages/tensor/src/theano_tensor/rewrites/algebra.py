@@ -12,14 +12,17 @@ import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
-from theano_optimize import Phase
+from theano_optimize import Context, Phase
 
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import call, cast_to, fitted, is_float, negated, number, operands, scalar_constant, sole_client
+from ._conditions import gives_floats, has_sign, is_no_float
+from ._equations import Anything, Equations, Real, equations
+from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
 from ._products import flatten_product, is_inside_product, is_product, whole_power
 from ._registry import rule
+from ._terms import add, built, eq, exp, log, mul, neg, or_, sqr, sqrt, switch, wide
 
 Found = list[Variable] | None
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
@@ -32,117 +35,80 @@ def _inputs(node: Apply) -> list[Tensor]:
     return cast("list[Tensor]", node.inputs)
 
 
-@rule(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
-def zero_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x + 0 -> x``."""
-    kept = [x for x in _inputs(node) if number(x) != 0]
-    if len(kept) == len(node.inputs) or len(kept) > 1:
-        return None
-    return fitted(node, kept[0] if kept else _inputs(node)[0])
+@equations(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
+def zero_in_sum(a: Anything) -> Equations:
+    """Zero is the neutral element of addition."""
+    return [a + 0 >> a, add(a, 0, 0) >> a]
 
 
-@rule(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",), tags=ONLY_RUN)
-def zero_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x - 0 -> x`` and ``0 - x -> -x``."""
-    a, b = _inputs(node)
-    if number(b) == 0:
-        return fitted(node, a)
-    if number(a) == 0 and b.type.dtype != "bool":
-        return fitted(node, call(scalar.neg, cast_to(b, node.outputs[0].type.dtype)))
-    return None
+@equations(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",), tags=ONLY_RUN)
+def zero_in_difference(a: Anything) -> Equations:
+    """Zero is the neutral element of subtraction; of truth values there is no negative."""
+    return [a - 0 >> a, (0 - a >> -wide(a)).when(has_sign)]
 
 
-@rule(scalar.mul, reach=0, key="local_mul_specialize", tags=ONLY_RUN)
-def one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * 1 -> x``."""
-    kept = [x for x in _inputs(node) if number(x) != 1]
-    if len(kept) == len(node.inputs) or len(kept) > 1:
-        return None
-    return fitted(node, kept[0] if kept else _inputs(node)[0])
+@equations(scalar.mul, reach=0, key="local_mul_specialize", tags=ONLY_RUN)
+def one_in_product(a: Anything) -> Equations:
+    """One is the neutral element of multiplication."""
+    return [a * 1 >> a, mul(a, 1, 1) >> a]
 
 
-@rule(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",), tags=ONLY_RUN)
-def zero_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * 0 -> 0``, whatever x is."""
-    if any(number(x) == 0 for x in node.inputs):
-        return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
-    return None
+@equations(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",), tags=ONLY_RUN)
+def zero_in_product() -> Equations:
+    """A product with zero is zero, whatever the other factors are."""
+    return [mul(0, ...) >> 0]
 
 
-@rule(scalar.true_div, scalar.int_div, reach=0, key="local_div_by_one", names=("local_intdiv_by_one",))
-def one_as_divisor(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x / 1 -> x``; for ``//`` only where x is an integer."""
-    a, b = _inputs(node)
-    if number(b) != 1 or (node.op.scalar_op == scalar.int_div and is_float(a)):
-        return None
-    return fitted(node, a)
+@equations(scalar.true_div, scalar.int_div, reach=0, key="local_div_by_one", names=("local_intdiv_by_one",))
+def one_as_divisor(a: Anything) -> Equations:
+    """Division by one; ``//`` rounds floats."""
+    return [a / 1 >> a, (a // 1 >> a).when(is_no_float)]
 
 
-@rule(scalar.true_div, scalar.int_div, reach=0, key="local_zero_div")
-def zero_as_dividend(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``0 / x -> 0``, whatever x is."""
-    if number(node.inputs[0]) != 0:
-        return None
-    return fitted(node, scalar_constant(0, node.outputs[0].type.dtype, node.outputs[0].type.ndim))
+@equations(scalar.true_div, scalar.int_div, reach=0, key="local_zero_div")
+def zero_as_dividend(a: Anything) -> Equations:
+    """Zero divided by anything is zero."""
+    return [0 / a >> 0, 0 // a >> 0]
 
 
-@rule(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"), tags=ONLY_RUN)
-def sign_of_sign(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``-(-x) -> x`` and ``-(a - b) -> b - a`` (the latter where nothing else uses the difference)."""
-    (x,) = _inputs(node)
-    inner = operands(x, scalar.neg)
-    if inner is not None:
-        return fitted(node, inner[0])
-    inner = operands(x, scalar.sub)
-    if inner is not None and sole_client(fgraph, x) is not None and is_float(x):
-        return fitted(node, call(scalar.sub, inner[1], inner[0]))
-    return None
+@equations(scalar.neg, phases=BOTH, key="local_neg_neg", names=("neg_neg", "local_neg_sub"), tags=ONLY_RUN)
+def sign_of_sign(a: Anything, b: Anything) -> Equations:
+    """Two signs are none."""
+    return [neg(-a) >> a, (-(a - b) >> b - a).when(gives_floats).alone()]
 
 
-@rule(scalar.add, phases=BOTH, key="local_add_neg")
-def signs_in_sum(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``a + -b -> a - b``, ``-a + b -> b - a`` and ``-a + -b -> -(a + b)``."""
-    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
-        return None
-    a, b = _inputs(node)
-    minus_a, minus_b = negated(a), negated(b)
-    if minus_a is not None and minus_b is not None:
-        return fitted(node, call(scalar.neg, call(scalar.add, minus_a, minus_b)))
-    if minus_b is not None:
-        return fitted(node, call(scalar.sub, a, minus_b))
-    if minus_a is not None:
-        return fitted(node, call(scalar.sub, b, minus_a))
-    return None
+@equations(scalar.add, phases=BOTH, key="local_add_neg", guard=gives_floats)
+def signs_in_sum(a: Anything, x: Real, y: Real) -> Equations:
+    """Signs of terms make differences."""
+    return [-x + -y >> -(x + y), a + -y >> a - y]
 
 
-@rule(scalar.sub, phases=BOTH)
-def signs_in_difference(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``a - -b -> a + b`` and ``-a - b -> -(a + b)``."""
-    if not is_float(node.outputs[0]):
-        return None
-    a, b = _inputs(node)
-    minus_b = negated(b)
-    if minus_b is not None:
-        return fitted(node, call(scalar.add, a, minus_b))
-    minus_a = negated(a)
-    if minus_a is not None:
-        return fitted(node, call(scalar.neg, call(scalar.add, minus_a, b)))
-    return None
+@equations(scalar.sub, phases=BOTH, guard=gives_floats)
+def signs_in_difference(a: Anything, x: Real, y: Real) -> Equations:
+    """Signs of terms make sums, and go outwards."""
+    return [a - -y >> a + y, -x - a >> -(x + a)]
 
 
-@rule(scalar.mul, scalar.true_div, phases=BOTH, key="local_neg_div_neg", names=("neg_div_neg",), tags=ONLY_RUN)
-def sign_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``-a * b -> -(a * b)``: the sign meets others further up. Not where a constant can take it."""
-    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
-        return None
-    a, b = _inputs(node)
-    minus_a, minus_b = negated(a), negated(b)
-    if minus_a is None and minus_b is None:
-        return None
-    bare = call(node.op.scalar_op, a if minus_a is None else minus_a, b if minus_b is None else minus_b)
-    if minus_a is not None and minus_b is not None:
-        return fitted(node, bare)
-    return fitted(node, call(scalar.neg, bare))
+@equations(
+    scalar.mul,
+    scalar.true_div,
+    phases=BOTH,
+    key="local_neg_div_neg",
+    names=("neg_div_neg",),
+    tags=ONLY_RUN,
+    guard=gives_floats,
+    ordered=True,
+)
+def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
+    """A sign meets others further up. Not where a constant can take it."""
+    return [
+        -x * -y >> x * y,
+        -x * a >> -(x * a),
+        a * -y >> -(a * y),
+        -x / -y >> x / y,
+        -x / a >> -(x / a),
+        a / -y >> -(a / y),
+    ]
 
 
 @rule(
@@ -245,51 +211,27 @@ def _sum_of(y: Tensor, total: Any, y_sign: int, dtype: str) -> Tensor:
     return call(scalar.add, y, constant) if y_sign > 0 else call(scalar.sub, constant, y)
 
 
-@rule(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",), tags=ONLY_RUN)
-def power_with_constant_exponent(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x ** 2 -> sqr(x)``, and likewise for 0, 1, 1/2, -1/2, -1 and -2."""
-    x, exponent = _inputs(node)
-    value = number(exponent)
-    dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
-    if value is None or isinstance(value, complex):
-        return None
-    if value == 1:
-        return fitted(node, x)
-    if value == 0:
-        return fitted(node, scalar_constant(1, dtype, ndim))
-    if value == 2:
-        return fitted(node, call(scalar.sqr, cast_to(x, dtype)))
-    if not is_float(node.outputs[0]):
-        return None
-    base = cast_to(x, dtype)
-    if value == 0.5:
-        return fitted(node, call(scalar.sqrt, base))
-    if value == -0.5:
-        return fitted(node, _reciprocal_root(base, dtype, ndim))
-    if value not in (-1, -2):
-        return None
-    below = call(scalar.sqr, base) if value == -2 else base
-    return fitted(node, call(scalar.true_div, scalar_constant(1, dtype, ndim), below))
+@equations(_POW, reach=0, key="local_pow_specialize", names=("local_pow_canonicalize",), tags=ONLY_RUN)
+def power_with_constant_exponent(a: Anything) -> Equations:
+    """Powers that have an operation of their own; the root of -0.0 would give -inf, and that of -inf NaN."""
+    x = wide(a)
+    at_end = switch(eq(x, 0), np.inf, 0)
+    floats = [
+        a**0.5 >> sqrt(x),
+        a**-0.5 >> switch(or_(eq(x, 0), eq(x, -np.inf)), at_end, 1 / sqrt(x)),
+        a**-1 >> 1 / x,
+        a**-2 >> 1 / sqr(x),
+    ]
+    return [a**2 >> sqr(x), a**1 >> a, a**0 >> 1, *(equation.when(gives_floats) for equation in floats)]
 
 
-def _reciprocal_root(x: Tensor, dtype: str, ndim: int) -> Tensor:
-    """Return ``x ** -0.5`` by a root, which alone would be -inf for -0.0 and NaN for -inf instead of inf and 0."""
-    zero, infinity = (scalar_constant(value, dtype, ndim) for value in (0, np.inf))
-    usual = call(scalar.true_div, scalar_constant(1, dtype, ndim), call(scalar.sqrt, x))
-    ends = call(scalar.switch, call(scalar.eq, x, zero), infinity, zero)
-    is_end = call(scalar.or_, call(scalar.eq, x, zero), call(scalar.eq, x, call(scalar.neg, infinity)))
-    return call(scalar.switch, is_end, ends, usual)
+@equations(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)
+def square_of_equal_factors(a: Anything) -> Equations:
+    """Equal factors make a square."""
+    return [(a * a >> sqr(a)).when(has_sign)]
 
 
-@rule(scalar.mul, phases=(Phase.SPECIALIZE,), reach=0, key="local_mul_to_sqr", tags=ONLY_RUN)
-def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * x -> sqr(x)``."""
-    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1] and node.outputs[0].type.dtype != "bool":
-        return fitted(node, call(scalar.sqr, _inputs(node)[0]))
-    return None
-
-
-@rule(
+@equations(
     scalar.mul,
     scalar.true_div,
     phases=(Phase.SPECIALIZE,),
@@ -298,36 +240,39 @@ def square_of_equal_factors(fgraph: FunctionGraph, node: Apply) -> Found:
     names=("local_mul_specialize",),
     tags=ONLY_RUN,
 )
-def minus_one_in_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x * -1 -> -x``, ``x / -1 -> -x``."""
-    factors = _inputs(node)
-    signs = [i for i, x in enumerate(factors) if number(x) == -1]
-    if not signs or node.outputs[0].type.dtype in COMPLEX_DTYPES:
-        return None
-    if node.op.scalar_op == scalar.true_div and (signs[0] == 0 or not is_float(node.outputs[0])):
-        return None
-    kept = [cast_to(x, node.outputs[0].type.dtype) for i, x in enumerate(factors) if i != signs[0]]
-    return fitted(node, call(scalar.neg, kept[0] if len(kept) == 1 else call(scalar.mul, *kept)))
+def minus_one_in_product(a: Anything) -> Equations:
+    """Minus one is a sign."""
+    return [
+        (a * -1 >> -wide(a)).when(gives_no_complex_numbers),
+        (mul(-1, ...) >> -product(...)).when(gives_no_complex_numbers),
+        (a / -1 >> -wide(a)).when(gives_floats),
+    ]
 
 
-@rule(scalar.sqr, _ABS)
-def sign_under_even_function(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sqr(-x) -> sqr(x)``, ``abs(-x) -> abs(x)``, also for ``abs`` inside."""
-    inner = operands(node.inputs[0], scalar.neg, _ABS)
-    if inner is None or not is_float(inner[0]):
-        return None
-    return fitted(node, call(node.op.scalar_op, inner[0]))
+def gives_no_complex_numbers(node: Apply) -> bool:
+    """The result holds no complex numbers."""
+    return node.outputs[0].type.dtype not in COMPLEX_DTYPES
 
 
-@rule(scalar.sqrt)
-def square_root_of_square(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sqrt(sqr(x)) -> abs(x)``."""
-    inner = operands(node.inputs[0], scalar.sqr)
-    return None if inner is None or not is_float(inner[0]) else fitted(node, call(_ABS, inner[0]))
+@built("product")
+def product(context: Context, *factors: Tensor) -> Tensor:
+    """Return the product of tensors in the dtype of the result."""
+    return call(scalar.mul, *(cast_to(x, context.node.outputs[0].type.dtype) for x in factors))
 
 
-@rule(scalar.log, key="local_log_exp", names=("local_func_inv",))
-def log_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(exp(x)) -> x``."""
-    inner = operands(node.inputs[0], scalar.exp)
-    return None if inner is None or not is_float(inner[0]) else fitted(node, inner[0])
+@equations(scalar.sqr, _ABS)
+def sign_under_even_function(x: Real) -> Equations:
+    """Even functions see no sign."""
+    return [sqr(-x) >> sqr(x), sqr(abs(x)) >> sqr(x), abs(-x) >> abs(x), abs(abs(x)) >> abs(x)]
+
+
+@equations(scalar.sqrt)
+def square_root_of_square(x: Real) -> Equations:
+    """The root of a square is the size."""
+    return [sqrt(sqr(x)) >> abs(x)]
+
+
+@equations(scalar.log, key="local_log_exp", names=("local_func_inv",))
+def log_of_exp(x: Real) -> Equations:
+    """A logarithm undoes the exponential."""
+    return [log(exp(x)) >> x]

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, config
 from theano_linker_c import scalar
-from theano_optimize import Phase
+from theano_optimize import Context, Fit, Phase
 
 # Declares the flag that is read here.
 from .._core import _flags as _flags
@@ -20,10 +20,9 @@ from ..indexing import AdvancedIncSubtensor1
 from ..indexing.entries import known_number
 from ..reduce import Prod, Reduce, Sum
 from ..shape import ShapeI, shape_i
+from ._equations import Anything, Equations, equations
 from ._language import (
-    call,
     can_replace,
-    fitted,
     is_broadcast,
     is_float,
     number,
@@ -32,11 +31,13 @@ from ._language import (
     sole_client,
 )
 from ._registry import rule
+from ._terms import applied, built, fill
 from .indexing import same_shape
 from .reductions import filled_reduced, is_regular
 
 Found = list[Variable] | None
 ONLY_RUN = ("fast_run",)
+allocated, empty = applied("alloc", Alloc), applied("empty", AllocEmpty)
 
 
 def _alloc(variable: Variable) -> Apply | None:
@@ -63,14 +64,16 @@ def _padded(value: Variable, ndim: int) -> Tensor:
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
-@rule(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",))
-def alloc_of_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``alloc(x, shape of x) -> x``."""
-    x = cast(Tensor, node.inputs[0])
-    lengths = node.inputs[1:]
-    if x.type.ndim != len(lengths) or not can_replace(node.outputs[0], x):
-        return None
-    return [x] if all(_is_length(n, x, axis) for axis, n in enumerate(lengths)) else None
+def are_own_lengths(fgraph: FunctionGraph, node: Apply) -> bool:
+    """The lengths are those of the value."""
+    value, lengths = cast(Tensor, node.inputs[0]), node.inputs[1:]
+    return value.type.ndim == len(lengths) and all(_is_length(n, value, axis) for axis, n in enumerate(lengths))
+
+
+@equations(Alloc, key="local_useless_alloc", names=("local_canonicalize_alloc",), fit=Fit.EXACT, guard=are_own_lengths)
+def alloc_of_own_shape(a: Anything) -> Equations:
+    """A tensor that has the shape already is not copied into a new one."""
+    return [allocated(a, ...) >> a]
 
 
 @rule(
@@ -161,18 +164,24 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(output, new) else None
 
 
-@rule(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc")
-def fill_as_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``fill(x, value) -> alloc(value, shape of x)`` where x then goes, or no loop has the result for an operand."""
-    like, value = cast("list[Tensor]", node.inputs)
-    if like.type.ndim == 0:
-        return None
-    if (like.owner is None or sole_client(fgraph, like) is None) and _is_operand(fgraph, node.outputs[0]):
-        return None
-    if like.type.broadcastable != node.outputs[0].type.broadcastable:
-        return None
-    new = alloc(value, *(shape_i(like, axis) for axis in range(like.type.ndim)))
-    return [new] if can_replace(node.outputs[0], new) else None
+@equations(scalar.second, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_fill_to_alloc", fit=Fit.EXACT)
+def fill_as_alloc(like: Anything, a: Anything) -> Equations:
+    """A fill is made by its lengths, where what it is like then goes, or no loop has the result for an operand."""
+    return [(fill(like, a) >> allocated_like(like, a)).when(is_needed_no_more)]
+
+
+def is_needed_no_more(fgraph: FunctionGraph, node: Apply, like: Tensor) -> bool:
+    """The tensor `like` then goes, or no loop has the result for an operand."""
+    if like.type.ndim == 0 or like.type.broadcastable != node.outputs[0].type.broadcastable:
+        return False
+    stays = like.owner is None or sole_client(fgraph, like) is None
+    return not (stays and _is_operand(fgraph, node.outputs[0]))
+
+
+@built("alloc_like")
+def allocated_like(context: Context, like: Tensor, a: Tensor) -> Tensor:
+    """Return a tensor filled with a value, with the lengths of another."""
+    return alloc(a, *(shape_i(like, axis) for axis in range(like.type.ndim)))
 
 
 def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
@@ -195,29 +204,33 @@ def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(
+@equations(
     AllocEmpty,
     tags=("alloc_empty_to_zeros",),
     key="alloc_empty_to_zeros",
     names=("local_alloc_empty_to_zeros",),
+    fit=Fit.EXACT,
 )
-def zeros_for_empty(fgraph: FunctionGraph, node: Apply) -> Found:
+def zeros_for_empty() -> Equations:
     """Memory that holds anything is filled with zeros: for those who look for the origin of NaN. On request only."""
-    zero = scalar_constant(0, node.outputs[0].type.dtype, 0)
-    new = alloc(zero, *node.inputs)
-    return [new] if can_replace(node.outputs[0], new) else None
+    return [empty(...) >> zeros(...)]
 
 
-@rule(scalar.sub, phases=(Phase.SPECIALIZE,), reach=0, key="local_elemwise_sub_zeros")
-def difference_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x - x -> 0``, as everywhere in the language also where x is infinite."""
-    a, b = node.inputs
-    if a is not b:
-        return None
-    output = node.outputs[0]
-    if not output.type.ndim:
-        return [call(scalar.second, a, scalar_constant(0, output.type.dtype, 0))]
-    return fitted(node, scalar_constant(0, output.type.dtype, output.type.ndim))
+@built("zeros")
+def zeros(context: Context, *lengths: Tensor) -> Tensor:
+    """Return a tensor of zeros."""
+    return alloc(scalar_constant(0, context.node.outputs[0].type.dtype, 0), *lengths)
+
+
+@equations(scalar.sub, phases=(Phase.SPECIALIZE,), reach=0, key="local_elemwise_sub_zeros")
+def difference_with_itself(a: Anything) -> Equations:
+    """A difference with itself is zero, as everywhere in the language also where it is infinite."""
+    return [(a - a >> fill(a, 0)).when(is_of_no_dimensions), a - a >> 0]
+
+
+def is_of_no_dimensions(a: Tensor) -> bool:
+    """The tensor `a` has no dimensions."""
+    return not a.type.ndim
 
 
 def is_filled_with_zeros(variable: Variable) -> bool:

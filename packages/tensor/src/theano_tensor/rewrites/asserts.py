@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from theano_graph import Apply, FunctionGraph, Variable
+from theano_optimize import Fit
 
 from .._assert import CheckAndRaise
+from ._equations import Anything, Equations, equations
 from ._language import number
 from ._registry import rule
+from ._terms import applied
 
 Found = list[Variable] | None
+check = applied("check", CheckAndRaise)
 
 
 @rule(CheckAndRaise, reach=0, key="local_remove_useless_assert")
@@ -21,7 +25,9 @@ def assert_of_truth(fgraph: FunctionGraph, node: Apply) -> Found:
     return [node.op(value, *kept)] if kept else [value]
 
 
-@rule(CheckAndRaise, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert")
-def assert_left_out(fgraph: FunctionGraph, node: Apply) -> Found:
+@equations(
+    CheckAndRaise, tags=("local_remove_all_assert", "unsafe"), reach=0, key="local_remove_all_assert", fit=Fit.UNCHECKED
+)
+def assert_left_out(a: Anything) -> Equations:
     """No check of what users pass is made. Only where that is asked for."""
-    return [node.inputs[0]]
+    return [check(a, ...) >> a]

@@ -12,8 +12,11 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
-from ._language import cast_to, fitted, number
+from ._conditions import is_false, is_true
+from ._equations import Anything, Equations, Number, equations
+from ._language import cast_to
 from ._registry import rule
+from ._terms import identity, switch
 
 Found = list[Variable] | None
 
@@ -43,19 +46,13 @@ def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
     return None
 
 
-@rule(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
-def useless_identity(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``identity(x) -> x``."""
-    return fitted(node, cast(Tensor, node.inputs[0]))
+@equations(scalar.identity, reach=0, key="local_useless_identity", names=("local_useless_elemwise",))
+def useless_identity(a: Anything) -> Equations:
+    """The identity changes nothing."""
+    return [identity(a) >> a]
 
 
-@rule(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
-def switch_on_constant(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``switch(constant, a, b)`` is one of the two; so is ``switch(c, a, a)``."""
-    condition, a, b = cast("list[Tensor]", node.inputs)
-    if a is b:
-        return fitted(node, a)
-    value = number(condition)
-    if value is None:
-        return None
-    return fitted(node, a if value else b)
+@equations(scalar.switch, reach=0, key="local_remove_switch_const_cond", names=("local_useless_switch",))
+def switch_on_constant(a: Anything, b: Anything, c: Anything, k: Number) -> Equations:
+    """A choice that is known, or between equals, is none."""
+    return [switch(c, a, a) >> a, (switch(k, a, b) >> a).when(is_true), (switch(k, a, b) >> b).when(is_false)]

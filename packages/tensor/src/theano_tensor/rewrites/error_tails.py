@@ -7,15 +7,17 @@ With erfcx(x) = exp(x**2) erfc(x), which neither vanishes nor overflows for larg
 from __future__ import annotations
 
 import math
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
-from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant
+from ._conditions import gives_floats
+from ._equations import Equations, Real, stabilizing_equations
+from ._language import call, fitted, is_float, number, operands
 from ._products import Product, flatten_product, is_inside_product, shared_product
 from ._registry import stabilizing
+from ._terms import erf, erfc, erfcx, gt, log, maximum, minimum, switch, wide
 
 Found = list[Variable] | None
 #: From here on the logarithm is taken of erfcx.
@@ -23,7 +25,7 @@ _TAIL = 1.0
 _ERFC = type(scalar.erfc)
 
 
-@stabilizing(
+@stabilizing_equations(
     scalar.sub,
     scalar.add,
     key="local_one_minus_erf",
@@ -39,59 +41,44 @@ _ERFC = type(scalar.erfc)
         "local_one_minus_erfc3",
         "local_one_add_neg_erfc",
     ),
+    guard=gives_floats,
 )
-def complement_of_error_function(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``1 - erf(x) -> erfc(x)``, ``1 + erf(x) -> erfc(-x)``, ``1 - erfc(x) -> erf(x)`` and the negatives of these."""
-    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
-        return None
-    dtype = node.outputs[0].type.dtype
-    a, b = cast("list[Tensor]", node.inputs)
-    sign = 1 if node.op.scalar_op == scalar.add else -1
-    for one, other, one_sign, other_sign in ((a, b, 1, sign), (b, a, sign, 1)):
-        value = number(one)
-        minus = operands(other, scalar.neg)
-        if minus is not None:
-            other, other_sign = minus[0], -other_sign
-        found = None if value is None else _complement(other, one_sign * value, other_sign, dtype)
-        if found is not None:
-            return fitted(node, found)
-    return None
+def complement_of_error_function(x: Real) -> Equations:
+    """Differences of error functions from 1 and -1, in all forms in which they are written."""
+    f, g, z = erf(x), erfc(x), wide(x)
+    return [
+        1 + f >> erfc(-z),
+        1 - -f >> erfc(-z),
+        f - -1 >> erfc(-z),
+        1 - f >> erfc(z),
+        1 + -f >> erfc(z),
+        -f - -1 >> erfc(z),
+        f - 1 >> -erfc(z),
+        f + -1 >> -erfc(z),
+        -1 - -f >> -erfc(z),
+        -f - 1 >> -erfc(-z),
+        -1 - f >> -erfc(-z),
+        -1 + -f >> -erfc(-z),
+        1 - g >> erf(z),
+        1 + -g >> erf(z),
+        -g - -1 >> erf(z),
+        g - 1 >> -erf(z),
+        g + -1 >> -erf(z),
+        -1 - -g >> -erf(z),
+    ]
 
 
-def _complement(f: Tensor, one: float, sign: int, dtype: str) -> Tensor | None:
-    """Return ``one + sign * f`` for an error function f, if there is a function for that."""
-    if one not in (1, -1):
-        return None
-    negate = one == -1
-    same = sign == one
-    inner = operands(f, scalar.erf)
-    if inner is not None and is_float(inner[0]):
-        x = cast_to(inner[0], dtype)
-        result = call(scalar.erfc, call(scalar.neg, x) if same else x)
-    else:
-        inner = operands(f, scalar.erfc)
-        if inner is None or same or not is_float(inner[0]):
-            return None
-        result = call(scalar.erf, cast_to(inner[0], dtype))
-    return call(scalar.neg, result) if negate else result
+@stabilizing_equations(scalar.log, key="local_log_erfc")
+def log_of_complement(x: Real) -> Equations:
+    """Where x is large, the complement vanishes, and its logarithm does not."""
+    tail = log(erfcx(maximum(x, _TAIL))) - x * x
+    return [(log(erfc(x)) >> switch(gt(x, _TAIL), tail, log(erfc(minimum(x, _TAIL))))).when(is_not_limited)]
 
 
-@stabilizing(scalar.log, key="local_log_erfc")
-def log_of_complement(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(erfc(x)) -> log(erfcx(x)) - x**2`` where x is large."""
-    inner = operands(node.inputs[0], scalar.erfc)
-    if inner is None or not is_float(inner[0]):
-        return None
-    (x,) = inner
+def is_not_limited(x: Tensor) -> bool:
+    """The tensor `x` has not been limited for this."""
     limited = operands(x, scalar.minimum)
-    if limited is not None and number(limited[1]) == _TAIL:
-        return None
-    limit = scalar_constant(_TAIL, x.type.dtype, x.type.ndim)
-    above, below = call(scalar.maximum, x, limit), call(scalar.minimum, x, limit)
-    tail = call(scalar.sub, call(scalar.log, call(scalar.erfcx, above)), call(scalar.mul, x, x))
-    return fitted(
-        node, call(scalar.switch, call(scalar.gt, x, limit), tail, call(scalar.log, call(scalar.erfc, below)))
-    )
+    return limited is None or number(limited[1]) != _TAIL
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.reciprocal, scalar.neg, reach=6, key="local_grad_log_erfc_neg")

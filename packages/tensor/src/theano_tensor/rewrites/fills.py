@@ -6,33 +6,30 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Fit
 
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
+from ._equations import Anything, Equations, equations
 from ._language import call, can_replace, lift, number, operands, scalar_constant
 from ._registry import rule
+from ._terms import fill
 
 Found = list[Variable] | None
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
 ONLY_RUN = ("fast_run",)
 
 
-@rule(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",))
-def fill_of_equal_shape(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``second(like, value) -> value`` where the value has the whole shape: lengths that do not broadcast are equal."""
-    _, value = node.inputs
-    return [value] if can_replace(node.outputs[0], value) else None
+@equations(scalar.second, reach=0, key="local_useless_fill", names=("local_useless_elemwise",), fit=Fit.EXACT)
+def fill_of_equal_shape(a: Anything, like: Anything) -> Equations:
+    """A value that has the whole shape is not filled in: lengths that do not broadcast are equal."""
+    return [fill(like, a) >> a]
 
 
-@rule(scalar.second)
-def fill_like_fill(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``second(second(like, a), b) -> second(like, b)``, where that has the same shape."""
-    like, value = cast("list[Tensor]", node.inputs)
-    inner = operands(like, scalar.second)
-    if inner is None:
-        return None
-    new = call(scalar.second, inner[0], value)
-    return [new] if can_replace(node.outputs[0], new) else None
+@equations(scalar.second, fit=Fit.EXACT)
+def fill_like_fill(a: Anything, b: Anything, like: Anything) -> Equations:
+    """What a fill is like is not filled itself, where it has the same shape."""
+    return [fill(fill(like, a), b) >> fill(like, b)]
 
 
 @rule(Elemwise, key="local_fill_cut", tags=ONLY_RUN)
@@ -46,10 +43,10 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
         return None
     inputs = cast("list[Tensor]", list(node.inputs))
     changed = False
-    for i, fill in enumerate(fills):
-        if fill is None:
+    for i, own in enumerate(fills):
+        if own is None:
             continue
-        trial = [*inputs[:i], fill[1], *inputs[i + 1 :]]
+        trial = [*inputs[:i], own[1], *inputs[i + 1 :]]
         new = op.make_node(*trial)
         if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
@@ -66,22 +63,19 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     if not any(fills):
         return None
     inputs = cast("list[Tensor]", node.inputs)
-    new: Tensor = op.make_node(
-        *(v if fill is None else fill[1] for v, fill in zip(inputs, fills, strict=True))
-    ).outputs[0]
+    new: Tensor = op.make_node(*(v if own is None else own[1] for v, own in zip(inputs, fills, strict=True))).outputs[0]
     if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
         return None
-    for fill in reversed(fills):
-        if fill is not None:
-            new = call(scalar.second, fill[0], new)
+    for own in reversed(fills):
+        if own is not None:
+            new = call(scalar.second, own[0], new)
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(scalar.second, reach=0, key="local_fill_itself", names=("local_useless_fill",))
-def fill_with_itself(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``second(x, x) -> x``."""
-    like, value = node.inputs
-    return [value] if like is value else None
+@equations(scalar.second, reach=0, key="local_fill_itself", names=("local_useless_fill",))
+def fill_with_itself(a: Anything) -> Equations:
+    """A tensor has its own shape."""
+    return [fill(a, a) >> a]
 
 
 def is_filled_with(variable: Variable, value: float) -> bool:

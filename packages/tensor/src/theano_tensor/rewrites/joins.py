@@ -7,6 +7,7 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Fit
 
 from .._assert import Assert
 from .._core._variable import Tensor
@@ -14,10 +15,13 @@ from ..elemwise import dimshuffle
 from ..joining import Join, Split
 from ..reduce import Max, Min, Prod, Reduce, Sum
 from ..shape import MakeVector, shape_i, static_int
+from ._equations import Anything, Equations, equations
 from ._language import call, can_replace, cast_to, scalar_constant, sole_client
 from ._registry import rule
+from ._terms import applied
 
 Found = list[Variable] | None
+join = applied("join", Join)
 #: Longer joins are reduced by loops.
 MAX_PARTS = 8
 _CHECKED = Assert("split: the lengths of the parts do not add up to that of the tensor")
@@ -27,10 +31,10 @@ def _one(node: Apply, new: Variable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Join, reach=0, key="local_join_1")
-def join_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``join(axis, x) -> x``."""
-    return _one(node, node.inputs[1]) if len(node.inputs) == 2 else None
+@equations(Join, reach=0, key="local_join_1", fit=Fit.EXACT)
+def join_of_one(axis: Anything, a: Anything) -> Equations:
+    """A tensor joined with nothing."""
+    return [join(axis, a) >> a]
 
 
 @rule(Join, reach=0, key="local_join_empty")

@@ -6,14 +6,16 @@ from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Fit
 
 from .._assert import assert_op
 from .._core._variable import Tensor
 from ..creation import alloc
-from ..elemwise import DimShuffle, dimshuffle
+from ..elemwise import DimShuffle
 from ..linear import Dot
 from ..shape import shape_i
-from ._language import call, can_replace, scalar_constant, sole_client
+from ._equations import Anything, Equations, equations
+from ._language import call, can_replace, scalar_constant
 from ._registry import rule
 from .allocs import is_filled_with_zeros
 
@@ -39,15 +41,12 @@ def product_with_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(DimShuffle, key="local_lift_transpose_through_dot")
-def transposed_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``dot(a, b).T -> dot(b.T, a.T)`` for matrices: BLAS takes transposed factors as they are."""
-    (x,) = node.inputs
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, Dot) or list(node.op.order) != [1, 0]:
-        return None
-    a, b = cast("list[Tensor]", inner.inputs)
-    if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, x) is None:
-        return None
-    new: Variable = inner.op(dimshuffle(b, [1, 0]), dimshuffle(a, [1, 0]))
-    return [new] if can_replace(node.outputs[0], new) else None
+@equations(DimShuffle, key="local_lift_transpose_through_dot", fit=Fit.EXACT)
+def transposed_product(a: Anything, b: Anything) -> Equations:
+    """BLAS takes transposed factors as they are."""
+    return [((a @ b).T >> b.T @ a.T).when(are_matrices).alone()]
+
+
+def are_matrices(a: Tensor, b: Tensor) -> bool:
+    """The factors are matrices."""
+    return a.type.ndim == 2 and b.type.ndim == 2

@@ -12,7 +12,7 @@ from typing import cast
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.modes import optdb
-from theano_optimize import EquilibriumDatabase, Exactness, NodeRewriter, Phase, node_rewriter
+from theano_optimize import Context, EquilibriumDatabase, Exactness, NodeRewriter, Phase, node_rewriter
 
 from .._core._variable import Tensor
 from ..creation import ARange, zeros
@@ -23,8 +23,10 @@ from ..nnet import LogSoftmax, Softmax, hard_sigmoid, ultra_fast_sigmoid
 from ..nnet._softmax import log_of_sum
 from ..reduce import Sum
 from ..shape import shape_i
+from ._equations import Anything, Equations, equations
 from ._language import fitted, lift, number, operands, remade
 from ._registry import RULES, Entry, rule
+from ._terms import built, sigmoid
 from .indexing import is_zeros, same_shape
 
 Found = list[Variable] | None
@@ -160,13 +162,25 @@ def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 # Rules that are not exact are included by their own names only, so these have the documented ones.
-@rule(scalar.sigmoid, phases=(Phase.UNCANONICALIZE,), exactness=Exactness.FAST, tags=())
-def local_hard_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sigmoid(x) -> hard_sigmoid(x)``, where a mode includes it; late, so that losses have become stable before."""
-    return fitted(node, hard_sigmoid(node.inputs[0]))
+@equations(scalar.sigmoid, phases=(Phase.UNCANONICALIZE,), exactness=Exactness.FAST, tags=())
+def local_hard_sigmoid(a: Anything) -> Equations:
+    """An approximation, where a mode includes it; late, so that losses have become stable before."""
+    return [sigmoid(a) >> piecewise_sigmoid(a)]
 
 
-@rule(scalar.sigmoid, phases=(Phase.UNCANONICALIZE,), exactness=Exactness.FAST, tags=())
-def local_ultra_fast_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sigmoid(x) -> ultra_fast_sigmoid(x)``, where a mode includes it."""
-    return fitted(node, ultra_fast_sigmoid(node.inputs[0]))
+@built("hard_sigmoid")
+def piecewise_sigmoid(context: Context, a: Tensor) -> Tensor:
+    """Return the sigmoid of three straight lines."""
+    return hard_sigmoid(a)
+
+
+@equations(scalar.sigmoid, phases=(Phase.UNCANONICALIZE,), exactness=Exactness.FAST, tags=())
+def local_ultra_fast_sigmoid(a: Anything) -> Equations:
+    """An approximation, where a mode includes it."""
+    return [sigmoid(a) >> approximate_sigmoid(a)]
+
+
+@built("ultra_fast_sigmoid")
+def approximate_sigmoid(context: Context, a: Tensor) -> Tensor:
+    """Return an approximation of the sigmoid by a rational function."""
+    return ultra_fast_sigmoid(a)

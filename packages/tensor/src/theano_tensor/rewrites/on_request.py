@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Fit
 
 from .._assert import Assert
 from .._core._variable import Tensor
@@ -25,32 +26,39 @@ from ..indexing import (
 )
 from ..reduce import all as all_
 from ..shape import ShapeI, shape_i
+from ._equations import Anything, Equations, Real, equations
 from ._known_lengths import known_lengths
-from ._language import can_replace, cast_to, fitted, is_float, operands
+from ._language import can_replace, cast_to
 from ._registry import rule
+from ._terms import applied, arccosh, arctanh, cosh, tanh, wide
 from .indexing import same_index
 from .shape import computed_shape
 
 Found = list[Variable] | None
+part, written = applied("part", Subtensor), applied("written", IncSubtensor)
 
 
-@rule(
+@equations(
     Subtensor,
     tags=("local_subtensor_inc_subtensor",),
     key="local_subtensor_inc_subtensor_on_request",
     names=("local_subtensor_inc_subtensor",),
+    fit=Fit.UNCHECKED,
 )
-def part_as_it_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``set_subtensor(x[i], y)[i] -> y`` where y has the dimensions of the part, whether i fits or not."""
+def part_as_it_was_written(a: Anything, b: Anything) -> Equations:
+    """A part that has been set is what it was set to, if that has the dimensions of the part; the index may not fit."""
+    return [(part(written(a, b, ...), ...) >> wide(b)).when(is_part_that_was_set, has_dimensions_of_result)]
+
+
+def is_part_that_was_set(node: Apply) -> bool:
+    """The part that is read is the one that was set."""
     write = node.inputs[0].owner
-    if write is None or not isinstance(write.op, IncSubtensor) or not same_index(node, write):
-        return None
-    if not write.op.set_instead_of_inc:
-        return None
-    y = cast(Tensor, write.inputs[1])
-    if y.type.broadcastable != node.outputs[0].type.broadcastable:
-        return None
-    return [cast_to(y, node.outputs[0].type.dtype)]
+    return write is not None and same_index(node, write) and write.op.set_instead_of_inc
+
+
+def has_dimensions_of_result(node: Apply, b: Tensor) -> bool:
+    """The tensor `b` has the dimensions of the result."""
+    return bool(b.type.broadcastable == node.outputs[0].type.broadcastable)
 
 
 @rule(AdvancedSubtensor1, tags=("local_adv_sub1_adv_inc_sub1",), key="local_adv_sub1_adv_inc_sub1")
@@ -116,11 +124,13 @@ def _is_same(own: Any, wanted: Variable) -> bool:
     return a.op == b.op and a.inputs[0] is b.inputs[0]
 
 
-_PAIRS = {scalar.arccosh: scalar.cosh, scalar.tanh: scalar.arctanh}
-
-
-@rule(*_PAIRS, tags=("local_func_inv",), key="local_func_inv_on_request", names=("local_func_inv",))
-def function_of_its_inverse_somewhere(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``arccosh(cosh(x)) -> x``, which holds for x that is not negative, and ``tanh(arctanh(x)) -> x``."""
-    found = operands(node.inputs[0], _PAIRS[node.op.scalar_op])
-    return fitted(node, found[0]) if found is not None and is_float(found[0]) else None
+@equations(
+    scalar.arccosh,
+    scalar.tanh,
+    tags=("local_func_inv",),
+    key="local_func_inv_on_request",
+    names=("local_func_inv",),
+)
+def function_of_its_inverse_somewhere(x: Real) -> Equations:
+    """Functions of inverses that do not take every number."""
+    return [arccosh(cosh(x)) >> x, tanh(arctanh(x)) >> x]

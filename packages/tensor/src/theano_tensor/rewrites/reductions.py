@@ -9,14 +9,16 @@ import numpy as np
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
-from theano_optimize import Phase
+from theano_optimize import Context, Phase
 
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._variable import Tensor
 from ..creation import alloc
-from ..elemwise import DimShuffle, dimshuffle
+from ..elemwise import dimshuffle
 from ..reduce import AccumulatingReduce, All, Any_, Max, Min, Prod, Reduce, Sum
 from ..shape import shape_i, size
+from ._conditions import gives_floats, is_false, is_true
+from ._equations import Anything, Equations, Number, Real, equations
 from ._language import (
     call,
     can_replace,
@@ -29,18 +31,19 @@ from ._language import (
     sole_client,
 )
 from ._registry import rule
+from ._terms import applied, built, fill, view
 
 #: How many nodes are looked at to see whether an expression is made of constants.
 MAX_STEPS = 16
 
 Found = list[Variable] | None
+reduction, total, product, largest, smallest, all_true, any_true = map(
+    applied,
+    ("reduce", "sum", "prod", "max", "min", "all", "any"),
+    (Reduce, Sum, Prod, Max, Min, All, Any_),
+)
 #: Levels of rewriting with little in them, FAST_COMPILE among them, go without these.
 ONLY_RUN = ("fast_run",)
-
-
-def _reduced(node: Apply, x: Tensor) -> Tensor:
-    """Apply the op of a reduction to another tensor."""
-    return cast(Tensor, node.op(x))
 
 
 def _as_type(node: Apply, new: Tensor) -> Found:
@@ -48,33 +51,47 @@ def _as_type(node: Apply, new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Sum, key="local_sum_neg", names=("local_sum_mul_by_scalar",), tags=ONLY_RUN)
-def sum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sum(-x) -> -sum(x)``."""
-    (x,) = node.inputs
-    inner = operands(x, scalar.neg)
-    if inner is None or not is_float(x) or sole_client(fgraph, x) is None:
-        return None
-    return _as_type(node, call(scalar.neg, _reduced(node, inner[0])))
+@equations(Sum, key="local_sum_neg", names=("local_sum_mul_by_scalar",), tags=ONLY_RUN)
+def sum_of_negative(x: Real) -> Equations:
+    """The sign of a sum."""
+    return [(total(-x) >> -total(x)).alone()]
 
 
-@rule(Sum, key="local_sum_mul_by_scalar", names=("sum_scalar_mul", "local_sum_prod_mul_by_scalar"), tags=ONLY_RUN)
-def sum_of_multiple(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sum(c * x) -> c * sum(x)`` and ``sum(x / c) -> sum(x) / c`` where c is a single number."""
-    (x,) = node.inputs
-    if not is_float(x) or not is_float(node.outputs[0]) or sole_client(fgraph, x) is None:
-        return None
-    ndim = node.outputs[0].type.ndim
-    inner = operands(x, scalar.mul)
-    if inner is not None and len(inner) == 2:
-        for c, other in (inner, reversed(inner)):
-            if is_broadcast(c) and not is_broadcast(other) and is_regular(c) and other.type.dtype == x.type.dtype:
-                return _as_type(node, call(scalar.mul, _number(c, ndim), _reduced(node, other)))
-    inner = operands(x, scalar.true_div)
-    if inner is not None and is_broadcast(inner[1]) and not is_broadcast(inner[0]):
-        if number(inner[1]) != 0 and is_regular(inner[1]) and inner[0].type.dtype == x.type.dtype:
-            return _as_type(node, call(scalar.true_div, _reduced(node, inner[0]), _number(inner[1], ndim)))
-    return None
+@equations(
+    Sum,
+    key="local_sum_mul_by_scalar",
+    names=("sum_scalar_mul", "local_sum_prod_mul_by_scalar"),
+    tags=ONLY_RUN,
+    guard=gives_floats,
+)
+def sum_of_multiple(c: Anything, x: Real) -> Equations:
+    """A single number is multiplied by, or divided by, once."""
+    return [
+        (total(c * x) >> single(c) * total(x)).when(is_one_of_many, is_finite, has_dtype_of_argument).alone(),
+        (total(x / c) >> total(x) / single(c))
+        .when(is_one_of_many, is_no_zero, is_finite, has_dtype_of_argument)
+        .alone(),
+    ]
+
+
+def is_one_of_many(c: Tensor, x: Tensor) -> bool:
+    """The tensor `c` is a single number, and `x` is not."""
+    return is_broadcast(c) and not is_broadcast(x)
+
+
+def is_finite(c: Tensor) -> bool:
+    """The tensor `c` is not known to be infinite or no number: the sum of no elements is 0."""
+    return is_regular(c)
+
+
+def is_no_zero(c: Tensor) -> bool:
+    """The tensor `c` is not known to be 0."""
+    return bool(number(c) != 0)
+
+
+def has_dtype_of_argument(node: Apply, x: Tensor) -> bool:
+    """The tensor `x` has the dtype of what is reduced."""
+    return x.type.dtype == cast(Tensor, node.inputs[0]).type.dtype
 
 
 def is_regular(c: Tensor) -> bool:
@@ -99,34 +116,46 @@ def _will_be_folded(c: Variable) -> bool:
     return not pending
 
 
-def _number(c: Tensor, ndim: int) -> Tensor:
-    """Return a tensor with one element as one with `ndim` dimensions."""
-    bare = dimshuffle(c, [])
-    return dimshuffle(bare, ["x"] * ndim)
+@built("single")
+def single(context: Context, c: Tensor) -> Tensor:
+    """Return a tensor with one element as one with the dimensions of the result."""
+    return dimshuffle(dimshuffle(c, []), ["x"] * context.node.outputs[0].type.ndim)
 
 
 _MERGED = (Sum, Prod, Max, Min, All, Any_)
 
 
-@rule(*_MERGED, key="local_sum_sum", names=("local_sum_prod_prod", "local_op_of_op"))
-def sum_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sum(sum(x, a), b)`` as one sum over both, where nothing else uses the inner one; so also maxima, and so on.
+@equations(Sum, Prod, Max, Min, All, Any_, key="local_sum_sum", names=("local_sum_prod_prod", "local_op_of_op"))
+def sum_of_sum(a: Anything) -> Equations:
+    """Reductions of reductions are one over all axes, where nothing else uses the inner one.
 
     Products of floats stay: in another order they may overflow.
     """
-    (x,) = node.inputs
-    inner = x.owner
-    if inner is None or type(inner.op) is not type(node.op) or type(node.op) not in _MERGED:
-        return None
-    if sole_client(fgraph, x) is None:
-        return None
-    source = cast(Tensor, inner.inputs[0])
-    if isinstance(node.op, AccumulatingReduce) and not _same_whatever_the_order(node, source):
-        return None
-    gone = set(inner.op.axes(source.type.ndim))
-    kept = [axis for axis in range(source.type.ndim) if axis not in gone]
-    gone |= {kept[axis] for axis in node.op.axes(x.type.ndim)}
-    return _as_type(node, _with_axes(node.op, sorted(gone))(source))
+    return [
+        (reduced(reduced(a)) >> reduced_at_once(a)).when(is_same_reduction, is_same_in_any_order).alone()
+        for reduced in (total, product, largest, smallest, all_true, any_true)
+    ]
+
+
+def is_same_reduction(node: Apply) -> bool:
+    """The reductions are of one kind."""
+    inner = node.inputs[0].owner
+    return inner is not None and type(inner.op) is type(node.op) and type(node.op) in _MERGED
+
+
+def is_same_in_any_order(node: Apply, a: Tensor) -> bool:
+    """The order of the elements does not matter."""
+    return not isinstance(node.op, AccumulatingReduce) or _same_whatever_the_order(node, a)
+
+
+@built("reduced_at_once")
+def reduced_at_once(context: Context, a: Tensor) -> Tensor:
+    """Return a reduction over the axes of both."""
+    node, inner = context.node, cast(Apply, context.node.inputs[0].owner)
+    gone = set(inner.op.axes(a.type.ndim))
+    kept = [axis for axis in range(a.type.ndim) if axis not in gone]
+    gone |= {kept[axis] for axis in node.op.axes(len(kept))}
+    return cast(Tensor, _with_axes(node.op, sorted(gone))(a))
 
 
 def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
@@ -197,75 +226,119 @@ def filled_reduced(node: Apply, value: Tensor, lengths: Sequence[Any]) -> Tensor
     return alloc(total, *kept) if kept else total
 
 
-@rule(All, Any_, key="local_all_of_fill")
-def truth_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``all(fill(x, True)) -> True``, ``any(fill(x, False)) -> False``; the opposite, if x has elements."""
-    inner = operands(node.inputs[0], scalar.second)
-    value = None if inner is None else number(inner[1])
-    if inner is None or value is None or node.outputs[0].type.ndim:
-        return None
-    dtype = node.outputs[0].type.dtype
-    if bool(value) == isinstance(node.op, All):
-        return _as_type(node, scalar_constant(bool(value), dtype, 0))
-    return _as_type(
-        node, call(scalar.eq if isinstance(node.op, All) else scalar.gt, size(inner[0]), scalar_constant(0, "int64", 0))
-    )
+@equations(All, Any_, key="local_all_of_fill")
+def truth_of_fill(like: Anything, k: Number) -> Equations:
+    """Filled with one truth value, a tensor has it if it has elements."""
+    known = [
+        (all_true(fill(like, k)) >> True).when(is_true),
+        (any_true(fill(like, k)) >> False).when(is_false),
+        (all_true(fill(like, k)) >> has_no_elements(like)).when(is_false),
+        (any_true(fill(like, k)) >> has_elements(like)).when(is_true),
+    ]
+    return [equation.when(gives_one_number) for equation in known]
 
 
-@rule(Sum, Max, Min, key="local_sum_all_to_none", names=("local_sum_prod_all_to_none",))
-def reduction_of_permuted(fgraph: FunctionGraph, node: Apply) -> Found:
+def gives_one_number(node: Apply) -> bool:
+    """The result has no dimensions."""
+    return not node.outputs[0].type.ndim
+
+
+@built("has_no_elements")
+def has_no_elements(context: Context, a: Tensor) -> Tensor:
+    """Tell whether a tensor has no elements."""
+    return call(scalar.eq, size(a), scalar_constant(0, "int64", 0))
+
+
+@built("has_elements")
+def has_elements(context: Context, a: Tensor) -> Tensor:
+    """Tell whether a tensor has elements."""
+    return call(scalar.gt, size(a), scalar_constant(0, "int64", 0))
+
+
+@equations(Sum, Max, Min, key="local_sum_all_to_none", names=("local_sum_prod_all_to_none",))
+def reduction_of_permuted(a: Anything) -> Equations:
     """Reducing all dimensions needs no transposition or inserted dimensions before."""
-    (x,) = node.inputs
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, DimShuffle) or node.outputs[0].type.ndim or inner.op.drop:
-        return None
-    source = inner.inputs[0]
-    if source.type.ndim == 0:
-        return _as_type(node, source)
-    return _as_type(node, _with_axes(node.op, list(range(source.type.ndim)))(source))
+    return [
+        (reduced(view(a)) >> reduced_to_one(a)).when(gives_one_number, drops_nothing)
+        for reduced in (total, largest, smallest)
+    ]
 
 
-@rule(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",))
-def reduction_over_nothing(fgraph: FunctionGraph, node: Apply) -> Found:
+def drops_nothing(node: Apply) -> bool:
+    """The view drops no dimensions."""
+    inner = node.inputs[0].owner
+    return inner is not None and not inner.op.drop
+
+
+@built("reduced_to_one")
+def reduced_to_one(context: Context, a: Tensor) -> Tensor:
+    """Return a reduction over all axes."""
+    if a.type.ndim == 0:
+        return a
+    return cast(Tensor, _with_axes(context.node.op, list(range(a.type.ndim)))(a))
+
+
+def has_no_axes(fgraph: FunctionGraph, node: Apply) -> bool:
+    """There are no axes."""
+    return not node.op.axes(cast(Tensor, node.inputs[0]).type.ndim)
+
+
+@equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",), guard=has_no_axes)
+def reduction_over_nothing(a: Anything) -> Equations:
     """A reduction without axes gives what it is given."""
-    (x,) = node.inputs
-    return _as_type(node, x) if not node.op.axes(x.type.ndim) else None
+    return [reduction(a) >> a]
 
 
-@rule(Max, Min, key="local_max_to_min")
-def extremum_of_negative(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``max(-x) -> -min(x)`` and ``min(-x) -> -max(x)``: the sign meets others further up."""
-    (x,) = node.inputs
-    inner = operands(x, scalar.neg)
-    if type(node.op) not in (Max, Min) or inner is None or not is_float(x) or sole_client(fgraph, x) is None:
-        return None
-    opposite = Min if type(node.op) is Max else Max
-    return _as_type(node, call(scalar.neg, cast(Tensor, opposite(node.op.axis)(inner[0]))))
+@equations(Max, Min, key="local_max_to_min")
+def extremum_of_negative(x: Real) -> Equations:
+    """The sign of an extremum meets others further up."""
+    return [
+        (largest(-x) >> -opposite_extremum(x)).when(is_plain_extremum).alone(),
+        (smallest(-x) >> -opposite_extremum(x)).when(is_plain_extremum).alone(),
+    ]
 
 
-@rule(
+def is_plain_extremum(node: Apply) -> bool:
+    """The reduction is `Max` or `Min` itself."""
+    return type(node.op) in (Max, Min)
+
+
+@built("opposite_extremum")
+def opposite_extremum(context: Context, x: Tensor) -> Tensor:
+    """Return the minimum for the maximum, and the other way round."""
+    op = context.node.op
+    return cast(Tensor, (Min if type(op) is Max else Max)(op.axis)(x))
+
+
+@equations(
     Sum,
     phases=(Phase.SPECIALIZE,),
     key="local_sum_div_dimshuffle",
     names=("local_sum_prod_div_dimshuffle",),
+    guard=gives_floats,
 )
-def sum_of_quotients(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``sum(a / b, axis) -> sum(a, axis) / b`` where b does not change along the axes.
+def sum_of_quotients(x: Real, b: Anything) -> Equations:
+    """A divisor that does not change along the axes divides the sum.
 
     After stabilisation, which looks at quotients inside sums.
     """
-    (x,) = node.inputs
-    inner = operands(x, scalar.true_div)
-    axes = node.op.axes(x.type.ndim)
-    if inner is None or not axes or not is_float(x) or not is_float(node.outputs[0]) or sole_client(fgraph, x) is None:
-        return None
-    a, b = inner
-    if a.type.dtype != x.type.dtype or a.type.broadcastable != x.type.broadcastable or not _is_regular_divisor(b):
-        return None
-    if not all(b.type.broadcastable[axis] for axis in axes):
-        return None
-    below = dimshuffle(b, [axis for axis in range(x.type.ndim) if axis not in axes])
-    return _as_type(node, call(scalar.true_div, _reduced(node, a), below))
+    return [(total(x / b) >> total(x) / without_axes(b)).when(has_dtype_of_argument, is_constant_along_axes).alone()]
+
+
+def is_constant_along_axes(node: Apply, x: Tensor, b: Tensor) -> bool:
+    """The divisor is regular, and does not change along the axes that are summed."""
+    whole = cast(Tensor, node.inputs[0]).type
+    axes = node.op.axes(whole.ndim)
+    if not axes or x.type.broadcastable != whole.broadcastable or not _is_regular_divisor(b):
+        return False
+    return all(b.type.broadcastable[axis] for axis in axes)
+
+
+@built("without_axes")
+def without_axes(context: Context, b: Tensor) -> Tensor:
+    """Return a tensor without the axes that are summed."""
+    axes = context.node.op.axes(b.type.ndim)
+    return dimshuffle(b, [axis for axis in range(b.type.ndim) if axis not in axes])
 
 
 def _is_regular_divisor(b: Tensor) -> bool:

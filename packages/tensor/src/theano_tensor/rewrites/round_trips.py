@@ -9,7 +9,7 @@ import numpy as np
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarProgram
-from theano_optimize import Phase
+from theano_optimize import Context, Fit, Phase
 
 from .._assert import assert_op
 from .._core._convert import constant
@@ -22,31 +22,42 @@ from ..indexing.entries import known_number
 from ..linear import dot
 from ..reduce import Sum
 from ..shape import MakeVector, Reshape, ShapeI
+from ._equations import Anything, Equations, equations
 from ._language import call, can_replace, number, operands, scalar_constant, sole_client
 from ._registry import rule
+from ._terms import applied, built, view
 from .allocs import is_filled_with_zeros
 from .indexing import FULL, index_of
 
 Found = list[Variable] | None
+as_scalar, as_tensor = applied("as_scalar", ScalarFromTensor), applied("as_tensor", TensorFromScalar)
+reshape = applied("reshape", Reshape)
+written, written_at = applied("written", IncSubtensor), applied("written_at", AdvancedIncSubtensor)
+written_rows, rows_of = applied("written_rows", AdvancedIncSubtensor1), applied("rows", AdvancedSubtensor1)
 ONLY_RUN = ("fast_run",)
 BOTH = (Phase.CANONICALIZE, Phase.SPECIALIZE)
 
 
-@rule(
+@equations(
     ScalarFromTensor,
     TensorFromScalar,
     phases=BOTH,
     tags=ONLY_RUN,
     key="local_scalar_tensor_scalar",
     names=("local_tensor_scalar_tensor",),
+    fit=Fit.UNCHECKED,
 )
-def number_there_and_back(fgraph: FunctionGraph, node: Apply) -> Found:
-    """A scalar that is made a tensor and a scalar again is that scalar; so is a tensor the other way round."""
-    inner = node.inputs[0].owner
-    opposite = TensorFromScalar if isinstance(node.op, ScalarFromTensor) else ScalarFromTensor
-    if inner is None or not isinstance(inner.op, opposite) or inner.inputs[0].type != node.outputs[0].type:
-        return None
-    return [inner.inputs[0]]
+def number_there_and_back(a: Anything) -> Equations:
+    """A scalar that is made a tensor and a scalar again, and a tensor the other way round."""
+    return [
+        (as_scalar(as_tensor(a)) >> a).when(has_type_of_result),
+        (as_tensor(as_scalar(a)) >> a).when(has_type_of_result),
+    ]
+
+
+def has_type_of_result(node: Apply, a: Variable) -> bool:
+    """The variable `a` has the type of the result."""
+    return bool(a.type == node.outputs[0].type)
 
 
 @rule(Subtensor, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_subtensor_remove_broadcastable_index")
@@ -110,18 +121,18 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-@rule(Reshape, tags=ONLY_RUN, key="local_useless_dimshuffle_in_reshape")
-def reshape_of_view(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``reshape(dimshuffle(x), shape) -> reshape(x, shape)`` where the order of the elements is the same."""
-    view = node.inputs[0].owner
-    if view is None or not isinstance(view.op, DimShuffle):
-        return None
-    x = cast(Tensor, view.inputs[0])
-    kept = [e for e in view.op.order if not isinstance(e, str) and x.type.shape[e] != 1]
-    if kept != sorted(kept):
-        return None
-    new = node.op(x, node.inputs[1])
-    return [new] if can_replace(node.outputs[0], new) else None
+@equations(Reshape, tags=ONLY_RUN, key="local_useless_dimshuffle_in_reshape", fit=Fit.EXACT)
+def reshape_of_view(a: Anything, shape: Anything) -> Equations:
+    """A view with the elements in the same order makes no difference to a reshape."""
+    return [(reshape(view(a), shape) >> reshape(a, shape)).when(keeps_order)]
+
+
+def keeps_order(node: Apply, a: Tensor) -> bool:
+    """The elements stay in order."""
+    inner = node.inputs[0].owner
+    order = [] if inner is None else inner.op.order
+    kept = [e for e in order if not isinstance(e, str) and a.type.shape[e] != 1]
+    return kept == sorted(kept)
 
 
 @rule(Reshape, tags=("local_reshape_to_dimshuffle",), key="local_reshape_to_dimshuffle")
@@ -187,53 +198,84 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     return known is not None and number(length) == known
 
 
-@rule(
+@equations(
     IncSubtensor,
     AdvancedIncSubtensor,
     tags=("local_incsubtensor_of_zeros",),
     key="local_incsubtensor_of_zeros",
     names=("local_incsubtensor_of_allocs",),
+    fit=Fit.EXACT,
 )
-def increment_by_zeros(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``inc_subtensor(x[i], zeros) -> x``: where it is asked for, since an index out of range is no longer noticed."""
-    x, value = node.inputs[:2]
-    if node.op.set_instead_of_inc or not is_filled_with_zeros(value) or not can_replace(node.outputs[0], x):
-        return None
-    return [x]
+def increment_by_zeros(a: Anything, b: Anything) -> Equations:
+    """Increments by zeros: where it is asked for, since an index out of range is no longer noticed."""
+    return [
+        (written(a, b, ...) >> a).when(is_increment, are_zeros),
+        (written_at(a, b, ...) >> a).when(is_increment, are_zeros),
+    ]
 
 
-@rule(
+def is_increment(node: Apply) -> bool:
+    """What is written is added."""
+    return not node.op.set_instead_of_inc
+
+
+def are_zeros(b: Variable) -> bool:
+    """The tensor `b` is filled with zeros."""
+    return is_filled_with_zeros(b)
+
+
+@equations(
     IncSubtensor,
     tags=("local_setsubtensor_of_constants",),
     key="local_setsubtensor_of_constants",
     names=("local_setsubtensor_of_allocs",),
+    fit=Fit.EXACT,
 )
-def part_set_to_what_it_is(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``set_subtensor(zeros[i], zeros) -> zeros``: where it is asked for, as above."""
-    x, value = node.inputs[:2]
-    zeros = is_filled_with_zeros(x) and is_filled_with_zeros(value)
-    if not node.op.set_instead_of_inc or not zeros or not can_replace(node.outputs[0], x):
-        return None
-    return [x]
+def part_set_to_what_it_is(a: Anything, b: Anything) -> Equations:
+    """Zeros set to zeros: where it is asked for, as above."""
+    return [(written(a, b, ...) >> a).when(is_replacement, are_zeros, is_made_of_zeros)]
 
 
-@rule(AdvancedIncSubtensor1, tags=ONLY_RUN, key="local_set_rows_to_inc_rows", names=("local_set_to_inc_subtensor",))
-def rows_set_to_sum(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` for known numbers i of rows, all different."""
-    x, value, rows = cast("list[Tensor]", node.inputs)
+def is_replacement(node: Apply) -> bool:
+    """What is written replaces what stands there."""
+    return bool(node.op.set_instead_of_inc)
+
+
+def is_made_of_zeros(a: Variable) -> bool:
+    """The tensor `a` is filled with zeros."""
+    return is_filled_with_zeros(a)
+
+
+@equations(
+    AdvancedIncSubtensor1,
+    tags=ONLY_RUN,
+    key="local_set_rows_to_inc_rows",
+    names=("local_set_to_inc_subtensor",),
+    fit=Fit.EXACT,
+)
+def rows_set_to_sum(a: Anything, b: Anything, rows: Anything) -> Equations:
+    """Known rows, all different, that are set to a sum with themselves are incremented."""
+    sums = written_rows(a, rows_of(a, rows) + b, rows) >> incremented_rows(a, b, rows)
+    return [sums.when(is_replacement, are_different_rows, has_dtype_of_sum)]
+
+
+def are_different_rows(rows: Any) -> bool:
+    """The numbers of the rows are known, and different."""
     known = getattr(rows, "data", None)
-    terms = operands(value, scalar.add)
-    if not node.op.set_instead_of_inc or known is None or terms is None or len(terms) != 2:
-        return None
-    if known.size and (known.min() < 0 or len(np.unique(known)) != known.size):
-        return None
-    for read, other in (terms, reversed(terms)):
-        owner = read.owner
-        if owner is not None and isinstance(owner.op, AdvancedSubtensor1) and owner.inputs[0] is x:
-            if owner.inputs[1] is rows and read.type.dtype == x.type.dtype:
-                new = AdvancedIncSubtensor1(node.op.inplace)(x, other, rows)
-                return [new] if can_replace(node.outputs[0], new) else None
-    return None
+    if known is None:
+        return False
+    return not known.size or bool(known.min() >= 0 and len(np.unique(known)) == known.size)
+
+
+def has_dtype_of_sum(node: Apply, a: Tensor) -> bool:
+    """The rows that are read have the dtype of the tensor."""
+    return all(v.type.dtype == a.type.dtype for v in node.outputs)
+
+
+@built("incremented_rows")
+def incremented_rows(context: Context, a: Tensor, b: Tensor, rows: Tensor) -> Tensor:
+    """Return a tensor with rows incremented."""
+    return cast(Tensor, AdvancedIncSubtensor1(context.node.op.inplace)(a, b, rows))
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")

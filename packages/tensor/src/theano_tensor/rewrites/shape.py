@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, compose, config, describe, shape_rule
-from theano_optimize import Phase, RewriteWarning
+from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
+from theano_optimize import Fit, Phase, RewriteWarning
 
 from .._core._convert import constant
 from .._core._type import TensorType
@@ -16,10 +16,13 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
 from ..shape import MakeVector, ShapeI, ShapeOf, shape_i
+from ._equations import Anything, Equations, equations
 from ._known_lengths import KnownLengths, known_lengths
 from ._registry import rule
+from ._terms import applied
 
 Found = list[Variable] | None
+gate = applied("gradient_gate", GradientGate)
 #: Not in FAST_COMPILE: reading a length off the inputs skips the computation, and with it the errors that it would
 #: raise.
 ONLY_RUN = ("fast_run",)
@@ -86,7 +89,7 @@ def computed_shape(fgraph: FunctionGraph, table: KnownLengths, x: Variable) -> A
         return None
     lengths = [_input_shape(fgraph, table, v) for v in owner.inputs]
     try:
-        return rule_of_op(owner, lengths)[x.index or 0]
+        return call_with_graph(rule_of_op, fgraph, owner, lengths)[x.index or 0]
     except Exception as error:  # rules are written by anybody
         if config.on_shape_error == "raise":
             raise
@@ -111,7 +114,7 @@ def _length(value: Any) -> Variable:
     return constant(np.asarray(value, dtype="int64"))
 
 
-@rule(GradientGate, phases=(Phase.CANONICALIZE,), reach=0)
-def gradient_gate_removed(fgraph: FunctionGraph, node: Apply) -> Found:
+@equations(GradientGate, phases=(Phase.CANONICALIZE,), reach=0, fit=Fit.UNCHECKED)
+def gradient_gate_removed(a: Anything) -> Equations:
     """Ops that only change what is propagated back have done their work when a graph is compiled."""
-    return list(node.inputs[:1])
+    return [gate(a, ...) >> a]

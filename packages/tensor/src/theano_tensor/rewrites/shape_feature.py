@@ -13,6 +13,7 @@ from theano_graph import (
     Feature,
     FunctionGraph,
     Variable,
+    call_with_graph,
     compose,
     describe,
     shape_rule as shape_rules,
@@ -145,7 +146,7 @@ class ShapeFeature(Feature):
         shapes: Sequence[Any] | None = None
         if rule is not None:
             try:
-                shapes = rule(node, [self.shape_of[v] for v in node.inputs])
+                shapes = call_with_graph(rule, node.fgraph, node, [self.shape_of[v] for v in node.inputs])
             except ShapeError:
                 shapes = None
         for output, shape in zip(node.outputs, shapes or self.default_infer_shape(node, []), strict=True):

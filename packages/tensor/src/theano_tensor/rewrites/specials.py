@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache, reduce
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
-from theano_optimize import Exactness, Phase
+from theano_optimize import Context, Exactness, Phase
 
 from .._core._variable import Tensor
-from ._language import call, cast_to, fitted, is_float, kind_of, number, operands, scalar_constant, sole_client
+from ._conditions import gives_floats
+from ._equations import Anything, Equations, Number, Real, equations
+from ._language import call, fitted, kind_of, number, operands, sole_client
 from ._products import Product, flatten_product, is_inside_product, is_product
 from ._registry import rule
+from ._terms import built, constant, mul, reciprocal, wide
 
 Found = list[Variable] | None
 #: Larger powers are left to the library.
@@ -23,69 +25,69 @@ MAX_TERMS = 8
 _SUMS = (type(scalar.add), type(scalar.sub))
 
 
-@rule(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv")
-def quotient_of_one(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``1 / x -> inv(x)``."""
-    above, below = cast("list[Tensor]", node.inputs)
-    if number(above) != 1 or not is_float(node.outputs[0]):
-        return None
-    return fitted(node, call(scalar.reciprocal, cast_to(below, node.outputs[0].type.dtype)))
+@equations(scalar.true_div, phases=(Phase.SPECIALIZE,), reach=0, key="local_div_to_inv", guard=gives_floats)
+def quotient_of_one(a: Anything) -> Equations:
+    """One divided by a number is its reciprocal."""
+    return [1 / a >> reciprocal(wide(a))]
 
 
-@rule(scalar.mul, scalar.true_div, phases=(Phase.SPECIALIZE,), key="local_abs_merge")
-def product_of_sizes(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``abs(x) * abs(y) -> abs(x * y)`` and ``abs(x) / abs(y) -> abs(x / y)``; ``2 * abs(x * y) -> abs(2 * x * y)``."""
-    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
-        return None
-    if number(node.inputs[0]) is not None or number(node.inputs[1]) is not None:
-        return _scaled_size(fgraph, node)
-    first, second = (operands(v, scalar.abs) for v in node.inputs)
-    if first is None or second is None or any(sole_client(fgraph, v) is None for v in node.inputs):
-        return None
-    if not is_float(first[0]) or not is_float(second[0]):
-        return None  # The size of the least integer is negative.
-    return fitted(node, call(scalar.abs, call(node.op.scalar_op, first[0], second[0])))
+@equations(scalar.mul, scalar.true_div, phases=(Phase.SPECIALIZE,), key="local_abs_merge", guard=gives_floats)
+def product_of_sizes(x: Real, y: Real, k: Number) -> Equations:
+    """One size for a product. A factor that is not negative goes in: one node takes all factors.
+
+    Not of integers, since the size of the least one is negative.
+    """
+    return [
+        (k * abs(mul(...)) >> abs(mul(constant(k), ...))).when(is_not_negative, has_factors_of_result_dtype).alone(),
+        (abs(x) * abs(y) >> abs(x * y)).alone(),
+        (abs(x) / abs(y) >> abs(x / y)).alone(),
+    ]
 
 
-def _scaled_size(fgraph: FunctionGraph, node: Apply) -> Found:
-    """Put a factor that is not negative into the product under a size: one node takes all factors."""
-    if node.op.scalar_op != scalar.mul:
-        return None
-    inputs = cast("list[Tensor]", node.inputs)
-    scale, size = inputs if number(inputs[0]) is not None else inputs[::-1]
-    inner = operands(size, scalar.abs)
-    product = None if inner is None else operands(inner[0], scalar.mul)
-    if inner is None or product is None or not number(scale) >= 0:
-        return None
-    if sole_client(fgraph, size) is None or sole_client(fgraph, inner[0]) is None:
-        return None
+def is_not_negative(k: float) -> bool:
+    """The number `k` is not negative."""
+    return k >= 0
+
+
+def has_factors_of_result_dtype(node: Apply) -> bool:
+    """The factors have the dtype of the result."""
     dtype = node.outputs[0].type.dtype
-    if any(v.type.dtype != dtype for v in product):
-        return None
-    factor = scalar_constant(number(scale), dtype, node.outputs[0].type.ndim)
-    return fitted(node, call(scalar.abs, call(scalar.mul, factor, *product)))
+    factors = [
+        v for x in node.inputs for size in operands(x, scalar.abs) or () for v in operands(size, scalar.mul) or ()
+    ]
+    return all(v.type.dtype == dtype for v in factors)
 
 
-@rule(
+@equations(
     scalar.pow,
     phases=(Phase.SPECIALIZE,),
     reach=0,
     key="local_pow_to_products",
     names=("local_pow_specialize", "local_pow_specialize_device"),
+    guard=gives_floats,
 )
-def power_as_products(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``x ** n`` for whole n from 3 to 16 by squares and products in one node, and ``x ** -n`` as its reciprocal."""
-    x, exponent = cast("list[Tensor]", node.inputs)
-    value = number(exponent)
-    dtype, ndim = node.outputs[0].type.dtype, node.outputs[0].type.ndim
-    if not is_float(node.outputs[0]) or not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    if not 3 <= abs(value) <= MAX_POWER or value != int(value):
-        return None
-    power = call(_power(dtype, abs(int(value))), cast_to(x, dtype))
-    if value < 0:
-        power = call(scalar.true_div, scalar_constant(1, dtype, ndim), power)
-    return fitted(node, power)
+def power_as_products(a: Anything, k: Number) -> Equations:
+    """Whole powers by squares and products in one node."""
+    return [
+        (a**k >> products(wide(a), k)).when(is_whole_power, is_positive),
+        (a**k >> 1 / products(wide(a), k)).when(is_whole_power),
+    ]
+
+
+def is_whole_power(k: object) -> bool:
+    """The number `k` is whole, and its size from 3 to 16."""
+    return isinstance(k, (int, float)) and not isinstance(k, bool) and 3 <= abs(k) <= MAX_POWER and k == int(k)
+
+
+def is_positive(k: float) -> bool:
+    """The number `k` is positive."""
+    return k > 0
+
+
+@built("products")
+def products(context: Context, x: Tensor, k: Tensor) -> Tensor:
+    """Return a power by squares and products."""
+    return call(_power(context.node.outputs[0].type.dtype, abs(int(number(k)))), x)
 
 
 @lru_cache

@@ -7,16 +7,18 @@ at 0 or 1: infinity times zero.
 
 from __future__ import annotations
 
-from typing import cast
-
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
+from theano_optimize import Context
 
 from .._core._variable import Tensor
-from ._language import call, cast_to, fitted, is_float, number, operands, sole_client
-from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, may_be_logistic, one_minus, one_plus
+from ._conditions import gives_floats, is_as_precise
+from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
+from ._language import call, cast_to, fitted, is_float, operands, sole_client
+from ._logistic import LogisticProduct, joined, logistic_atom, logistic_product, may_be_logistic
 from ._products import Product, flatten_product, is_inside_product
 from ._registry import stabilizing
+from ._terms import built, exp, expm1, log, log1mexp, log1p, sigmoid, softplus, wide
 
 Found = list[Variable] | None
 
@@ -24,108 +26,84 @@ Found = list[Variable] | None
 MAX_SUMMANDS = 16
 
 
-def _softplus_of_negative(x: Tensor) -> Tensor:
-    return call(scalar.softplus, call(scalar.neg, x))
+@stabilizing_equations(
+    scalar.log, reach=3, key="local_log_sigmoid", names=("logsigm_to_softplus", "log1msigm_to_softplus")
+)
+def log_of_sigmoid(x: Real) -> Equations:
+    """Logarithms of sigmoids, which are 0 and 1 far from 0."""
+    logarithms = [
+        log(sigmoid(x)) >> -softplus(-x),
+        log(1 + exp(x)) >> softplus(x),
+        log(1 - sigmoid(x)) >> -softplus(x),
+        log(1 + -sigmoid(x)) >> -softplus(x),
+    ]
+    return [equation.when(is_as_precise) for equation in logarithms]
 
 
-@stabilizing(scalar.log, reach=3, key="local_log_sigmoid", names=("logsigm_to_softplus", "log1msigm_to_softplus"))
-def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(sigmoid(x)) -> -softplus(-x)`` and ``log(1 - sigmoid(x)) -> -softplus(x)``."""
-    (p,) = node.inputs
-    atom = logistic_atom(p)
-    if atom is None or not is_float(p):
-        return None
-    x, plus, minus, _ = atom
-    if (plus, minus) == (1, 0):
-        return fitted(node, call(scalar.neg, _softplus_of_negative(x)))
-    if (plus, minus) == (0, 1):
-        return fitted(node, call(scalar.neg, call(scalar.softplus, x)))
-    if (plus, minus) == (0, -1):
-        return fitted(node, call(scalar.softplus, x))
-    return None
+@stabilizing_equations(
+    scalar.log1p,
+    reach=2,
+    key="local_log1p_exp",
+    names=("log1pexp_to_softplus", "log1p_neg_sigmoid"),
+    guard=gives_floats,
+)
+def log1p_of_exp(a: Anything) -> Equations:
+    """Logarithms of one plus an exponential, and of the complement of a sigmoid."""
+    return [log1p(exp(a)) >> softplus(a), log1p(-sigmoid(a)) >> -softplus(a)]
 
 
-@stabilizing(scalar.log1p, reach=2, key="local_log1p_exp", names=("log1pexp_to_softplus", "log1p_neg_sigmoid"))
-def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log1p(exp(x)) -> softplus(x)`` and ``log1p(-sigmoid(x)) -> -softplus(x)``."""
-    (x,) = node.inputs
-    if not is_float(x):
-        return None
-    inner = operands(x, scalar.exp)
-    if inner is not None:
-        return fitted(node, call(scalar.softplus, inner[0]))
-    negated = operands(x, scalar.neg)
-    inner = None if negated is None else operands(negated[0], scalar.sigmoid)
-    return None if inner is None else fitted(node, call(scalar.neg, call(scalar.softplus, inner[0])))
+@stabilizing_equations(scalar.log, reach=3, key="local_log1p")
+def log_of_one_plus(x: Real, n: Whole) -> Equations:
+    """Logarithms near 1, where a sum with 1 would lose digits."""
+    return [
+        (log(1 + n) >> log1p(in_dtype_of_argument(n))).when(is_of_integers),
+        (log(1 - x) >> log1p(-wide(x))).when(is_not_logistic),
+        (log(1 + x) >> log1p(wide(x))).when(is_not_logistic),
+    ]
 
 
-@stabilizing(scalar.log, reach=3, key="local_log1p")
-def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(1 + x) -> log1p(x)``, also for integers, and ``log(1 - x) -> log1p(-x)``."""
-    (argument,) = node.inputs
-    if not is_float(argument):
-        terms = operands(argument, scalar.add) or []
-        rest = [v for v in terms if number(v) != 1]
-        whole = len(terms) == 2 and len(rest) == 1 and "int" in argument.type.dtype
-        return fitted(node, call(scalar.log1p, cast_to(rest[0], argument.type.dtype))) if whole else None
-    if logistic_atom(argument) is not None:
-        return None
-    x = one_minus(argument)
-    if x is not None and is_float(x):
-        wide = cast_to(x, argument.type.dtype)
-        return fitted(node, call(scalar.log1p, call(scalar.neg, wide)))
-    x = one_plus(argument)
-    if x is not None and is_float(x):
-        return fitted(node, call(scalar.log1p, cast_to(x, argument.type.dtype)))
-    return None
+def is_of_integers(node: Apply) -> bool:
+    """The argument holds integers."""
+    return "int" in node.inputs[0].type.dtype
 
 
-@stabilizing(scalar.log, scalar.log1p, reach=3, key="local_log1mexp")
-def log_of_one_minus_exp(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``log(1 - exp(x)) -> log1mexp(x)``, also ``log(-expm1(x))`` and ``log1p(-exp(x))``, which others make of it."""
-    (argument,) = cast("list[Tensor]", node.inputs)
-    if not is_float(argument):
-        return None
-    negative = operands(argument, scalar.neg)
-    if node.op.scalar_op == scalar.log1p:
-        found = None if negative is None else operands(negative[0], scalar.exp)
-    elif negative is not None:
-        found = operands(negative[0], scalar.expm1)
-    else:
-        x = one_minus(argument)
-        found = None if x is None else operands(x, scalar.exp)
-    if found is None or found[0].type.dtype != argument.type.dtype:
-        return None
-    return fitted(node, call(scalar.log1mexp, found[0]))
+def is_not_logistic(node: Apply) -> bool:
+    """The argument is no product of sigmoids."""
+    return logistic_atom(node.inputs[0]) is None
 
 
-@stabilizing(scalar.sub, scalar.add, key="local_expm1")
-def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``exp(x) - 1 -> expm1(x)`` and ``1 - exp(x) -> -expm1(x)``."""
-    if len(node.inputs) != 2 or not is_float(node.outputs[0]):
-        return None
-    a, b = cast("list[Tensor]", node.inputs)
-    if node.op.scalar_op == scalar.add:
-        pairs = ((a, b, -1, False), (b, a, -1, False))
-    else:
-        pairs = ((a, b, 1, False), (b, a, 1, True))
-    for x, other, wanted, negate in pairs:
-        inner = operands(x, scalar.exp)
-        if inner is not None and number(other) == wanted:
-            result = call(scalar.expm1, cast_to(inner[0], node.outputs[0].type.dtype))
-            return fitted(node, call(scalar.neg, result) if negate else result)
-    return None
+@built("in_dtype_of_argument")
+def in_dtype_of_argument(context: Context, x: Tensor) -> Tensor:
+    """Return a tensor in the dtype of what the logarithm is taken of."""
+    return cast_to(x, context.node.inputs[0].type.dtype)
 
 
-@stabilizing(scalar.sub, scalar.add, reach=2, key="local_1msigmoid")
-def one_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``1 - sigmoid(x) -> sigmoid(-x)``, which keeps its digits where sigmoid(x) is near 1."""
-    p = one_minus(node.outputs[0])
-    inner = None if p is None else operands(p, scalar.sigmoid)
-    if inner is None or not is_float(inner[0]):
-        return None
-    wide = cast_to(inner[0], node.outputs[0].type.dtype)
-    return fitted(node, call(scalar.sigmoid, call(scalar.neg, wide)))
+@stabilizing_equations(scalar.log, scalar.log1p, reach=3, key="local_log1mexp")
+def log_of_one_minus_exp(x: Real) -> Equations:
+    """Logarithms of the complement of an exponential, in the forms that other rules make of it too."""
+    logarithms = [
+        log(1 - exp(x)) >> log1mexp(x),
+        log(1 + -exp(x)) >> log1mexp(x),
+        log(-expm1(x)) >> log1mexp(x),
+        log1p(-exp(x)) >> log1mexp(x),
+    ]
+    return [equation.when(is_as_precise) for equation in logarithms]
+
+
+@stabilizing_equations(scalar.sub, scalar.add, key="local_expm1", guard=gives_floats)
+def exp_minus_one(a: Anything) -> Equations:
+    """Exponentials near 1 lose their digits in a difference from 1."""
+    return [
+        exp(a) - 1 >> expm1(wide(a)),
+        1 - exp(a) >> -expm1(wide(a)),
+        exp(a) + -1 >> expm1(wide(a)),
+    ]
+
+
+@stabilizing_equations(scalar.sub, scalar.add, reach=2, key="local_1msigmoid")
+def one_minus_sigmoid(x: Real) -> Equations:
+    """The complement of a sigmoid, which keeps its digits where the sigmoid is near 1."""
+    return [1 - sigmoid(x) >> sigmoid(-wide(x)), 1 + -sigmoid(x) >> sigmoid(-wide(x))]
 
 
 @stabilizing(

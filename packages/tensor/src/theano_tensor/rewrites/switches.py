@@ -2,78 +2,70 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from theano_graph import Apply, FunctionGraph, Variable
+from theano_graph import Apply
 from theano_linker_c import scalar
-from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Exactness
 
 from .._core._variable import Tensor
-from ._language import call, cast_to, fitted, is_float, number, operands, scalar_constant, sole_client
-from ._registry import rule
-
-Found = list[Variable] | None
-
-
-def _sunk(fgraph: FunctionGraph, node: Apply, choice: Tensor, op: ScalarOp, rest: list[Tensor]) -> Found:
-    """``op(switch(c, x, 0), y) -> switch(c, op(x, y), 0)``, the zero on either side."""
-    inner = operands(choice, scalar.switch)
-    if inner is None or sole_client(fgraph, choice) is None or not is_float(node.outputs[0]):
-        return None
-    condition, a, b = inner
-    dtype = node.outputs[0].type.dtype
-    zero = scalar_constant(0, dtype, node.outputs[0].type.ndim)
-    if number(a) == 0 and number(b) != 0:
-        return fitted(node, call(scalar.switch, condition, zero, cast_to(call(op, b, *rest), dtype)))
-    if number(b) == 0 and number(a) != 0:
-        return fitted(node, call(scalar.switch, condition, cast_to(call(op, a, *rest), dtype), zero))
-    return None
+from ._conditions import gives_floats
+from ._equations import Anything, Equations, equations
+from ._language import number
+from ._terms import mul, switch, wide
 
 
-@rule(
+@equations(
     scalar.mul,
     exactness=Exactness.STABILIZING,
     tags=("fast_run", "fast_compile", "stabilize"),
     key="local_mul_switch_sink",
+    guard=gives_floats,
 )
-def switch_outside_product(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``switch(c, x, 0) * y -> switch(c, x * y, 0)``: 0 without c, also where y is infinite or no number."""
-    inputs = cast("list[Tensor]", node.inputs)
-    for i, choice in enumerate(inputs):
-        found = _sunk(fgraph, node, choice, scalar.mul, [*inputs[:i], *inputs[i + 1 :]])
-        if found is not None:
-            return found
-    return None
+def switch_outside_product(a: Anything, c: Anything) -> Equations:
+    """A choice of zero stays one, also where another factor is infinite or no number."""
+    product = wide(mul(a, ...))
+    return [
+        (mul(switch(c, 0, a), ...) >> switch(c, 0, product)).when(is_not_zero).alone(),
+        (mul(switch(c, a, 0), ...) >> switch(c, product, 0)).when(is_not_zero).alone(),
+    ]
 
 
-@rule(
+@equations(
     scalar.true_div,
     exactness=Exactness.STABILIZING,
     tags=("fast_run", "fast_compile", "stabilize"),
     key="local_div_switch_sink",
+    guard=gives_floats,
 )
-def switch_outside_quotient(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``switch(c, x, 0) / y -> switch(c, x / y, 0)``: 0 where c does not hold, also where y is 0."""
-    choice, divisor = cast("list[Tensor]", node.inputs)
-    return _sunk(fgraph, node, choice, scalar.true_div, [divisor])
-
-
-@rule(scalar.add, scalar.sub, scalar.mul, key="local_merge_switch_same_cond")
-def switches_on_one_condition(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``switch(c, a, 0) + switch(c, b, 0) -> switch(c, a + b, 0)``, where one branch has numbers only."""
-    if len(node.inputs) != 2 or node.inputs[0] is node.inputs[1]:
-        return None
-    first, second = (operands(v, scalar.switch) for v in node.inputs)
-    if first is None or second is None or first[0] is not second[0]:
-        return None
-    if any(sole_client(fgraph, v) is None for v in node.inputs):
-        return None
-    if not any(number(a) is not None and number(b) is not None for a, b in zip(first[1:], second[1:], strict=True)):
-        return None
-    dtype = node.outputs[0].type.dtype
-    branches = [
-        cast_to(call(node.op.scalar_op, cast_to(a, dtype), cast_to(b, dtype)), dtype)
-        for a, b in zip(first[1:], second[1:], strict=True)
+def switch_outside_quotient(a: Anything, b: Anything, c: Anything) -> Equations:
+    """A choice of zero stays one, also where the divisor is 0."""
+    return [
+        (switch(c, 0, a) / b >> switch(c, 0, wide(a / b))).when(is_not_zero).alone(),
+        (switch(c, a, 0) / b >> switch(c, wide(a / b), 0)).when(is_not_zero).alone(),
     ]
-    return fitted(node, call(scalar.switch, first[0], *branches))
+
+
+@equations(scalar.add, scalar.sub, scalar.mul, key="local_merge_switch_same_cond", ordered=True)
+def switches_on_one_condition(a: Anything, b: Anything, c: Anything, d: Anything, e: Anything) -> Equations:
+    """Choices by one condition are one."""
+    one, other, x, y, u, v = switch(c, a, b), switch(c, d, e), wide(a), wide(b), wide(d), wide(e)
+    merged = [
+        one + other >> switch(c, wide(x + u), wide(y + v)),
+        one - other >> switch(c, wide(x - u), wide(y - v)),
+        one * other >> switch(c, wide(x * u), wide(y * v)),
+    ]
+    return [equation.when(are_two, has_branch_of_numbers).alone() for equation in merged]
+
+
+def are_two(node: Apply) -> bool:
+    """The two choices are not the same."""
+    return node.inputs[0] is not node.inputs[1]
+
+
+def has_branch_of_numbers(a: Tensor, b: Tensor, d: Tensor, e: Tensor) -> bool:
+    """One branch has numbers only."""
+    return any(number(v) is not None and number(w) is not None for v, w in ((a, d), (b, e)))
+
+
+def is_not_zero(a: Tensor) -> bool:
+    """The tensor `a` is not known to be 0."""
+    return bool(number(a) != 0)

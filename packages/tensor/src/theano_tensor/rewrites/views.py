@@ -6,16 +6,20 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
+from theano_optimize import Fit
 
 from .._core._convert import constant
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..indexing.entries import known_number
 from ..shape import MakeVector, Rebroadcast, Reshape, ShapeI
+from ._equations import Anything, Equations, equations
 from ._language import can_replace, is_broadcast, sole_client
 from ._registry import rule
+from ._terms import applied
 
 Found = list[Variable] | None
+reshape = applied("reshape", Reshape)
 #: Not in FAST_COMPILE: a wrong shape in between would no longer be noticed.
 ONLY_RUN = ("fast_run",)
 
@@ -62,14 +66,10 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
 
 
-@rule(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",))
-def reshapes_joined(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``reshape(reshape(x, a), b) -> reshape(x, b)``."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Reshape):
-        return None
-    new: Variable = node.op(inner.inputs[0], node.inputs[1])
-    return [new] if can_replace(node.outputs[0], new) else None
+@equations(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",), fit=Fit.EXACT)
+def reshapes_joined(a: Anything, shape: Anything, other: Anything) -> Equations:
+    """The last of two reshapes counts."""
+    return [reshape(reshape(a, other), shape) >> reshape(a, shape)]
 
 
 @rule(Reshape, tags=ONLY_RUN, key="local_reshape_lift", names=("local_flatten_lift",))
@@ -84,15 +84,19 @@ def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))
 
 
-@rule(Reshape, key="local_useless_reshape")
-def reshape_to_own_shape(fgraph: FunctionGraph, node: Apply) -> Found:
-    """``reshape(x, shape of x) -> x``; one length may be -1."""
-    x, vector = cast("list[Tensor]", node.inputs)
-    if x.type.ndim != node.op.ndim or not can_replace(node.outputs[0], x):
-        return None
-    unknown = [axis for axis in range(x.type.ndim) if not _is_length_of(_entry(vector, axis), x, axis)]
-    free = [axis for axis in unknown if known_number(_entry(vector, axis)) == -1]
-    return [x] if unknown == free and len(free) < 2 else None
+@equations(Reshape, key="local_useless_reshape", fit=Fit.EXACT)
+def reshape_to_own_shape(a: Anything, shape: Anything) -> Equations:
+    """A reshape that changes nothing; one length may be -1."""
+    return [(reshape(a, shape) >> a).when(is_own_shape)]
+
+
+def is_own_shape(a: Tensor, shape: Tensor, node: Apply) -> bool:
+    """The lengths in `shape` are those of `a`."""
+    if a.type.ndim != node.op.ndim or not can_replace(node.outputs[0], a):
+        return False
+    unknown = [axis for axis in range(a.type.ndim) if not _is_length_of(_entry(shape, axis), a, axis)]
+    free = [axis for axis in unknown if known_number(_entry(shape, axis)) == -1]
+    return unknown == free and len(free) < 2
 
 
 def _entry(vector: Tensor, axis: int) -> Any:

@@ -6,7 +6,17 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from theano_graph import Apply, Constant, FunctionGraph, Op, Variable, compose, graph_inputs
+from theano_graph import (
+    Apply,
+    Constant,
+    FunctionGraph,
+    Op,
+    Variable,
+    call_with_graph,
+    compose,
+    graph_inputs,
+    takes_graph,
+)
 from theano_optimize import (
     NodeRewriter,
     PatternRewriter,
@@ -52,7 +62,7 @@ class LocalOptimizer(NodeRewriter, metaclass=AlsoBelow):
 
     def attempt(self, fgraph: FunctionGraph, node: Apply) -> tuple[NodeRewriter, TransformResult]:
         """Return the rule and its answer; engines call this."""
-        result = self.transform(node)
+        result = call_with_graph(self.transform, fgraph, node)
         if isinstance(result, Mapping) and "remove" in result:
             # Programs list there the nodes that go; nodes without use go by themselves.
             result = {old: new for old, new in result.items() if old != "remove"}
@@ -68,7 +78,7 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
     Parameters
     ----------
     fn : callable
-        ``fn(node)``.
+        ``fn(node)``, or ``fn(fgraph, node)`` as in Theano 1.1.
     tracks : sequence of Op and op classes, optional
     requirements : iterable of callables
         Each is called with the graph before.
@@ -83,7 +93,8 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
         requirements: Iterable[Callable[[FunctionGraph], Any]] = (),
     ) -> None:
         super().__init__(getattr(fn, "__name__", None))
-        self.fn = fn
+        self.fn: Callable[..., Any] = fn
+        self._takes_graph = takes_graph(fn, 1)
         self._tracks = tracks
         self.requirements = tuple(requirements)
         self.__doc__ = fn.__doc__
@@ -91,7 +102,7 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
 
     def transform(self, node: Apply) -> Any:  # type: ignore[override]  # the documented form has no graph
         """Return what the function returns."""
-        return self.fn(node)
+        return self.fn(node.fgraph, node) if self._takes_graph else self.fn(node)
 
     def tracks(self) -> Tracks:
         """Return the ops and op classes of interest."""

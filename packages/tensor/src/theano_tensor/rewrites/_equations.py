@@ -1,0 +1,199 @@
+"""Rules of the tensor language that are written as equations.
+
+A function with wildcards as parameters returns the equations; it is called when the rule is first asked.
+
+>>> from theano_linker_c import scalar
+>>> @equations(scalar.log)  # doctest: +SKIP
+... def log_of_exp(x: Real) -> Equations:
+...     return [log(exp(x)) >> x]
+
+The annotations are classes that say what the wildcards fit: `Real` floating-point numbers, `Whole` integers and truth
+values, `Anything` every tensor, `Number` constants that hold a single number, which is known when the rule is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from theano_graph import Apply, FunctionGraph, Op, Variable
+from theano_linker_c.scalar import ScalarOp
+from theano_optimize import (
+    Applied,
+    Equation,
+    EquationRewriter,
+    Exactness,
+    Fit,
+    Operation,
+    Phase,
+    RewriteInfo,
+    Unknown,
+)
+
+from .._core._dtypes import DISCRETE_DTYPES
+from ..elemwise import Elemwise
+from ._language import is_float, lift
+from ._registry import RULES, Entry, Tracked
+from ._terms import LANGUAGE, applied, elementwise
+
+Equations = list[Equation]
+
+
+class Anything(Unknown):
+    """Fits every tensor."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name)
+
+
+class Real(Unknown):
+    """Fits tensors of real floating-point numbers."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_float)
+
+
+class Whole(Unknown):
+    """Fits tensors of integers and of truth values."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, _is_whole)
+
+
+class Number(Unknown):
+    """Fits what holds a single number that is known."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_number=True)
+
+
+class RealNumber(Unknown):
+    """Fits what holds a single floating-point number that is known."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LANGUAGE, name, is_float, is_number=True)
+
+
+def _is_whole(variable: Variable) -> bool:
+    return getattr(variable.type, "dtype", None) in DISCRETE_DTYPES
+
+
+def equations(
+    *tracks: Tracked,
+    phases: Sequence[Phase] = (Phase.CANONICALIZE,),
+    exactness: Exactness = Exactness.EXACT,
+    tags: Iterable[str] = ("fast_run", "fast_compile"),
+    reference: str | None = None,
+    reach: int = 1,
+    key: str | None = None,
+    names: Iterable[str] = (),
+    guard: Callable[[FunctionGraph, Apply], object] | None = None,
+    ordered: bool = False,
+    fit: Fit = Fit.CONVERTED,
+) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return a decorator that makes a rule of a function that returns equations, and lists it.
+
+    Parameters
+    ----------
+    *tracks, phases, exactness, tags, reference, reach, key, names
+        As of :func:`rule`.
+    guard : callable, optional
+        Asked before all equations.
+    ordered, fit
+        See :class:`theano_optimize.EquationRewriter`.
+    """
+    ops: list[Op | type[Op]] = [lift(t) if isinstance(t, ScalarOp) else t for t in tracks]
+
+    def decorate(write: Callable[..., Equations]) -> EquationRewriter:
+        info = RewriteInfo(write.__name__, phases[0] if phases else None, (), exactness, reference, guard)
+        made = EquationRewriter(
+            lambda: _written(write), ops, LANGUAGE, info=info, reach=reach, ordered=ordered, fit=fit
+        )
+        made.__doc__ = write.__doc__
+        made.label = key
+        if phases:
+            RULES.append(
+                Entry(made, tuple(phases), (*tags, *([made.name] if key else [])), key or made.name, tuple(names))
+            )
+        return made
+
+    return decorate
+
+
+def equation_rewriter(*tracks: Tracked, **options: Any) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return a decorator that makes a rule of a function that returns equations, for a program to register.
+
+    Parameters
+    ----------
+    *tracks : ScalarOp, Op or class of ops
+        What the left-hand sides start with.
+    **options
+        `exactness`, `reference`, `guard`, `ordered` and `fit` of :class:`theano_optimize.EquationRewriter`.
+
+    Examples
+    --------
+    >>> import theano_tensor as T
+    >>> exp, log = term(T.exp), term(T.log)
+    >>> @equation_rewriter(T.exp)
+    ... def exp_of_log(x: Real) -> Equations:
+    ...     return [exp(log(x)) >> x]
+    >>> print(*exp_of_log.equations)
+    exp(log(x)) -> x
+    """
+
+    def decorate(write: Callable[..., Equations]) -> EquationRewriter:
+        depths = [e.before.depth for e in _written(write) if isinstance(e.before, Applied)]
+        return equations(*tracks, phases=(), reach=max(depths, default=1), **options)(write)
+
+    return decorate
+
+
+def term(op: Op | type[Op]) -> Operation:
+    """Return what stands for an op, or for the ops of a class, in equations.
+
+    Examples
+    --------
+    >>> import theano_tensor as T
+    >>> str(term(T.exp)(Real("x")) ** 2)
+    'exp(x) ** 2'
+    """
+    if isinstance(op, Elemwise):
+        return elementwise(op.scalar_op)
+    return applied(op.__name__ if isinstance(op, type) else str(op), op)
+
+
+def stabilizing_equations(*tracks: Tracked, **options: Any) -> Callable[[Callable[..., Equations]], EquationRewriter]:
+    """Return the decorator of equations whose right-hand sides give right numbers where the left ones do not.
+
+    Parameters
+    ----------
+    *tracks
+    **options
+        As of :func:`equations`. The rule is for all modes.
+    """
+    return equations(
+        *tracks,
+        phases=(Phase.STABILIZE,),
+        exactness=Exactness.STABILIZING,
+        tags=("fast_run", "fast_compile", "stabilize"),
+        **options,
+    )
+
+
+def _written(write: Callable[..., Equations]) -> Equations:
+    """Call a function with the wildcards that its annotations ask for."""
+    wildcards = {}
+    for name, kind in write.__annotations__.items():
+        if name != "return":
+            wildcards[name] = (write.__globals__[kind] if isinstance(kind, str) else kind)(name)
+    return write(**wildcards)
