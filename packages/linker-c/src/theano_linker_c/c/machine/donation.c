@@ -181,9 +181,11 @@ static int takes_writes(PyArrayObject *array) {
     if (PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))
         return 1;
     for (int k = 0; k < ndim; k++) { /* from the shortest stride on; each has to reach over all that is shorter */
-        int next = -1;
-        for (int d = 0; d < ndim; d++)
-            if (!done[d] && (next < 0 || Py_ABS(PyArray_STRIDES(array)[d]) < Py_ABS(PyArray_STRIDES(array)[next])))
+        int next = 0;
+        while (done[next])
+            next++;
+        for (int d = next + 1; d < ndim; d++)
+            if (!done[d] && Py_ABS(PyArray_STRIDES(array)[d]) < Py_ABS(PyArray_STRIDES(array)[next]))
                 next = d;
         done[next] = 1;
         npy_intp count = PyArray_DIMS(array)[next], stride = Py_ABS(PyArray_STRIDES(array)[next]);
