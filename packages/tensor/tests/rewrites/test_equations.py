@@ -15,6 +15,7 @@ from hypothesis import given as drawn, note, settings, strategies as st
 
 import theano_tensor as T
 from theano_graph import FunctionGraph
+from theano_linker_c import scalar
 from theano_optimize import (
     Applied,
     Equation,
@@ -93,6 +94,44 @@ class TestEquations(unittest.TestCase):
         assert node is not None
         with self.assertRaisesRegex(PatternError, "wrong: the right-hand side of .* has the wildcard b"):
             wrong.transform(FunctionGraph([x], [node.outputs[0]], clone=False), node)
+
+    def test_parameters_that_nothing_explains(self) -> None:
+        x: Any = T.vector("x")
+        node = T.log(T.exp(x)).owner
+        assert node is not None
+        fgraph = FunctionGraph([x], [node.outputs[0]], clone=False)
+
+        @equations(T.log.scalar_op, phases=())
+        def strange(a: Anything) -> Equations:
+            return [(log(exp(a)) >> a).when(lambda b: b is not None)]
+
+        with self.assertRaisesRegex(PatternError, "strange: a condition of .* has the parameter b"):
+            strange.transform(fgraph, node)
+        for annotation in ("Unheard", "T.Unheard", int, None):
+
+            def bare(a):  # type: ignore[no-untyped-def]
+                return [log(exp(a)) >> a]
+
+            bare.__annotations__["a"] = annotation
+            with self.subTest(annotation), self.assertRaisesRegex(PatternError, "what the wildcard a fits"):
+                equations(T.log.scalar_op, phases=())(bare).transform(fgraph, node)
+        bare.__annotations__["a"] = "T.rewrites.equations.Anything"
+        self.assertEqual(equations(T.log.scalar_op, phases=())(bare).transform(fgraph, node), [x])
+
+    def test_one_factor_among_many(self) -> None:
+        factors = [T.dvector(f"x{i}") for i in range(9)]
+        special = {
+            "switch_outside_product": (T.switch(factors[0] > 0, factors[1], 0), scalar.switch),
+            "minus_one_in_product": (T.constant(-1.0), scalar.neg),
+            "one_in_product": (T.constant(1.0), scalar.mul),
+            "zero_in_product": (T.constant(0.0), None),
+        }
+        for (name, (factor, op)), place in itertools.product(special.items(), (0, 4, 9)):
+            with self.subTest(name, place=place):
+                fgraph = FunctionGraph(factors, [T.mul(*factors[:place], factor, *factors[place:])])
+                self.assertEqual(WalkRewriter(RULES[name]).rewrite(fgraph).changes, 1)
+                found = fgraph.outputs[0].owner.op
+                self.assertEqual(getattr(found, "scalar_op", None) == op, op is not None)
 
     def test_equal_terms_are_made_once(self) -> None:
         @equations(T.log.scalar_op, phases=())

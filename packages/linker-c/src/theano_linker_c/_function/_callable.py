@@ -302,7 +302,7 @@ class Function(ShownAsHtml):
 
     def __repr__(self) -> str:
         inputs = ", ".join(str(item.name or item.variable) for item in self._arguments.inputs)
-        name = self.maker.signature.name
+        name = self.__dict__.get("name") or self.maker.signature.name
         label = f" {name}" if name else ""
         return f"<{type(self).__name__}{label}({inputs}) of {len(self.maker.fgraph.apply_nodes)} nodes>"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
@@ -19,7 +21,7 @@ Guard = Callable[[FunctionGraph, Apply], object]
 class EquationRewriter(NodeRewriter):
     """Replace what the left-hand sides of equations fit by their right-hand sides.
 
-    The equations are written, and made into patterns, when the rule is first asked.
+    The equations are written when the rule is first asked, and made into patterns when a node first may fit.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class EquationRewriter(NodeRewriter):
     Raises
     ------
     PatternError
-        When the rule is first asked, if a right-hand side has a wildcard that its left-hand side does not have.
+        When a node first may fit, if a right-hand side has a wildcard that its left-hand side does not have.
 
     Examples
     --------
@@ -144,6 +146,10 @@ class EquationRewriter(NodeRewriter):
         return self._compiled
 
 
+#: Functions may be compiled by several threads, which share the rules.
+_compiling = threading.Lock()
+
+
 class _Compiled:
     """An equation whose left-hand side is a pattern.
 
@@ -179,14 +185,33 @@ class _Compiled:
 
     def _compile(self) -> Application:
         """Make the pattern of the left-hand side, when a node is first seen that may fit."""
+        with _compiling:
+            return self._root or self._made()
+
+    def _made(self) -> Application:
         equation = self.equation
+        self.shared, self.ops = {}, {id(self._before.operation): None}
         self._right = set(_ids(equation.after))
         self.numbers = {part.name for part in _parts(self._before) if isinstance(part, Unknown) and part.is_number}
         root = self._application(self._before)
         self._check_wildcards(root)
-        self._conditions = [(condition, _parameters(condition)) for condition in equation.conditions]
+        self._conditions = [(condition, self._names(condition, root)) for condition in equation.conditions]
         self._root = root
         return root
+
+    def _names(self, condition: Callable[..., object], root: Application) -> tuple[str, ...]:
+        """Return the names of the parameters of a condition, each of which has to be known."""
+        known = {*root.wildcards(), "node", "fgraph"}
+        names = tuple(inspect.signature(condition).parameters)
+        strange = [name for name in names if name not in known]
+        if strange:
+            raise PatternError(
+                compose(
+                    f"{self.rule.name}: a condition of {self.equation} has the parameter {strange[0]}",
+                    mend=f"name it as one of {', '.join(sorted(known))}",
+                )
+            )
+        return names
 
     def _check_wildcards(self, root: Application) -> None:
         known = set(root.wildcards())
@@ -359,13 +384,6 @@ def _fitting(op: Op | type[Op] | OpPattern) -> Callable[[Op], bool]:
     if isinstance(op, OpPattern):
         return op.fits
     return (lambda own: isinstance(own, op)) if isinstance(op, type) else (lambda own: own == op)
-
-
-def _parameters(condition: Any) -> tuple[str, ...]:
-    """Return the names of the parameters of a function."""
-    code = condition.__code__
-    names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
-    return names
 
 
 def _parts(part: Part) -> list[Part]:

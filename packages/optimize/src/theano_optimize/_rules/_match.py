@@ -8,6 +8,7 @@ graph.
 from __future__ import annotations
 
 import itertools
+import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
@@ -19,6 +20,8 @@ from .._errors import PatternError
 
 #: Inputs of a commutative op are tried in all orders up to this number; beyond it only in the given order.
 MAX_PERMUTED = 6
+#: So many choices of some inputs among more of them are tried at most.
+MAX_CHOICES = 4096
 
 #: So many identities on top of each other are seen through.
 MAX_IDENTITIES = 100
@@ -410,22 +413,35 @@ class Application(Pattern):
 
     def matches_inputs(self, node: Apply, match: Match) -> Iterator[Match]:
         """Yield the ways in which the inputs of `node` fit, in all orders where the op is commutative."""
+        if self.more:
+            yield from self._matches_some(node, match)
+            return
         orders: Iterable[Sequence[Variable]] = _orders(node.inputs) if self.is_permuted(node) else (node.inputs,)
-        count = len(self.inputs)
-        seen: set[tuple[Variable, ...]] = set()
         for order in orders:
-            if not self.more:
-                yield from _match_all(self.inputs, order, match)
+            yield from _match_all(self.inputs, order, match)
+
+    def _matches_some(self, node: Apply, match: Match) -> Iterator[Match]:
+        """Yield the ways in which some inputs of `node` fit; what is left over stays in the given order."""
+        inputs, count = node.inputs, len(self.inputs)
+        choices: Iterable[tuple[int, ...]] = (tuple(range(count)),)
+        if self.is_permuted(node):
+            choices = itertools.permutations(range(len(inputs)), count)
+        seen: set[tuple[Variable, ...]] = set()
+        for choice in choices:
+            chosen = tuple(inputs[i] for i in choice)
+            if chosen in seen or not all(map(_may_match, self.inputs, chosen)):
                 continue
-            # What is left over stays in the given order.
-            first = tuple(order[:count])
-            if first not in seen:
-                seen.add(first)
-                yield from _match_all(self.inputs, first, match.leaving(tuple(order[count:])))
+            seen.add(chosen)
+            rest = tuple(x for i, x in enumerate(inputs) if i not in choice)
+            yield from _match_all(self.inputs, chosen, match.leaving(rest))
 
     def is_permuted(self, node: Apply) -> bool:
         """Tell whether the inputs of `node` are to be tried in all orders."""
-        if self.ordered or not 1 < len(node.inputs) <= MAX_PERMUTED:
+        given, wanted = len(node.inputs), len(self.inputs)
+        if self.ordered or given < 2:
+            return False
+        # One operand is looked for among all of them; more only where there are not too many ways to choose them.
+        if given > MAX_PERMUTED and not (self.more and (wanted == 1 or math.perm(given, wanted) <= MAX_CHOICES)):
             return False
         return bool(getattr(self.op if isinstance(self.op, OpPattern) else node.op, "commutative", False))
 
@@ -450,6 +466,10 @@ def _orders(inputs: Sequence[Variable]) -> Iterator[tuple[Variable, ...]]:
         if order not in seen:
             seen.add(order)
             yield order
+
+
+def _may_match(pattern: Pattern, variable: Variable) -> bool:
+    return pattern.may_match(variable)
 
 
 def _match_all(patterns: Sequence[Pattern], variables: Sequence[Variable], match: Match) -> Iterator[Match]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from theano_graph import Variable, collector_paused, compose, config, describe, warn_user
+from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
 from theano_linker_c.profiling import Stopwatch, outside
 
 from ._arrays import (
@@ -182,13 +182,16 @@ def report_disconnected(
     raise DisconnectedInputError(text)
 
 
-def warn_of_integers(variables: Sequence[Variable], costs: Iterable[Variable]) -> None:
+def warn_of_integers(variables: Sequence[Variable], costs: Collection[Variable]) -> None:
     """Warn of variables of integers whose gradient is zero since no function of floats reads them."""
     integers = [v for v in variables if is_discrete(v)]
     if not integers:
         return
     read = _read_by_floats(costs)
     zero = [v for v in integers if v not in read]
+    if zero:  # what the cost does not depend on at all is told of elsewhere
+        known = set(ancestors(costs))
+        zero = [v for v in zero if v in known]
     if zero:
         names = ", ".join(f"`{v}`" for v in zero)
         warn_user(

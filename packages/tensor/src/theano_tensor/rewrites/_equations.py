@@ -13,10 +13,12 @@ values, `Anything` every tensor, `Number` constants that hold a single number, w
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
-from theano_graph import Apply, FunctionGraph, Op, Variable
+from theano_graph import Apply, FunctionGraph, Op, Variable, compose
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import (
     Applied,
@@ -25,6 +27,7 @@ from theano_optimize import (
     Exactness,
     Fit,
     Operation,
+    PatternError,
     Phase,
     RewriteInfo,
     Unknown,
@@ -192,8 +195,21 @@ def stabilizing_equations(*tracks: Tracked, **options: Any) -> Callable[[Callabl
 
 def _written(write: Callable[..., Equations]) -> Equations:
     """Call a function with the wildcards that its annotations ask for."""
-    wildcards = {}
-    for name, kind in write.__annotations__.items():
-        if name != "return":
-            wildcards[name] = (write.__globals__[kind] if isinstance(kind, str) else kind)(name)
-    return write(**wildcards)
+    return write(**{name: _kind_of(write, name)(name) for name in inspect.signature(write).parameters})
+
+
+def _kind_of(write: Callable[..., Equations], name: str) -> Callable[[str], Unknown]:
+    """Return the class that a parameter is annotated with, which may be text such as ``module.Class``."""
+    kind: Any = write.__annotations__.get(name)
+    if isinstance(kind, str):
+        first, *others = kind.split(".")
+        kind = reduce(lambda value, part: getattr(value, part, None), others, write.__globals__.get(first))
+    if not (isinstance(kind, type) and issubclass(kind, Unknown)):
+        raise PatternError(
+            compose(
+                f"{write.__name__}: nothing says what the wildcard {name} fits",
+                mend=f"annotate it with a class of the module, for example {name}: Real",
+            )
+        )
+    made: Callable[[str], Unknown] = kind
+    return made

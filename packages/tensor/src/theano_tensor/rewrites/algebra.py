@@ -38,7 +38,7 @@ def _inputs(node: Apply) -> list[Tensor]:
 @equations(scalar.add, reach=0, key="local_add_specialize", tags=ONLY_RUN)
 def zero_in_sum(a: Anything) -> Equations:
     """Zero is the neutral element of addition."""
-    return [a + 0 >> a, add(a, 0, 0) >> a]
+    return [a + 0 >> a, add(0, ...) >> total(...)]
 
 
 @equations(scalar.sub, reach=0, key="local_sub_zero", names=("local_add_specialize",), tags=ONLY_RUN)
@@ -50,7 +50,7 @@ def zero_in_difference(a: Anything) -> Equations:
 @equations(scalar.mul, reach=0, key="local_mul_specialize", tags=ONLY_RUN)
 def one_in_product(a: Anything) -> Equations:
     """One is the neutral element of multiplication."""
-    return [a * 1 >> a, mul(a, 1, 1) >> a]
+    return [a * 1 >> a, mul(1, ...) >> product(...)]
 
 
 @equations(scalar.mul, reach=0, key="local_mul_zero", names=("local_mul_specialize",), tags=ONLY_RUN)
@@ -258,6 +258,12 @@ def gives_no_complex_numbers(node: Apply) -> bool:
 def product(context: Context, *factors: Tensor) -> Tensor:
     """Return the product of tensors in the dtype of the result."""
     return call(scalar.mul, *(cast_to(x, context.node.outputs[0].type.dtype) for x in factors))
+
+
+@built("total")
+def total(context: Context, *terms: Tensor) -> Tensor:
+    """Return the sum of tensors in the dtype of the result."""
+    return call(scalar.add, *(cast_to(x, context.node.outputs[0].type.dtype) for x in terms))
 
 
 @equations(scalar.sqr, _ABS)

@@ -256,7 +256,7 @@ def is_made_of_zeros(a: Variable) -> bool:
 def rows_set_to_sum(a: Anything, b: Anything, rows: Anything) -> Equations:
     """Known rows, all different, that are set to a sum with themselves are incremented."""
     sums = written_rows(a, rows_of(a, rows) + b, rows) >> incremented_rows(a, b, rows)
-    return [sums.when(is_replacement, are_different_rows, has_dtype_of_sum)]
+    return [sums.when(is_replacement, are_different_rows)]
 
 
 def are_different_rows(rows: Any) -> bool:
@@ -265,11 +265,6 @@ def are_different_rows(rows: Any) -> bool:
     if known is None:
         return False
     return not known.size or bool(known.min() >= 0 and len(np.unique(known)) == known.size)
-
-
-def has_dtype_of_sum(node: Apply, a: Tensor) -> bool:
-    """The rows that are read have the dtype of the tensor."""
-    return all(v.type.dtype == a.type.dtype for v in node.outputs)
 
 
 @built("incremented_rows")

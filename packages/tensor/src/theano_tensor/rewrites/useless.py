@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
@@ -183,7 +185,7 @@ def _converted(x: Constant, dtype: str) -> Variable:
     return constant(new) if same else x
 
 
-def is_inverse_pair(outer: Anything, inner: Anything, pair: tuple[ScalarOp, ScalarOp]) -> bool:
+def is_inverse_pair(outer: Any, inner: Any, pair: tuple[ScalarOp, ScalarOp]) -> bool:
     """Tell whether two ops, one applied to the result of the other, are a given pair of functions in either order.
 
     Parameters

@@ -12,9 +12,9 @@
 #include <time.h>
 
 struct UpdateLock {
-    PyObject_HEAD PyObject
-        *storage; /* the list whose updates the lock serialises, kept so that its address is not used again; or
-    NULL */
+    PyObject ob_base;
+    /* The list whose updates the lock serialises, kept so that its address is not used again; or NULL. */
+    PyObject *storage;
     PyObject *weak_references;
     unsigned long long number; /* in the order in which they were made */
     unsigned long owner;

@@ -157,8 +157,7 @@ enum { NAME(SHORT) = 160 };
 /* z = from + alpha x y; `rows_are_major` tells csr from csc. -1 where there is no memory. Needs no GIL.
  *
  * Rows of z are summed one after the other, in registers. A csc matrix is converted to csr for that, which costs less
- * than
- * reading and writing long rows of z anywhere. */
+ * than reading and writing long rows of z anywhere. */
 static int NAME(product)(const NAME(Compressed) * x, int rows_are_major, const NAME(Factor) * factor, const char *from,
                          npy_intp from_step, ELEMENT *z) {
     if (rows_are_major) {

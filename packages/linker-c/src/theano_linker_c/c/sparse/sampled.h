@@ -1,5 +1,4 @@
-/* Elements of the product of two dense matrices at given places. Places are int32 or
- * int64. */
+/* Elements of the product of two dense matrices at given places. Places are int32 or int64. */
 
 static inline ELEMENT NAME(inner)(npy_intp n, const ELEMENT *a, const ELEMENT *b) {
     enum { WIDTH = 32 / sizeof(ELEMENT) };
