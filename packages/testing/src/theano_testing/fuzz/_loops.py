@@ -184,7 +184,7 @@ def _arguments(d: Draw, sequences: tuple[Taps, ...], states: tuple[Taps | None, 
 
 def _step(d: Draw, names: Sequence[str], kind: str, taps: Taps | None, rows: bool) -> str:
     if not names:
-        return {"b": "m.zeros((), dtype='bool') == 0"}.get(kind, "m.ones(())")
+        return {"b": "m.ones((), dtype='bool')"}.get(kind, "m.ones(())")
     used = [name for name in names if d.chance(0.7)] or [str(d.one_of(names))]
     text = expression(d, used, kind, d.between(0, 2), rows=rows)
     # States that only grow are no numbers soon.
