@@ -36,8 +36,8 @@ from ._matrix_product import MatrixProductKernel as MatrixProductKernel
 from ._reduction import Reduction as Reduction, ReductionKernel as ReductionKernel
 from ._shapes import (
     ConcatenateKernel as ConcatenateKernel, FullKernel as FullKernel, LengthKernel as LengthKernel,
-    ReshapeKernel as ReshapeKernel, Shaping as Shaping, SpecifyShapeKernel as SpecifyShapeKernel,
-    SplitKernel as SplitKernel, StackKernel as StackKernel, TransposeKernel as TransposeKernel,
+    ReshapeKernel as ReshapeKernel, SpecifyShapeKernel as SpecifyShapeKernel, SplitKernel as SplitKernel,
+    StackKernel as StackKernel, TransposeKernel as TransposeKernel,
 )
 from ._source import CFunction as CFunction, KernelSource as KernelSource, file_text as file_text
 from ._table import KernelTable as KernelTable, native_kernel as native_kernel
@@ -84,7 +84,7 @@ __all__ += [
     "FullKernel", "IndexArray", "IndexEntry", "IndexInput", "IndexNumber", "IndexReadKernel", "IndexSlice",
     "IndexViewKernel", "IndexWriteKernel", "Indexing", "Kernel", "KernelLibrary", "KernelSource", "KernelTable",
     "LengthKernel", "LoadedKernel", "MatrixProductKernel", "Overwriting", "POOLING_MODES", "POOLING_TASKS",
-    "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Shaping", "Site",
+    "PoolingKernel", "PoolingMode", "PoolingTask", "Reduction", "ReductionKernel", "ReshapeKernel", "Site",
     "SpecifyShapeKernel", "SplitKernel", "StackKernel", "TASKS", "TransposeKernel", "build", "c_text", "can_reduce",
     "file_text", "first_may_be_taken", "is_expensive", "kernel_source", "library", "native_kernel", "overwrites",
     "reduction_seed", "type_number", "wait_number", "with_room",

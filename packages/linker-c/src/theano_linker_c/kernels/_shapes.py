@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from theano_graph import record
 
 from ._kernel import Encoded, Kernel, LoadedKernel, Site, type_number
@@ -13,7 +11,6 @@ __all__ = [
     "FullKernel",
     "LengthKernel",
     "ReshapeKernel",
-    "Shaping",
     "SpecifyShapeKernel",
     "SplitKernel",
     "StackKernel",
@@ -144,8 +141,3 @@ class SplitKernel(Kernel):
     def encode(self, site: Site, code: LoadedKernel | None) -> Encoded | None:
         """Return the payload."""
         return "split", (type_number(self.dtype), self.ndim, self.axis)
-
-
-Shaping: TypeAlias = (
-    LengthKernel | StackKernel | ReshapeKernel | FullKernel | ConcatenateKernel | SpecifyShapeKernel | SplitKernel
-)
