@@ -11,8 +11,8 @@ from theano_graph import Apply, Variable, clone_replace, graph_inputs, pullback,
 from theano_tensor import TensorType, as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType, Lop, Rop, grad_undefined
 
-from ._op import Loop
-from ._plan import FINAL, LAST, STACK, SUM, Plan
+from .._loop._ops import Loop
+from .._loop._plan import FINAL, LAST, STACK, SUM, Plan
 
 
 def is_continuous(variable: Any) -> bool:

@@ -11,9 +11,9 @@ from theano_linker_c.program import lazy_form
 from theano_optimize import MergeRewriter, SequenceRewriter, WalkRewriter, node_rewriter
 from theano_tensor import TensorType
 
+from .._loop._ops import Loop
+from .._loop._plan import LAST, STACK, SUM, Plan
 from ._builder import RUN_TAGS, Found, LoopBuilder, rule
-from ._op import Loop
-from ._plan import LAST, STACK, SUM, Plan
 
 
 @rule(Loop, name="scan_push_constants", aliases=("remove_constants_and_unused_inputs_scan",))

@@ -9,9 +9,9 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c.modes import optdb
 from theano_optimize import GraphRewriter
 
-from ._buffers import reads_last_row, reads_rows_after, start_of
-from ._op import Loop, Scan
-from ._plan import FINAL
+from .._loop._buffers import reads_last_row, reads_rows_after, start_of
+from .._loop._ops import Loop, Scan
+from .._loop._plan import FINAL
 
 
 def loop_of(node: Apply, op: Loop | None = None) -> list[Any]:

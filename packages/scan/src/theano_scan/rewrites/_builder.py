@@ -10,8 +10,8 @@ from theano_graph import Apply, FunctionGraph, Op, Variable, clone_replace, grap
 from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
 
-from ._op import Loop
-from ._plan import SUM, Plan
+from .._loop._ops import Loop
+from .._loop._plan import SUM, Plan
 
 RUN_TAGS = ("fast_run", "o3", "o4", "unsafe", "scan")
 #: These keep values of all steps that would otherwise not be kept.

@@ -30,7 +30,9 @@ from theano_linker_c import OrderedUpdates, SharedVariable
 from theano_linker_c.scalar import upcast
 from theano_tensor import TensorType, as_tensor_variable
 
-from . import _flags as _flags
+from .. import _flags as _flags
+from .._loop._buffers import expanded
+from .._loop._ops import KEPT_LAST, Scan
 from ._arguments import (
     SequenceArgument,
     StateArgument,
@@ -40,8 +42,6 @@ from ._arguments import (
     state_arguments,
     until,
 )
-from ._buffers import expanded
-from ._op import KEPT_LAST, Scan
 from ._step_call import called
 
 

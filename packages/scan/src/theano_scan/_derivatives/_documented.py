@@ -8,12 +8,12 @@ from theano_graph import Apply, Variable, pullback, pushforward
 from theano_tensor import as_tensor_variable, set_subtensor, zeros_like
 from theano_tensor.gradient import DisconnectedType
 
-from ._buffers import expanded, parts_of_cotangent, start_of, with_first_rows
-from ._checks import without_test_values
-from ._derivatives import pull_back, push_forward
+from .._loop._buffers import expanded, parts_of_cotangent, start_of, with_first_rows
+from .._loop._checks import without_test_values
+from .._loop._ops import Scan
+from .._loop._plan import FINAL
 from ._lowering import loop_of, places_in_loop
-from ._op import Scan
-from ._plan import FINAL
+from ._running import pull_back, push_forward
 
 
 @pullback.register(Scan)
