@@ -43,7 +43,7 @@ class Function(ShownAsHtml):
     were asked for: one value, a list, or a dictionary. Shared variables with updates get their new values after
     everything has been computed; when anything fails, all keep their values.
 
-    Several threads may call one function at once; calls that have updates take turns, so that none is lost.
+    Several threads may call one function at once; calls that have updates take a lock, so that none is lost.
 
     Functions compare and hash by identity. They can be pickled and deep-copied: the rewritten graph and the values are
     saved, and machine code is made again.
