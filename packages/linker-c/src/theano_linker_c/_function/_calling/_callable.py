@@ -285,7 +285,7 @@ class Function(ShownAsHtml):
         ValueError, TypeError
             If `swap` names a variable that the function does not use, or one of another type.
         """
-        maker = copy_maker(self.maker, swap or {}, delete_updates, name)
+        maker = copy_maker(self.maker, swap or {}, delete_updates, self._name_of_copy() if name is None else name)
         values = [box.value for box in self.input_storage]
         stats = as_profile(profile, maker.name, f"{maker.signature.label}.copy")
         return type(self)(maker, maker.containers(values), stats)
@@ -295,10 +295,15 @@ class Function(ShownAsHtml):
             box if isinstance(item.value, Container) else box.duplicate() if item.update is not None else _twin(box)
             for item, box in zip(self.maker.inputs, self.input_storage, strict=True)
         ]
-        return type(self)(self.maker, containers)
+        twin = type(self)(self.maker, containers)
+        twin.name = self._name_of_copy()
+        return twin
+
+    def _name_of_copy(self) -> str:
+        return f"{self.name or ''} copy".strip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restore_function, (self.maker, self.input_storage, self.trust_input)
+        return restore_function, (self.maker, self.input_storage, self.trust_input, self.__dict__.get("name"))
 
     def __repr__(self) -> str:
         inputs = ", ".join(str(item.name or item.variable) for item in self._arguments.inputs)
@@ -363,12 +368,15 @@ def _twin(box: Container) -> Container:
     return twin
 
 
-def restore_function(maker: FunctionMaker, containers: list[Container], trust_input: bool) -> Function:
+def restore_function(
+    maker: FunctionMaker, containers: list[Container], trust_input: bool, name: str | None = None
+) -> Function:
     """Make a function again from what was pickled."""
     if config.reoptimize_unpickled_function:
         maker.reoptimize()
     fn = Function(maker, containers, as_profile(None, maker.name, maker.signature.label))
     fn.trust_input = trust_input
+    fn.name = name
     return fn
 
 
