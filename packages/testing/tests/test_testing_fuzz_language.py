@@ -111,6 +111,10 @@ class WrongLoops(unittest.TestCase):
         )
         np.testing.assert_allclose(ours.eval(), wanted)
 
+
+class TheReference(unittest.TestCase):
+    """NumPy's values mean what the language means."""
+
     def test_halves_of_narrow_floats(self) -> None:
         # 0.5 is a constant of float32 beside float16, and NumPy's 0.5 has no dtype of its own.
         for dtype in ("float16", "float32", "float64", "complex64"):
@@ -123,6 +127,16 @@ class WrongLoops(unittest.TestCase):
             with self.subTest(dtype=dtype):
                 self.assertEqual(wanted.dtype, found.dtype)
                 np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+    def test_sums_of_sparse_matrices_that_cancel(self) -> None:
+        # What cancels is no element of the sum, and has no gradient; NumPy's differences have one.
+        values = np.array([[1.5, -0.25]])
+        options = {"form": "sub", "formats": ("csc", "csc")}
+        for other in (values, 2 * values):
+            leaves = (Leaf(values, (None, None)), Leaf(other, (None, None)))
+            node = Node(OPERATIONS["sparse_sub"], (0, 1), options)
+            program = Program((*leaves, node), (2,), ((2, (0,)),), (), 0)
+            self.assertEqual(compare_batch([program], [], Tally()), [])
 
 
 if __name__ == "__main__":
