@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeVar
 
 from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
 
-from ._arrays import zeros_for
-from ._types import DisconnectedType, grad_undefined
+from ._rules._arrays import zeros_for
+from ._rules._types import DisconnectedType, grad_undefined
 
 VariableT = TypeVar("VariableT", bound=Variable)
 

@@ -13,8 +13,8 @@ from .._core._convert import as_tensor_variable
 from .._core._variable import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
-from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, adjoint, as_matrices, check_square, pulled_through
+from ._matrices._lazy import scipy_linalg
+from ._matrices._operands import MatrixOp, adjoint, as_matrices, check_square, pulled_through
 
 
 class Expm(MatrixOp):
