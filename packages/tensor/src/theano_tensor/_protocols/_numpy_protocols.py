@@ -9,6 +9,7 @@ import numpy as np
 
 from theano_graph import compose
 
+from .._core._typing import TensorLike
 from ._numpy_advice import full_name, refusal
 from ._operations import OPERATIONS, call
 
@@ -40,11 +41,11 @@ UFUNC_NAMES: dict[str, str] = {
 }
 
 
-def _truth(x: Any) -> Any:
+def _truth(x: TensorLike) -> Any:
     return call("neq", x, 0)
 
 
-def _as_object(x: Any) -> Any:
+def _as_object(x: object) -> Any:
     """Return an array of objects; a variable is one object."""
     if isinstance(x, NumpyProtocols):
         box = np.empty((), dtype=object)
@@ -107,7 +108,7 @@ FUNCTION_NAMES: dict[str, str] = {
 }
 
 
-def _round(x: Any, decimals: int = 0) -> Any:
+def _round(x: TensorLike, decimals: int = 0) -> Any:
     if decimals:
         raise TypeError(
             compose(f"numpy.round to {decimals} decimals has no symbolic form", mend="scale: T.round(x * 100) / 100")
@@ -131,7 +132,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {1: np.atleast_1d, 2: np.atleast_2d, 3: 
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that makes an array like an array of one object, which a variable is to NumPy."""
 
-    def made(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def made(x: TensorLike, *args: Any, **kwargs: Any) -> Any:
         return make(_as_object(x), *args, **kwargs)
 
     return made

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, overload
 from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
 from theano_linker_c.profiling import Stopwatch, outside
 
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from .._rules._arrays import (
     cast_to,
@@ -337,7 +338,7 @@ def _check_cost(cost: object) -> None:
         )
 
 
-def known_gradient(variable: Variable, gradient: Any) -> Variable:
+def known_gradient(variable: Variable, gradient: TensorLike) -> Variable:
     """Return a gradient that the user gave for `variable`, checked and in its dtype."""
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
         raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))
