@@ -13,11 +13,11 @@ from .._protocols._numpy_protocols import SYMBOLIC
 from .._protocols._operators import call
 from ._equations._inverse import det, matrix_inverse, pinv, slogdet
 from ._equations._solve import solve
-from ._equations._tensors import lstsq, tensorinv, tensorsolve
 from ._factors._cholesky import cholesky
 from ._factors._eigen import eig, eigh, eigvalsh
 from ._factors._orthogonal import qr, svd
 from ._products import matrix_dot, matrix_power, norm
+from ._tensors import lstsq, tensorinv, tensorsolve
 
 
 def _norm(x: TensorLike, ord: float | str | None = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:

@@ -10,19 +10,19 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, describe, pullback, shape_rule
 from theano_linker_c.scalar import upcast
 
-from ..._core._convert import as_tensor_variable
-from ..._core._type import tensor_type
-from ..._core._typing import TensorLike
-from ..._core._variable import Tensor
-from ..._errors import ShapeError
-from ...elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
-from ...gradient import grad_undefined
-from ...linear import matmul
-from ...shape import flatten, lengths_of, reshape
-from .._factors._orthogonal import SVD
-from .._matrices._operands import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
-from ._inverse import matrix_inverse, pinv
-from ._solve import solve
+from .._core._convert import as_tensor_variable
+from .._core._type import tensor_type
+from .._core._typing import TensorLike
+from .._core._variable import Tensor
+from .._errors import ShapeError
+from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
+from ..gradient import grad_undefined
+from ..linear import matmul
+from ..shape import flatten, lengths_of, reshape
+from ._equations._inverse import matrix_inverse, pinv
+from ._equations._solve import solve
+from ._factors._orthogonal import SVD
+from ._matrices._operands import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
 
 
 class TensorInv(MatrixOp):
