@@ -82,7 +82,7 @@ _CLASSES = MappingProxyType(
         "theano_tensor.linalg._equations._inverse": "Det MatrixInverse MatrixPinv SLogDet",
         "theano_tensor.linalg._factors._orthogonal": "QRFull QRIncomplete SVD",
         "theano_tensor.linalg._equations._solve": "Solve",
-        "theano_tensor.linalg._equations._tensors": "Lstsq TensorInv TensorSolve",
+        "theano_tensor.linalg._tensors": "Lstsq TensorInv TensorSolve",
         "theano_tensor.linear._batched": "BatchedDot",
         "theano_tensor.linear._dot": "Dot",
         "theano_tensor.linear._gemm": "Dot22 Dot22Scalar Gemm Gemv Ger",

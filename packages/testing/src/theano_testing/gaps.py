@@ -27,6 +27,7 @@ from ._op_tests._records import (
     record_absence as record_absence,
     record_outputs,
 )
+from ._version import __version__
 
 __all__ = [
     "ASPECTS",
@@ -218,6 +219,7 @@ def load_records(folders: Iterable[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a program; return the exit status: 1 if there are gaps."""
     parser = argparse.ArgumentParser(prog="python -m theano_testing.gaps", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--version", action="version", version=f"theano-testing {__version__}")
     parser.add_argument("packages", nargs="*", default=["theano_tensor"], help="packages to look into")
     parser.add_argument("--tests", action="append", default=[], help="folder of tests whose records count; repeatable")
     options = parser.parse_args(arguments)

@@ -22,14 +22,6 @@ from ._equations._solve import (
     solve_symmetric as solve_symmetric,
     solve_upper_triangular as solve_upper_triangular,
 )
-from ._equations._tensors import (
-    Lstsq as Lstsq,
-    TensorInv as TensorInv,
-    TensorSolve as TensorSolve,
-    lstsq as lstsq,
-    tensorinv as tensorinv,
-    tensorsolve as tensorsolve,
-)
 from ._exponential import Expm as Expm, ExpmGrad as ExpmGrad, expm as expm
 from ._factors._cholesky import (
     Cholesky as Cholesky,
@@ -68,6 +60,14 @@ from ._products import (
     matrix_power as matrix_power,
     norm as norm,
     spectral_radius_bound as spectral_radius_bound,
+)
+from ._tensors import (
+    Lstsq as Lstsq,
+    TensorInv as TensorInv,
+    TensorSolve as TensorSolve,
+    lstsq as lstsq,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
 )
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from theano_graph import Apply, FunctionGraph, ShownAsHtml, Variable, compose, config, printable_graph
 
@@ -22,6 +22,16 @@ from ._arguments import Arguments
 from ._fn import FunctionMachine
 from ._views import ContainerView, Finder, ValueView
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # Plain `Function` stands for one whose results may be anything.
+    ResultT = TypeVar("ResultT", default=Any)
+else:
+    from typing import TypeVar
+
+    ResultT = TypeVar("ResultT")
+
 #: How many programs for subsets of the outputs a function keeps.
 KEPT_SUBSETS = 8
 
@@ -36,7 +46,7 @@ class _ProfileOfFunction:
         function._profile = value
 
 
-class Function(ShownAsHtml):
+class Function(ShownAsHtml, Generic[ResultT]):
     """A compiled function; made by :func:`function`.
 
     Call it with a value for each input, by position or by name. A call returns the outputs in the form in which they
@@ -44,6 +54,8 @@ class Function(ShownAsHtml):
     everything has been computed; when anything fails, all keep their values.
 
     Several threads may call one function at once; calls that have updates take a lock, so that none is lost.
+
+    For type checkers, ``Function[R]`` is one whose calls return R.
 
     Functions compare and hash by identity. They can be pickled and deep-copied: the rewritten graph and the values are
     saved, and machine code is made again.
@@ -89,7 +101,7 @@ class Function(ShownAsHtml):
     #: What a pickle does about values that share memory; all of them come back sharing it.
     pickle_aliased_memory_strategy = "warn"
 
-    __call__: Callable[..., Any]
+    __call__: Callable[..., ResultT]
     _profile: ProfileStats | None
     profile = _ProfileOfFunction()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 from theano_graph import Variable, ancestors, collector_paused, compose, config, describe, warn_user
 from theano_linker_c.profiling import Stopwatch, outside
 
+from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
 from .._rules._arrays import (
     cast_to,
     cotangent_dtype,
@@ -29,11 +31,57 @@ OnDisconnected = Literal["ignore", "warn", "raise"]
 Disconnected = Literal["zero", "None", "Disconnected"]
 OnNull = Literal["raise", "return"]
 
+TensorT = TypeVar("TensorT", bound=Tensor)
+
 gradient_time = Stopwatch()
 """The time spent on gradients; profiles of functions print it."""
 outside["Time in all call to theano.grad()"] = lambda: gradient_time.seconds
 
 
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Tensor,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> Tensor: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: list[TensorT],
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> list[Tensor]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: tuple[TensorT, ...],
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Literal["zero", "Disconnected"] = "zero",
+    null_gradients: OnNull = "raise",
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: OnDisconnected = "raise",
+    add_names: bool = True,
+    known_grads: Mapping[Variable, Variable] | None = None,
+    return_disconnected: Disconnected = "zero",
+    null_gradients: OnNull = "raise",
+) -> Any: ...
 def grad(
     cost: Variable | None,
     wrt: Any,
@@ -290,7 +338,7 @@ def _check_cost(cost: object) -> None:
         )
 
 
-def known_gradient(variable: Variable, gradient: Any) -> Variable:
+def known_gradient(variable: Variable, gradient: TensorLike) -> Variable:
     """Return a gradient that the user gave for `variable`, checked and in its dtype."""
     if not isinstance(variable, Variable) or not isinstance(gradient, Variable):
         raise TypeError(compose("known_grads maps variables to variables", where=[f"got {variable!r}: {gradient!r}"]))

@@ -32,7 +32,7 @@ class EvaluationPoint(GradientGate):
         return Apply(self, list(inputs), [inputs[0].type()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the point on, if the shapes are equal."""
         point, value = inputs

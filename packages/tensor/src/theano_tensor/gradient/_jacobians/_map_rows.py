@@ -16,6 +16,7 @@ from theano_linker_c import Mode
 
 from ..._core._convert import as_tensor_variable
 from ..._core._type import TensorType, tensor_type
+from ..._core._typing import TensorLike
 from ..._graph_op import ComparedGraphOp
 
 STACK, SUM = "stack", "sum"
@@ -62,7 +63,7 @@ class MapRows(ComparedGraphOp):
         self.kinds = tuple(kinds)
         self.likes = tuple(likes)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply the loop to the number of rows, the sequences and the constants.
 
         Raises
@@ -95,7 +96,7 @@ class MapRows(ComparedGraphOp):
         return Apply(self, given, outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run the inner graph, compiled at the first use, once for each row."""
         n, sequences, constants = int(inputs[0]), inputs[1 : 1 + self.sequences], inputs[1 + self.sequences :]

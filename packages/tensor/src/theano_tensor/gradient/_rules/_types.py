@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Never
 
-from theano_graph import SingletonType, Type, Variable, compose
+from theano_graph import Op, SingletonType, Type, Variable, compose
 
 from ..._protocols._operators import operation
 from ._errors import GradNotImplementedError, GradUndefinedError, NullTypeGradError
@@ -21,7 +21,7 @@ class DisconnectedType(SingletonType):
     True
     """
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Never:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Never:
         """Refuse every value.
 
         Raises
@@ -40,7 +40,7 @@ class DisconnectedType(SingletonType):
             )
         )
 
-    def is_valid_value(self, value: Any) -> bool:
+    def is_valid_value(self, value: object) -> bool:
         """Tell whether `value` has this type: none has."""
         return False
 
@@ -66,7 +66,7 @@ class NullType(Type):
         self.reason = reason
         self.error = error
 
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Never:
+    def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Never:
         """Refuse every value.
 
         Raises
@@ -80,7 +80,7 @@ class NullType(Type):
         """Return the error for whoever needs a value of this type, for instance to compile a function."""
         return self.error(compose(self.reason, mend="leave this gradient out of the expression"))
 
-    def is_valid_value(self, value: Any) -> bool:
+    def is_valid_value(self, value: object) -> bool:
         """Tell whether `value` has this type: none has."""
         return False
 
@@ -94,13 +94,13 @@ class NullType(Type):
         return f"NullType({self.reason})"
 
 
-def _where(op: Any, position: int, x: Variable, comment: str) -> str:
+def _where(op: Op, position: int, x: Variable, comment: str) -> str:
     made = f", made at {x.origin}" if x.origin is not None else ""
     return f"{op} with respect to its input {position} (`{x}`{made})" + (f": {comment}" if comment else "")
 
 
 @operation("grad_undefined")
-def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
+def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """Return a variable that stands for a gradient which does not exist mathematically.
 
     Parameters
@@ -124,7 +124,7 @@ def grad_undefined(op: Any, x_pos: int, x: Variable, comment: str = "") -> Varia
     return variable
 
 
-def grad_not_implemented(op: Any, x_pos: int, x: Variable, comment: str = "") -> Variable:
+def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
     """Return a variable that stands for a gradient which exists but has not been written.
 
     Parameters

@@ -11,6 +11,7 @@ from theano_graph import Apply, Op, Variable
 from theano_linker_c.program import overwriting_form
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from .._parts import check_values, fitting_part, index_pattern, out_of_range
 from ..entries import Entries, Symbol, entries_text, fill_in
 from ._read import (
@@ -57,7 +58,7 @@ class AdvancedIncSubtensor(Op):
         if self.inplace:
             self.destroy_map = {0: [0]}
 
-    def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, *inputs: TensorLike) -> Apply:
         """Apply to a tensor, the new part (broadcast to it) and what the symbols stand for.
 
         Raises
@@ -78,7 +79,7 @@ class AdvancedIncSubtensor(Op):
         return Apply(self, [variable, part, *index], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy, then change the part; IndexError or ValueError if something does not fit."""
         x, y, *numbers = inputs
@@ -142,7 +143,7 @@ class AdvancedIncSubtensor1(AdvancedIncSubtensor):
     ) -> None:
         super().__init__(inplace, set_instead_of_inc, ignore_duplicates, (Symbol.SYMBOL,))
 
-    def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, *inputs: TensorLike) -> Apply:
         """Apply to a tensor, the new rows and a vector of integers."""
         check_vector(x, inputs)
         return super().make_node(x, y, *inputs)

@@ -16,6 +16,7 @@ from theano_graph import Apply, Constant, Op, Variable, compose, describe
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._type import StaticShape, tensor_type
+from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
 from ..._errors import IndexingError
 from .._layout import check_arrays, is_mask, layout, static_advanced
@@ -50,7 +51,7 @@ class AdvancedSubtensor(Op):
     def __init__(self, entries: Entries | None = None) -> None:
         self.entries: Any = None if entries is None else tuple(entries)
 
-    def make_node(self, x: Any, *inputs: Any) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
         """Apply to a tensor and what the symbols stand for, or of an op without entries to all parts of the index.
 
         Raises
@@ -69,7 +70,7 @@ class AdvancedSubtensor(Op):
         return Apply(self, [variable, *index], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the part; IndexError if a number is out of range or arrays do not fit."""
         x, *numbers = inputs
@@ -106,7 +107,7 @@ class AdvancedSubtensor1(AdvancedSubtensor):
         super().__init__((Symbol.SYMBOL,))
         self.sparse_grad = bool(sparse_grad)
 
-    def make_node(self, x: Any, *inputs: Any) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
         """Apply to a tensor and a vector of integers."""
         check_vector(x, inputs)
         return super().make_node(x, *inputs)
@@ -144,7 +145,7 @@ def _bounds(part: slice) -> tuple[Any, Any, Any]:
     return part.start, part.stop, part.step
 
 
-def check_vector(x: Any, inputs: Sequence[Any]) -> None:
+def check_vector(x: TensorLike, inputs: Sequence[Any]) -> None:
     """Refuse what is not one vector of integers.
 
     Raises
@@ -163,7 +164,7 @@ def check_vector(x: Any, inputs: Sequence[Any]) -> None:
         )
 
 
-def as_index(value: Any) -> Tensor:
+def as_index(value: object) -> Tensor:
     """Return part of an index as a tensor of integers or truth values."""
     variable = as_tensor_variable(value)
     if variable.type.dtype not in INTEGER_DTYPES and variable.type.dtype != "bool":
@@ -212,7 +213,7 @@ def _is_array(entry: Any, item: Any) -> bool:
     return not isinstance(entry, Slice) and isinstance(item, Variable)
 
 
-def check_index(entries: Entries, variables: Sequence[Variable], values: Sequence[Any], x: Any) -> None:
+def check_index(entries: Entries, variables: Sequence[Variable], values: Sequence[Any], x: Array) -> None:
     """Check the values of index arrays; IndexError if they do not fit each other or the tensor."""
     found = layout(entries, variables, x.ndim)
     items = [

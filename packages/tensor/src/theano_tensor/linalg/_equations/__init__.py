@@ -1,1 +1,1 @@
-"""Systems of linear equations: solutions, inverses and determinants, equations of tensors."""
+"""Systems of linear equations: solutions, inverses and determinants."""

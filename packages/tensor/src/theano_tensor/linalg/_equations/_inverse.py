@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ...elemwise import conj, dimshuffle
 from ...extra_ops import diagonal
@@ -47,13 +48,13 @@ class MatrixInverse(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("matrix_inverse", x, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Invert with LAPACK; LinAlgError for a singular matrix, or one that is not square."""
         check_square("matrix_inverse", node, inputs[0])
@@ -94,7 +95,7 @@ class MatrixPinv(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none."""
         matrix = as_matrices("pinv", x)
         shape = matrix.type.shape
@@ -103,7 +104,7 @@ class MatrixPinv(MatrixOp):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy, which goes by singular values; LinAlgError for numbers that are not finite."""
         try:
@@ -154,26 +155,26 @@ class Det(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("det", x, square=True)
         return Apply(self, [matrix], [tensor_type(matrix.type.dtype, matrix.type.shape[:-2]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; 0 for a singular matrix, LinAlgError for one that is not square."""
         check_square("det", node, inputs[0])
         output_storage[0][0] = np.asarray(np.linalg.det(inputs[0]), dtype=node.outputs[0].type.dtype)
 
 
-def _on_matrices(x: Any) -> Tensor:
+def _on_matrices(x: TensorLike) -> Tensor:
     """Return one number for each matrix, so that it broadcasts over the matrix."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, [*range(variable.type.ndim), "x", "x"])
 
 
-def _trace_of_product(x: Any, y: Any) -> Tensor:
+def _trace_of_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return ``trace(x @ y)`` of each pair without the product."""
     return sum_over(as_tensor_variable(x) * transposed(y), axis=(-2, -1))
 
@@ -202,7 +203,7 @@ class SLogDet(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("slogdet", x, square=True)
         real = {"complex64": "float32", "complex128": "float64"}.get(matrix.type.dtype, matrix.type.dtype)
@@ -210,7 +211,7 @@ class SLogDet(MatrixOp):
         return Apply(self, [matrix], [t.make_variable() for t in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; 0 and -inf for a singular matrix, LinAlgError for one that is not square."""
         check_square("slogdet", node, inputs[0])
@@ -258,13 +259,13 @@ pinv = MatrixPinv()
 det = Det()
 
 
-def slogdet(x: Any) -> tuple[Tensor, Tensor]:
+def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
     """Return sign and logarithm of the size of the determinant; see :class:`SLogDet`."""
     sign, logarithm = SLogDet()(x)
     return sign, logarithm
 
 
-def trace(X: Any) -> Tensor:
+def trace(X: TensorLike) -> Tensor:
     """Return the sum of the main diagonal of a matrix, or of each matrix of a stack.
 
     Raises

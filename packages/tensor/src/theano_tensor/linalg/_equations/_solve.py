@@ -12,6 +12,7 @@ from theano_linker_c.scalar import upcast
 
 from ..._core._convert import as_tensor_variable
 from ..._core._type import tensor_type
+from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...creation import alloc, tril, triu
@@ -75,7 +76,7 @@ class Solve(MatrixOp):
         overwritten = [i for i, flag in enumerate((self.overwrite_A, self.overwrite_b)) if flag]
         self.destroy_map = {0: overwritten} if overwritten else {}
 
-    def make_node(self, A: Any, b: Any) -> Apply:
+    def make_node(self, A: TensorLike, b: TensorLike) -> Apply:
         """Apply to matrix and right-hand side.
 
         Raises
@@ -105,7 +106,7 @@ class Solve(MatrixOp):
         return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Solve with LAPACK; LinAlgError for a singular matrix or one that is not square, ValueError for lengths."""
         a, b = inputs
@@ -123,7 +124,7 @@ class Solve(MatrixOp):
         except np.linalg.LinAlgError:
             raise linear_error("solve: Singular matrix", node, _SINGULAR) from None
 
-    def _solution(self, a: Any, b: Any) -> Any:
+    def _solution(self, a: Array, b: Array) -> Any:
         if self.A_structure == "general":
             return np.linalg.solve(a, b)
         if not b.size:
@@ -133,7 +134,7 @@ class Solve(MatrixOp):
             result[place] = self._one_solution(a[place], b[place])
         return result
 
-    def _one_solution(self, a: Any, b: Any) -> Any:
+    def _one_solution(self, a: Array, b: Array) -> Any:
         linalg = scipy_linalg()
         if self.A_structure != "symmetric":
             lower = self.A_structure == "lower_triangular"
@@ -203,7 +204,7 @@ def _same_stacks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return full[0], full[1]
 
 
-def _solved(op: Solve, a: Any, b: Any) -> Tensor:
+def _solved(op: Solve, a: TensorLike, b: TensorLike) -> Tensor:
     matrix, right = as_matrices("solve", a, square=True), as_matrices("solve", b, least=1)
     if matrix.type.ndim == 2 and right.type.ndim <= 2:
         plain: Tensor = op(matrix, right)
@@ -216,7 +217,7 @@ def _solved(op: Solve, a: Any, b: Any) -> Tensor:
     return result
 
 
-def solve(a: Any, b: Any) -> Tensor:
+def solve(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the solution x of ``a @ x == b``.
 
     Parameters
@@ -246,12 +247,12 @@ def solve(a: Any, b: Any) -> Tensor:
     return _solved(Solve(), a, b)
 
 
-def solve_lower_triangular(a: Any, b: Any) -> Tensor:
+def solve_lower_triangular(a: TensorLike, b: TensorLike) -> Tensor:
     """Return :func:`solve` for a lower triangular `a`; what stands above its diagonal is not read."""
     return _solved(Solve("lower_triangular", lower=True), a, b)
 
 
-def solve_upper_triangular(a: Any, b: Any) -> Tensor:
+def solve_upper_triangular(a: TensorLike, b: TensorLike) -> Tensor:
     """Return :func:`solve` for an upper triangular `a`; what stands below its diagonal is not read."""
     return _solved(Solve("upper_triangular", lower=False), a, b)
 

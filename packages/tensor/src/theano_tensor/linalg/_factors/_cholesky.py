@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply, Variable, compose, pullback, pushforward, shape_rule
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
 from ...elemwise import isnan, switch
 from ...linear import matmul
@@ -61,13 +62,13 @@ class Cholesky(MatrixOp):
             raise ValueError(compose(f"Cholesky: unknown on_error={on_error!r}", mend="use 'raise' or 'nan'"))
         self.lower, self.on_error = bool(lower), on_error
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("cholesky", x, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Factor with LAPACK."""
         (x,) = inputs
@@ -79,13 +80,13 @@ class Cholesky(MatrixOp):
                 raise linear_error("cholesky: Matrix is not positive definite", node, _NOT_DEFINITE) from None
             output_storage[0][0] = self._factor_or_nan(x)
 
-    def _factor(self, x: Any) -> Any:
+    def _factor(self, x: Array) -> Any:
         """Return the factor; NumPy reads the lower triangle and knows the lower factor only."""
         if self.lower:
             return np.linalg.cholesky(x)
         return np.ascontiguousarray(np.swapaxes(np.linalg.cholesky(np.swapaxes(x, -1, -2)), -1, -2))
 
-    def _factor_or_nan(self, x: Any) -> Any:
+    def _factor_or_nan(self, x: Array) -> Any:
         result = np.full(x.shape, np.nan, dtype=x.dtype)
         for place in np.ndindex(x.shape[:-2]):
             try:
@@ -95,7 +96,7 @@ class Cholesky(MatrixOp):
         return result
 
 
-def cholesky_gradient(factor: Any, g: Any, lower: bool = True) -> Tensor:
+def cholesky_gradient(factor: TensorLike, g: TensorLike, lower: bool = True) -> Tensor:
     """Return the gradient by the triangle that was read, given the factor and the gradient by it."""
     if not lower:
         return transposed(cholesky_gradient(transposed(factor), transposed(g)))
@@ -152,13 +153,13 @@ class CholeskyGrad(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, x: Any, l: Any, dz: Any) -> Apply:  # noqa: E741  # the documented name
+    def make_node(self, x: TensorLike, l: TensorLike, dz: TensorLike) -> Apply:  # noqa: E741  # the documented name
         """Apply to matrix, factor, and gradient by the factor; ShapeError if one of them is no matrix."""
         parts = [must_be_real("CholeskyGrad", as_matrices("CholeskyGrad", v, square=True)) for v in (x, l, dz)]
         return Apply(self, parts, [parts[0].type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Go through the columns from the last to the first."""
         _, factor, g = (v if self.lower else np.swapaxes(v, -1, -2) for v in inputs)
@@ -167,7 +168,7 @@ class CholeskyGrad(MatrixOp):
             _smith(result[place], factor[place])
         output_storage[0][0] = result if self.lower else np.ascontiguousarray(np.swapaxes(result, -1, -2))
 
-    def expression(self, x: Any, factor: Any, g: Any) -> Tensor:
+    def expression(self, x: TensorLike, factor: TensorLike, g: TensorLike) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
         return cholesky_gradient(factor, g, self.lower)
 
@@ -198,7 +199,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 cholesky = Cholesky()
 
 
-def cholesky_solve(factor: Any, b: Any, lower: bool = True) -> Tensor:
+def cholesky_solve(factor: TensorLike, b: TensorLike, lower: bool = True) -> Tensor:
     """Return the solution x of ``a @ x == b``, given the Cholesky factor of a.
 
     Parameters

@@ -17,6 +17,7 @@ from theano_linker_c.scalar import upcast
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ...elemwise import cast, conj, real
 from ...extra_ops import diagonal
@@ -63,7 +64,7 @@ class Eig(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("eig", x, square=True)
         dtype = _COMPLEX.get(matrix.type.dtype, matrix.type.dtype)
@@ -71,7 +72,7 @@ class Eig(MatrixOp):
         return Apply(self, [matrix], [tensor_type(dtype, s).make_variable() for s in (shape[:-1], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError for a matrix that is not square or not finite."""
         check_square("eig", node, inputs[0])
@@ -128,7 +129,7 @@ class Eigh(MatrixOp):
             raise ValueError(compose(f"Eigh: unknown UPLO={UPLO!r}", mend="use 'L' or 'U'"))
         self.UPLO = UPLO
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("eigh", x, square=True)
         dtype, shape = matrix.type.dtype, matrix.type.shape
@@ -136,7 +137,7 @@ class Eigh(MatrixOp):
         return Apply(self, [matrix], [values.make_variable(), tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError for a matrix that is not square, or where it does not converge."""
         check_square("eigh", node, inputs[0])
@@ -190,7 +191,7 @@ class EighGrad(MatrixOp):
     def __init__(self, UPLO: str = "L") -> None:
         self.UPLO = Eigh(UPLO).UPLO
 
-    def make_node(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> Apply:
+    def make_node(self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike) -> Apply:
         """Apply to real tensors: matrix, eigenvalues, eigenvectors, and gradients by both."""
         given = (x, w, v, gw, gv)
         least = (2, 1, 2, 1, 2)
@@ -200,7 +201,7 @@ class EighGrad(MatrixOp):
         return Apply(self, parts, [parts[0].type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum over pairs of eigenvalues, as one product of matrices."""
         _, w, v, gw, gv = inputs
@@ -214,7 +215,7 @@ class EighGrad(MatrixOp):
         full = (np.tril if self.UPLO == "L" else np.triu)(np.where(same, full / 2, full))
         output_storage[0][0] = full.astype(node.outputs[0].type.dtype, copy=False)
 
-    def expression(self, x: Any, w: Any, v: Any, gw: Any, gv: Any) -> Tensor:
+    def expression(self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike) -> Tensor:
         """Return the same as an expression, of which derivatives are known."""
         v_t = transposed(v)
         inner = reciprocal_gaps(w) * without_diagonal(matmul(v_t, gv))
@@ -242,7 +243,7 @@ class Eigvalsh(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, a: Any, b: Any = None) -> Apply:
+    def make_node(self, a: TensorLike, b: Any = None) -> Apply:
         """Apply to one or two matrices (None: b is the identity); ShapeError if they are none."""
         parts = [as_matrices("eigvalsh", v, square=True) for v in (a, b) if not _is_none(v)]
         dtype = upcast(*(p.type.dtype for p in parts))
@@ -250,7 +251,7 @@ class Eigvalsh(MatrixOp):
         return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape[:-1]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError where b is not positive definite."""
         check_square("eigvalsh", node, inputs[0])
@@ -274,7 +275,7 @@ class EigvalshGrad(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, a: Any, b: Any, gw: Any = None) -> Apply:
+    def make_node(self, a: TensorLike, b: Any, gw: TensorLike | None = None) -> Apply:
         """Apply to one or two real matrices (b may be None, or left out) and a vector."""
         if gw is None:  # to the inputs of a node of one matrix
             b, gw = None, b
@@ -284,7 +285,7 @@ class EigvalshGrad(MatrixOp):
         return Apply(self, parts, [p.type.make_variable() for p in parts[:-1]])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum outer products of the eigenvectors, which satisfy ``v.T @ b @ v == 1``."""
         *matrices, gw = inputs
@@ -373,13 +374,13 @@ def _pullback_eigh_grad(node: Apply, cotangents: list[Variable]) -> list[Variabl
 eig = Eig()
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+def eigh(a: TensorLike, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     """Return eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see :class:`Eigh`."""
     values, vectors = Eigh(UPLO)(a)
     return values, vectors
 
 
-def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Tensor:
+def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True) -> Tensor:
     """Return the eigenvalues of a symmetric matrix, or of a pair; see :class:`Eigvalsh`."""
     result: Tensor = Eigvalsh(lower)(a, b)
     return result

@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, compose, pullback, shape_rule
 
 from ..._core._convert import as_tensor_variable
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ...creation import tril
 from ...elemwise import minimum
@@ -54,7 +55,7 @@ class _QR(MatrixOp):
             )
         self.mode = mode
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix, or to a stack where the mode is not 'raw'."""
         matrix = as_matrices("qr", x)
         *front, rows, columns = matrix.type.shape
@@ -68,7 +69,7 @@ class _QR(MatrixOp):
         return Apply(self, [matrix], [tensor_type(matrix.type.dtype, s).make_variable() for s in shapes])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Decompose with LAPACK."""
         found = np.linalg.qr(inputs[0], mode=self.mode)  # type: ignore[call-overload]  # checked above
@@ -106,7 +107,7 @@ class QRIncomplete(_QR):
         super().__init__(mode)
 
 
-def _qr_gradient(x: Any, q: Any, r: Any, gq: Tensor | None, gr: Tensor | None) -> Tensor:
+def _qr_gradient(x: Tensor, q: Tensor, r: Tensor, gq: Tensor | None, gr: Tensor | None) -> Tensor:
     """Return the gradient by `x` of a reduced decomposition, of any shape."""
     k = shape_i(r, r.type.ndim - 2)
     gr = r.zeros_like() if gr is None else gr
@@ -163,7 +164,7 @@ class SVD(MatrixOp):
     def __init__(self, full_matrices: bool = True, compute_uv: bool = True) -> None:
         self.full_matrices, self.compute_uv = bool(full_matrices), bool(compute_uv)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none."""
         matrix = as_matrices("svd", x)
         dtype, (*front, rows, columns) = matrix.type.dtype, matrix.type.shape
@@ -176,7 +177,7 @@ class SVD(MatrixOp):
         return Apply(self, [matrix], [t.make_variable() for t in (u, s, vt)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Decompose with LAPACK; LinAlgError where it does not converge."""
         try:
@@ -251,7 +252,7 @@ def _shape_svd(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(*front, rows, rows if full else k), (*front, k), (*front, columns if full else k, columns)]
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """Return the QR decomposition ``a == q @ r``, where q has orthonormal columns and r is upper triangular.
 
     Parameters
@@ -280,7 +281,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return op(a)
 
 
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Return u, s and vt of the singular value decomposition, or s alone; see :class:`SVD`.
 
     Parameters

@@ -9,6 +9,7 @@ from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, 
 from theano_optimize import GraphRewriter
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 
 
@@ -33,13 +34,13 @@ class Hint(Op):
         self.view_map = {0: [0]}
         self.hints = tuple(sorted(kwargs.items()))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor."""
         variable = as_tensor_variable(x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the value on."""
         output_storage[0][0] = inputs[0]
@@ -71,7 +72,7 @@ def hints(variable: Variable) -> dict[str, Any]:
     return dict(node.op.hints) if node is not None and is_hint_node(node) else {}
 
 
-def psd(v: Any) -> Tensor:
+def psd(v: TensorLike) -> Tensor:
     """Return `v`, with the hint that it is symmetric and positive semi-definite.
 
     Equations with it, its inverse and its determinant are then computed by its Cholesky factor, so that functions
@@ -115,14 +116,14 @@ class HintsFeature(Feature):
         """Forget all hints."""
         self.hints.clear()
 
-    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any) -> None:
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         """Read the hint of a new node: it holds for what the node is applied to, too."""
         if is_hint_node(node):
             for variable in (*node.inputs, *node.outputs):
                 self.add_hint(variable, dict(node.op.hints))
 
     def on_change_input(
-        self, fgraph: FunctionGraph, node: Apply | str, i: int, old: Variable, new: Variable, reason: Any = None
+        self, fgraph: FunctionGraph, node: Apply | str, i: int, old: Variable, new: Variable, reason: object = None
     ) -> None:
         """What is known about a variable holds for the one that replaces it."""
         known = self.hints.get(old)

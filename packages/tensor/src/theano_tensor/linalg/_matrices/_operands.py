@@ -14,6 +14,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pushforward
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...creation import arange, eye
@@ -31,7 +32,7 @@ class MatrixOp(Op):
 pushforward.register(MatrixOp)(derived_pushforward)
 
 
-def as_matrices(name: str, x: Any, *, square: bool = False, least: int = 2) -> Tensor:
+def as_matrices(name: str, x: TensorLike, *, square: bool = False, least: int = 2) -> Tensor:
     """Return `x` as a tensor of floating-point numbers that linear algebra takes.
 
     Integers become float64, float16 becomes float32.
@@ -99,19 +100,19 @@ def static_square(x: Variable) -> bool:
     return rows is not None and rows == columns
 
 
-def transposed(x: Any) -> Tensor:
+def transposed(x: TensorLike) -> Tensor:
     """Return a stack with each matrix transposed."""
     variable = as_tensor_variable(x)
     ndim = variable.type.ndim
     return dimshuffle(variable, [*range(ndim - 2), ndim - 1, ndim - 2])
 
 
-def adjoint(x: Any) -> Tensor:
+def adjoint(x: TensorLike) -> Tensor:
     """Return a stack with each matrix transposed and conjugated."""
     return conj(transposed(x))
 
 
-def scaled_columns(x: Any, factors: Any) -> Tensor:
+def scaled_columns(x: TensorLike, factors: TensorLike) -> Tensor:
     """Return ``x @ diag(factors)``."""
     v = as_tensor_variable(factors)
     ndim = v.type.ndim
@@ -119,14 +120,14 @@ def scaled_columns(x: Any, factors: Any) -> Tensor:
     return result
 
 
-def scaled_rows(factors: Any, x: Any) -> Tensor:
+def scaled_rows(factors: TensorLike, x: TensorLike) -> Tensor:
     """Return ``diag(factors) @ x``."""
     v = as_tensor_variable(factors)
     result: Tensor = dimshuffle(v, [*range(v.type.ndim), "x"]) * x
     return result
 
 
-def unit_like(x: Any, axis: int = -2) -> Tensor:
+def unit_like(x: TensorLike, axis: int = -2) -> Tensor:
     """Return the identity matrix as large as one length of `x`, in its dtype."""
     variable = as_tensor_variable(x)
     return eye(shape_i(variable, axis % variable.type.ndim), dtype=variable.type.dtype)
@@ -140,7 +141,7 @@ def _places(x: Tensor) -> tuple[Tensor, Tensor]:
     return dimshuffle(rows, [*front, 0, "x"]), dimshuffle(columns, [*front, "x", 0])
 
 
-def half_triangle(x: Any, lower: bool = True) -> Tensor:
+def half_triangle(x: TensorLike, lower: bool = True) -> Tensor:
     """Return one triangle of each matrix with half of the diagonal, and zeros elsewhere."""
     variable = as_tensor_variable(x)
     rows, columns = _places(variable)
@@ -150,25 +151,25 @@ def half_triangle(x: Any, lower: bool = True) -> Tensor:
     return result
 
 
-def gradient_of_triangle(x: Any, lower: bool = True) -> Tensor:
+def gradient_of_triangle(x: TensorLike, lower: bool = True) -> Tensor:
     """Return the gradient by the triangle that is read, given the one by all elements of a symmetric matrix."""
     return half_triangle(x + transposed(x), lower)
 
 
-def mirrored(x: Any, lower: bool = True) -> Tensor:
+def mirrored(x: TensorLike, lower: bool = True) -> Tensor:
     """Return the symmetric matrices of which one triangle is given."""
     half = half_triangle(x, lower)
     return half + transposed(half)
 
 
-def without_diagonal(x: Any) -> Tensor:
+def without_diagonal(x: TensorLike) -> Tensor:
     """Return each matrix with zeros on its diagonal, whatever stands there."""
     variable = as_tensor_variable(x)
     result: Tensor = switch(eq(*_places(variable)), np.zeros((), variable.type.dtype), variable)
     return result
 
 
-def reciprocal_gaps(values: Any) -> Tensor:
+def reciprocal_gaps(values: TensorLike) -> Tensor:
     """Return F with ``F[i, j] = 1 / (values[j] - values[i])`` off the diagonal and 0 on it."""
     v = as_tensor_variable(values)
     ndim = v.type.ndim

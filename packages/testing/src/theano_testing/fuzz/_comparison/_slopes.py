@@ -48,11 +48,14 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
 def _has_ties(program: Program, values: Sequence[Any]) -> bool:
     """Tell whether several elements are the largest of something: each of them gets the whole gradient.
 
-    Nor do zeros of sparse matrices tell anything: they are no elements, and have no gradients.
+    Nor do zeros of sparse matrices tell anything, also where a sum of two cancels: they are no elements, and have no
+    gradients.
     """
-    for item in program.items:
+    for number, item in enumerate(program.items):
         if isinstance(item, Node) and item.operation.name.startswith("sparse_"):
             if any(not np.all(values[k]) for k in item.operands):
+                return True
+            if item.operation.name in ("sparse_add", "sparse_sub") and not np.all(values[number]):
                 return True
         if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
             given = values[item.operands[0]]

@@ -19,7 +19,7 @@ _UNARY_FLOAT = (
     "m.sin({})",
     "m.cos({})",
     "(1 / (1 + m.exp(-{})))",
-    "(0.5 * {})",
+    "half({})",
     "(1 - {})",
     "(-{})",
     "abs({})",
@@ -31,7 +31,7 @@ _UNARY = {
     "f": _UNARY_FLOAT,
     "i": _UNARY_WHOLE,
     "u": ("({0} + {0})", "({0} * {0})"),
-    "c": ("(0.5 * {})", "(-{})", "(1 - {})"),
+    "c": ("half({})", "(-{})", "(1 - {})"),
 }
 _BINARY = ("({} + {})", "({} - {})", "({} * {})", "(0 * {} + {})")
 _ORDERED = ("m.maximum({}, {})", "m.minimum({}, {})", "m.where({0} > {1}, {0}, {1})")
@@ -77,7 +77,7 @@ def _pattern(d: Draw, kind: str) -> str:
         return str(d.one_of(_LOGICAL))
     if kind == "f" and d.chance(0.4):
         # What grows from step to step says nothing in the end.
-        return "m.tanh({} * {})" if d.chance(0.5) else "(0.5 * ({} + {}))"
+        return "m.tanh({} * {})" if d.chance(0.5) else "half({} + {})"
     known = _BINARY[:3] if kind == "u" else _BINARY  # a constant has a sign
     return str(d.one_of(known if kind == "c" else (*known, *_ORDERED)))
 
@@ -100,6 +100,7 @@ def evaluated(module: Any, text: str, **names: Any) -> Any:
 
 _IN_GRAPHS: Mapping[str, Any] = MappingProxyType(
     {
+        "half": lambda x: 0.5 * x,
         "put": lambda x, y: tt.set_subtensor(x[0], y[-1]),
         "added": lambda x, y: tt.inc_subtensor(x[:1], y[-1:]),
     }
@@ -114,7 +115,12 @@ def _added(x: Any, y: Any) -> Any:
     return np.concatenate([x[:1] + y[-1:], x[1:]])
 
 
-_IN_NUMPY: Mapping[str, Any] = MappingProxyType({"put": _put, "added": _added})
+def _half(x: Any) -> Any:
+    # 0.5 is a constant of float32 beside float16 there; NumPy would stay with float16.
+    return np.multiply(x, 0.5, dtype=np.result_type(np.asarray(x).dtype, np.float32))
+
+
+_IN_NUMPY: Mapping[str, Any] = MappingProxyType({"half": _half, "put": _put, "added": _added})
 
 
 def in_graphs(text: str, **names: Any) -> Any:
