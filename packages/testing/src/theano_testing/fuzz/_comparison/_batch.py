@@ -118,12 +118,12 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
 
 def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -> Run:
     tests = configuration is not PLAIN
-    lent = [tests and i in b.program.memory.lent for b in built for i in leaves_of(b.program, "input")]
+    donated = [tests and i in b.program.memory.donated for b in built for i in leaves_of(b.program, "input")]
     spoiled = [may_spoil(b.program) for b in built for _ in b.inputs]
     borrowed = [tests and b.program.memory.borrowed for b in built for _ in b.outputs]
     try:
         compiled: Any = function(
-            [In(x, mutable=mutable) for x, mutable in zip((x for b in built for x in b.inputs), lent, strict=True)],
+            [In(x, mutable=mutable) for x, mutable in zip((x for b in built for x in b.inputs), donated, strict=True)],
             [Out(y, borrow=borrow) for y, borrow in zip((y for b in built for y in b.outputs), borrowed, strict=True)],
             updates=[pair for b in built for pair in b.updates],
             mode=configuration.make(),
@@ -145,7 +145,7 @@ def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -
         found = iter(values)
         result.outputs.append([[next(found) for _ in b.outputs] for b in built])
         result.states.append([[v.get_value() for v in b.shared] for b in built])
-        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(lent, spoiled, strict=True)), strict=True):
+        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(donated, spoiled, strict=True)), strict=True):
             if not free and a.tobytes() != kept.tobytes():
                 raise RunError("call", Overwritten("an argument was overwritten"))
     if any(np.asarray(y).tobytes() != value.tobytes() for y, value in held):
