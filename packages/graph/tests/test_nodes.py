@@ -153,7 +153,7 @@ class TestApply(unittest.TestCase):
 
     def test_inputs_must_be_variables(self) -> None:
         with self.assertRaisesRegex(TypeError, rf"(?s)input 1 of join is no variable: 3.*{HERE}"):
-            Apply(join, [names("x")[0], 3], [])  # type: ignore[list-item]  # the wrong type is what is tested
+            Apply(join, [names("x")[0], 3], [])  # type: ignore[type-var]  # the wrong type is what is tested
 
     def test_default_output(self) -> None:
         node = join(names("x")[0]).owner

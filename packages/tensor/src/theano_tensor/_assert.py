@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from ._core._convert import as_tensor_variable
+from ._core._typing import TensorLike
 from ._errors import ShapeError
 
 
@@ -53,7 +54,7 @@ class CheckAndRaise(Op):
         self.exc_type = exc_type
         self.msg = msg
 
-    def make_node(self, value: Any, *conds: Any) -> Apply:
+    def make_node(self, value: TensorLike, *conds: TensorLike) -> Apply:
         """Apply to a value and conditions without dimensions; ShapeError for conditions with dimensions."""
         variable = value if isinstance(value, Variable) else as_tensor_variable(value)
         conditions = [as_tensor_variable(c) for c in conds]
@@ -69,7 +70,7 @@ class CheckAndRaise(Op):
         return Apply(self, [variable, *conditions], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check and return the value."""
         value, *conditions = inputs

@@ -12,6 +12,7 @@ from theano_linker_c.scalar import Cast, Identity, ScalarOp, Second
 
 from ._assert import Assert
 from ._core._convert import as_tensor_variable
+from ._core._typing import TensorLike
 from ._errors import EmptyConstantError, NotScalarConstantError
 from ._protocols._operators import operation
 from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
@@ -99,7 +100,7 @@ def _element(data: Any, entries: tuple[Any, ...]) -> Any:
 
 
 @operation("get_scalar_constant_value")
-def get_scalar_constant_value(x: Any) -> Any:
+def get_scalar_constant_value(x: TensorLike) -> Any:
     """Return the number that `x` is known to be.
 
     Parameters

@@ -12,6 +12,7 @@ from theano_linker_c.scalar import ScalarType, register_scalar_conversion
 
 from ._core._convert import CONVERTERS, as_tensor_variable
 from ._core._type import TensorType, tensor_type
+from ._core._typing import TensorLike
 from ._errors import ShapeError
 
 
@@ -27,7 +28,7 @@ class ScalarFromTensor(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has dimensions."""
         tensor = as_tensor_variable(x)
         if tensor.type.ndim:
@@ -41,7 +42,7 @@ class ScalarFromTensor(Op):
         return Apply(self, [tensor], [ScalarType(tensor.type.dtype).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take the number out."""
         output_storage[0][0] = inputs[0][()]
@@ -71,7 +72,7 @@ class TensorFromScalar(Op):
         return Apply(self, [s], [tensor_type(s.type.dtype, ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Make an array of the number."""
         output_storage[0][0] = np.asarray(inputs[0])

@@ -12,6 +12,7 @@ import numpy as np
 from theano_graph import compose
 
 from .._errors import DTypeError
+from ._typing import DTypeLike
 
 ALL_DTYPES: tuple[str, ...] = (
     "bool",
@@ -29,7 +30,7 @@ COMPLEX_DTYPES = frozenset(d for d in ALL_DTYPES if d.startswith("complex"))
 _SMALLEST_FIRST = ("int8", "int16", "int32", "int64", "uint64")
 
 
-def canonical_dtype(dtype: Any, floatx: str) -> str:
+def canonical_dtype(dtype: DTypeLike, floatx: str) -> str:
     """Return the name of `dtype` (a name, ``"floatX"``, a NumPy dtype or scalar type).
 
     Raises

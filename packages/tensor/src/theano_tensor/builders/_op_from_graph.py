@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
 from theano_linker_c import Function, SharedVariable
 
+from .._core._typing import TensorLike
 from .._graph_op import GraphOp
 from ._overrides import Override, as_overrides, is_disconnected_override
 
@@ -115,7 +116,7 @@ class OpFromGraph(GraphOp):
         """The function inside, compiled on first use."""
         return self.compiled()
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to one variable for each input; shared variables come along by themselves.
 
         Raises
@@ -136,7 +137,7 @@ class OpFromGraph(GraphOp):
         converted = [self._converted(i, x) for i, x in enumerate(given)]
         return Apply(self, converted, [v.type.make_variable() for v in self.outputs])
 
-    def _converted(self, index: int, given: Any) -> Variable:
+    def _converted(self, index: int, given: TensorLike) -> Variable:
         inner = self.fgraph.inputs[index]
         try:
             converted: Variable = inner.type.narrow_variable(given)
@@ -151,7 +152,7 @@ class OpFromGraph(GraphOp):
         return converted
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Call the function inside."""
         for storage, value in zip(output_storage, self.runner()(list(inputs)), strict=True):

@@ -20,6 +20,7 @@ from theano_linker_c.program import Branch, lazy_form
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType, tensor_type
+from .._core._typing import TensorLike
 
 
 class IfElse(Op):
@@ -50,7 +51,7 @@ class IfElse(Op):
         self.name = name
         self.view_map = {k: [1 + k, 1 + n_outs + k] for k in range(n_outs)}
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to a condition, the variables of the first group, and those of the second.
 
         Raises
@@ -83,7 +84,7 @@ class IfElse(Op):
         return Apply(self, [decides, *converted], [kind.make_variable() for kind in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Hand the chosen values on."""
         start = 1 if inputs[0] else 1 + self.n_outs

@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._type import tensor_type
+from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..reduce import sum as sum_over
@@ -26,7 +27,7 @@ class Alloc(Op):
 
     __props__ = ()
 
-    def make_node(self, value: Any, *lengths: Any) -> Apply:
+    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply:
         """Apply to a value and lengths; ShapeError if the value does not fit."""
         variable = as_tensor_variable(value)
         sizes = [as_length(n) for n in lengths]
@@ -49,7 +50,7 @@ class Alloc(Op):
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and fill; ValueError if a length is negative or the value does not fit."""
         value, *lengths = inputs
@@ -110,7 +111,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
-def alloc(value: Any, *shape: Any) -> Tensor:
+def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
     """Return a tensor of a given shape, filled with `value`.
 
     Parameters
@@ -142,7 +143,7 @@ class AllocEmpty(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *lengths: Any) -> Apply:
+    def make_node(self, *lengths: ShapeLike) -> Apply:
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
         output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
@@ -152,7 +153,7 @@ class AllocEmpty(Op):
         return Apply(self, sizes, [output])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate; ValueError if a length is negative."""
         shape = tuple(int(n) for n in inputs)
@@ -174,7 +175,7 @@ class AllocEmpty(Op):
         return f"AllocEmpty{{dtype={self.dtype!r}}}"
 
 
-def _always_near(a: Any, b: Any) -> bool:
+def _always_near(a: Array, b: Array) -> bool:
     return bool(a.shape == b.shape and a.dtype == b.dtype)
 
 
@@ -193,7 +194,7 @@ def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs)]
 
 
-def empty(shape: Any, dtype: Any = None) -> Tensor:
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor whose elements are not set; each of them must be written before it is read.
 
     Parameters
@@ -208,20 +209,20 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
     return result
 
 
-def empty_like(x: Any, dtype: Any = None) -> Tensor:
+def empty_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, whose elements are not set."""
     variable = as_tensor_variable(x)
     return empty(lengths_of(variable), variable.type.dtype if dtype is None else dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of the shape of `x`, and of its dtype or `dtype`, filled with a value."""
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     return full(lengths_of(variable), fill_value, name)
 
 
-def broadcast_to(x: Any, shape: Any) -> Tensor:
+def broadcast_to(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` repeated along its broadcastable dimensions, and new ones on the left, so that it has `shape`.
 
     Parameters
@@ -239,7 +240,7 @@ def broadcast_to(x: Any, shape: Any) -> Tensor:
     return alloc(x, *as_lengths(shape))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a tensor of a given shape, filled with a value.
 
     Parameters
@@ -253,7 +254,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     return alloc(value, *as_lengths(shape))
 
 
-def zeros(shape: Any, dtype: Any = None) -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return zeros.
 
     Parameters
@@ -272,7 +273,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     )
 
 
-def ones(shape: Any, dtype: Any = None) -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return ones; see :func:`zeros`."""
     return alloc(
         constant(1, dtype=canonical_dtype("floatX" if dtype is None else dtype, config.floatX)), *as_lengths(shape)

@@ -14,6 +14,7 @@ from theano_linker_c.scalar import upcast
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
 from .._core._type import tensor_type
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast, ceil, maximum
@@ -35,7 +36,7 @@ class ARange(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, start: Any, stop: Any, step: Any) -> Apply:
+    def make_node(self, start: TensorLike, stop: TensorLike, step: TensorLike) -> Apply:
         """Apply to three scalars."""
         bounds = [as_tensor_variable(v) for v in (start, stop, step)]
         for v in bounds:
@@ -47,7 +48,7 @@ class ARange(Op):
         return Apply(self, bounds, [tensor_type(self.dtype, (length,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for a step of zero."""
         output_storage[0][0] = _numbers(inputs, self.dtype)
@@ -79,14 +80,14 @@ class Eye(Op):
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = canonical_dtype("floatX" if dtype is None else dtype, config.floatX)
 
-    def make_node(self, n: Any, m: Any, k: Any) -> Apply:
+    def make_node(self, n: TensorLike, m: TensorLike, k: TensorLike) -> Apply:
         """Apply to three integer scalars."""
         inputs = [as_length(v) for v in (n, m, k)]
         shape = [static_int(v) for v in inputs[:2]]
         return Apply(self, inputs, [tensor_type(self.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         n, m, k = (int(v) for v in inputs)
@@ -136,7 +137,9 @@ def _shape_eye(node: Apply, input_shapes: list[Any]) -> list[Any]:
 _RANGES: dict[str, ARange] = {}
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: TensorLike | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
     """Return a vector of evenly spaced numbers from `start` up to, and without, `stop`.
 
     Parameters
@@ -180,7 +183,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return result
 
 
-def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
+def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix of zeros with ones on one diagonal.
 
     Parameters
@@ -203,7 +206,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Tensor:
     return result
 
 
-def identity_like(x: Any) -> Tensor:
+def identity_like(x: TensorLike) -> Tensor:
     """Return a matrix of the shape and dtype of `x` with ones on the main diagonal."""
     variable = as_tensor_variable(x)
     rows, columns = (variable.shape[i] for i in range(2))

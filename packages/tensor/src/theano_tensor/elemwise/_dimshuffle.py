@@ -13,6 +13,7 @@ from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import call, operation
@@ -93,7 +94,7 @@ class DimShuffle(Op):
         """Where dimensions are inserted, in the result."""
         return tuple(i for i, entry in enumerate(self.order) if entry == "x")
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to `x`; ShapeError if a dimension to drop may be longer than 1."""
         variable = as_tensor_variable(x)
         if variable.type.ndim != self.input_ndim:
@@ -118,7 +119,7 @@ class DimShuffle(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, tuple(lengths)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return a view of the input."""
         (x,) = inputs
@@ -186,7 +187,7 @@ def _shuffle(ndim: int, order: tuple[int | str, ...]) -> DimShuffle:
 
 
 @operation("dimshuffle")
-def dimshuffle(x: Any, order: Sequence[int | str]) -> Tensor:
+def dimshuffle(x: TensorLike, order: Sequence[int | str]) -> Tensor:
     """Return a view of `x` with dimensions permuted, inserted (``"x"``) or dropped.
 
     Parameters

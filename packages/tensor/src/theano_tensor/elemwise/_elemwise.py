@@ -16,6 +16,7 @@ from theano_linker_c.scalar import ComplexError, Composite, Pow, ScalarOp, trans
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._type import TensorType, tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import ShapeError
 from .._protocols._operators import call
@@ -65,7 +66,7 @@ class Elemwise(Op):
         scalar_op: ScalarOp,
         inplace_pattern: Mapping[int, int] | None = None,
         name: str | None = None,
-        nfunc_spec: Any = None,
+        nfunc_spec: object = None,
         openmp: bool | None = None,
     ) -> None:
         if not isinstance(scalar_op, ScalarOp):
@@ -105,7 +106,7 @@ class Elemwise(Op):
         # The kept hash holds for one process only, so a pickle builds the op anew.
         return type(self), (self.scalar_op, self.inplace_pattern, self.label, self.nfunc_spec, self.openmp)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to tensors.
 
         Raises
@@ -130,7 +131,9 @@ class Elemwise(Op):
             _check_inplace(self, outputs[output], padded[overwritten])
         return Apply(self, padded, outputs)
 
-    def get_output_info(self, dim_shuffle: Any, *inputs: Any) -> tuple[list[str], list[tuple[bool, ...]], list[Tensor]]:
+    def get_output_info(
+        self, dim_shuffle: type[DimShuffle], *inputs: Any
+    ) -> tuple[list[str], list[tuple[bool, ...]], list[Tensor]]:
         """Return dtypes and broadcast patterns of the outputs, and the inputs with equal numbers of dimensions.
 
         Parameters
@@ -154,7 +157,7 @@ class Elemwise(Op):
         if nin is not None and nin >= 0 and len(inputs) != nin:
             raise TypeError(
                 compose(
-                    f"{self.scalar_op.name} takes {nin} arguments, got {len(inputs)}",
+                    f"{self.scalar_op.name} takes {nin} argument{'s' * (nin != 1)}, got {len(inputs)}",
                     where=[describe(x) for x in inputs],
                 )
             )
@@ -166,7 +169,7 @@ class Elemwise(Op):
             kind = ComplexError if isinstance(error, ComplexError) else TypeError
             raise kind(compose(first, where=[describe(x) for x in inputs], mend=mend)) from error
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Tensor:
+    def __call__(self, *inputs: TensorLike, **kwargs: Any) -> Tensor:
         """Return the result on tensors (for scalar ops with several results: the list of them)."""
         if kwargs and type(self).make_node is Elemwise.make_node:
             unknown = kwargs.keys() - {"name", "return_list"}
@@ -176,7 +179,7 @@ class Elemwise(Op):
         return result
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy, after the check of lengths."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
@@ -257,7 +260,7 @@ def _check_inplace(op: Elemwise, output: Tensor, given: Tensor) -> None:
         )
 
 
-def _same_ndim(given: Sequence[Tensor], dim_shuffle: Any = DimShuffle) -> list[Tensor]:
+def _same_ndim(given: Sequence[Tensor], dim_shuffle: type[DimShuffle] = DimShuffle) -> list[Tensor]:
     """Insert dimensions of length 1 on the left where inputs have fewer dimensions than others."""
     ndims = [len(x.type.shape) for x in given]
     ndim = max(ndims, default=0)

@@ -6,7 +6,6 @@ Each is an :class:`Elemwise`: call it on tensors, numbers or arrays to get a ten
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from theano_graph import compose, config, describe
 from theano_linker_c import scalar
@@ -14,6 +13,7 @@ from theano_linker_c.scalar import ComplexError, ScalarOp
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from .._protocols._operators import OPERATIONS, operation
@@ -137,7 +137,7 @@ bitwise_not = invert
 
 
 @operation("cast")
-def cast(x: Any, dtype: Any) -> Tensor:
+def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
     """Convert the elements to `dtype`.
 
     Parameters
@@ -189,7 +189,7 @@ _CASTS: dict[str, Elemwise] = {}
 
 
 @operation("round")
-def round(a: Any, mode: str | None = None) -> Tensor:
+def round(a: TensorLike, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, in the dtype of `a`.
 
     Parameters
@@ -210,13 +210,13 @@ def round(a: Any, mode: str | None = None) -> Tensor:
     raise ValueError(compose(f"round: unknown mode {mode!r}", mend="use 'half_away_from_zero' or 'half_to_even'"))
 
 
-def iround(a: Any, mode: str | None = None) -> Tensor:
+def iround(a: TensorLike, mode: str | None = None) -> Tensor:
     """Round to the nearest whole number, as int64; see :func:`round`."""
     return cast(round(a, mode), "int64")
 
 
 @operation("int_or_true_div")
-def int_or_true_div(x: Any, y: Any) -> Tensor:
+def int_or_true_div(x: TensorLike, y: TensorLike) -> Tensor:
     """Divide as the flag ``int_division`` says where both are integers, and truly otherwise.
 
     Raises
@@ -242,7 +242,7 @@ def int_or_true_div(x: Any, y: Any) -> Tensor:
 
 
 @operation("mod_check")
-def mod_check(x: Any, y: Any) -> Tensor:
+def mod_check(x: TensorLike, y: TensorLike) -> Tensor:
     """Remainder, as ``%``; ComplexError for complex numbers, which have none."""
     a, b = as_tensor_variable(x), as_tensor_variable(y)
     if {a.type.dtype, b.type.dtype} & COMPLEX_DTYPES:
@@ -254,25 +254,25 @@ def mod_check(x: Any, y: Any) -> Tensor:
 
 
 @operation("zeros_like")
-def zeros_like(x: Any, dtype: Any = None) -> Tensor:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Zeros in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 0, dtype)
 
 
 @operation("ones_like")
-def ones_like(x: Any, dtype: Any = None) -> Tensor:
+def ones_like(x: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Ones in the shape of `x`, of its dtype or of `dtype`."""
     return _filled_like(x, 1, dtype)
 
 
-def _filled_like(x: Any, value: int, dtype: Any) -> Tensor:
+def _filled_like(x: TensorLike, value: int, dtype: DTypeLike | None) -> Tensor:
     variable = as_tensor_variable(x)
     name = variable.type.dtype if dtype is None else canonical_dtype(dtype, config.floatX)
     result: Tensor = second(variable, constant(value, ndim=variable.type.ndim, dtype=name))
     return result
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Whether two tensors are equal within a tolerance, element by element, as ``numpy.isclose``.
 
     Parameters
@@ -298,12 +298,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 @operation("divmod")
-def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+def divmod(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
     """Return floor division and remainder, with Python's rule of signs: ``x == y * (x // y) + x % y``."""
     return int_div(x, y), mod(x, y)
 
 
-def sinc(x: Any) -> Tensor:
+def sinc(x: TensorLike) -> Tensor:
     """``sin(pi * x) / (pi * x)``, which is 1 at zero, as ``numpy.sinc``."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in DISCRETE_DTYPES:

@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
 from .._core._type import tensor_type
+from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -38,7 +39,7 @@ class BinCount(Op):
     def __init__(self, assert_nonneg: bool = False) -> None:
         self.assert_nonneg = bool(assert_nonneg)
 
-    def make_node(self, x: Any, minlength: Any, *weights: Any) -> Apply:
+    def make_node(self, x: TensorLike, minlength: TensorLike, *weights: TensorLike) -> Apply:
         """Apply to a vector of integers, a length and perhaps weights."""
         numbers, least = as_tensor_variable(x), as_length(minlength)
         if numbers.type.ndim != 1:
@@ -58,7 +59,7 @@ class BinCount(Op):
         return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Count; ValueError (AssertionError) for negative numbers, ValueError for another number of weights."""
         x, least, *weights = inputs
@@ -109,7 +110,9 @@ def _shape_count(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(None,)]
 
 
-def bincount(x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False) -> Tensor:
+def bincount(
+    x: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None, assert_nonneg: bool = False
+) -> Tensor:
     """Count how often each number from 0 up to the largest occurs.
 
     Parameters
@@ -148,7 +151,7 @@ class Bartlett(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, M: Any) -> Apply:
+    def make_node(self, M: TensorLike) -> Apply:
         """Apply to an integer scalar."""
         count = as_tensor_variable(M)
         if count.type.ndim:
@@ -164,7 +167,7 @@ class Bartlett(DiscreteOp):
         return Apply(self, [count], [tensor_type("float64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         output_storage[0][0] = np.bartlett(int(inputs[0]))
@@ -175,7 +178,7 @@ def _shape_bartlett(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(maximum(cast(node.inputs[0], "int64"), 0),)]
 
 
-def bartlett(M: Any) -> Tensor:
+def bartlett(M: TensorLike) -> Tensor:
     """Return the Bartlett window, a triangle of height one whose first and last points are zero.
 
     Parameters
@@ -202,7 +205,7 @@ def bartlett(M: Any) -> Tensor:
     return result
 
 
-def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Tensor:
+def to_one_hot(y: TensorLike, nb_class: TensorLike, dtype: DTypeLike | None = None) -> Tensor:
     """Return a matrix with a row for each number: zeros, and a one in the column of that number.
 
     Parameters

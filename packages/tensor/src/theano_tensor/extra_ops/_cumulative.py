@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -42,7 +43,7 @@ class Cumulative(Op):
             raise ValueError(compose(f"{mode!r} is no way to accumulate", mend='use "add" or "mul"'))
         self.axis, self.mode = int(axis), mode
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         if not 0 <= self.axis < variable.type.ndim:
@@ -51,7 +52,7 @@ class Cumulative(Op):
         return Apply(self, [variable], [tensor_type(dtype, variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Accumulate with NumPy, narrow floats in a wide one."""
         fold = np.cumsum if self.mode == "add" else np.cumprod
@@ -115,7 +116,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _accumulated(name: str, x: Any, axis: Any, mode: str) -> Tensor:
+def _accumulated(name: str, x: TensorLike, axis: AxisLike, mode: str) -> Tensor:
     variable = as_tensor_variable(x)
     if axis is None or (variable.type.ndim == 0 and axis in (0, -1)):
         variable, axis = flatten(variable), 0
@@ -124,7 +125,7 @@ def _accumulated(name: str, x: Any, axis: Any, mode: str) -> Tensor:
 
 
 @operation("cumsum")
-def cumsum(x: Any, axis: int | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
     """Cumulative sum along an axis.
 
     Parameters
@@ -154,13 +155,13 @@ def cumsum(x: Any, axis: int | None = None) -> Tensor:
 
 
 @operation("cumprod")
-def cumprod(x: Any, axis: int | None = None) -> Tensor:
+def cumprod(x: TensorLike, axis: int | None = None) -> Tensor:
     """Cumulative product along an axis; see :func:`cumsum`. Its gradient is right where elements are zero, too."""
     return _accumulated("cumprod", x, axis, "mul")
 
 
 @operation("diff")
-def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
+def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
     """Differences of neighbours along an axis, taken `n` times.
 
     Parameters

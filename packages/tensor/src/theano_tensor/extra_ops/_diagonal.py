@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
@@ -42,7 +43,7 @@ class ExtractDiag(Op):
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
             raise ValueError(compose(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor that has both axes."""
         variable = as_tensor_variable(x)
         if max(self.axis1, self.axis2) >= variable.type.ndim:
@@ -61,7 +62,7 @@ class ExtractDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*rest, length)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the diagonal."""
         output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
@@ -96,7 +97,7 @@ def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("diagonal")
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return a diagonal of two dimensions, as the last dimension of the result.
 
     Parameters
@@ -157,7 +158,7 @@ class AllocDiag(Op):
                 compose(f"AllocDiag: {axis1} and {axis2} are not two dimensions", mend="number them from 0 up")
             )
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a vector, or to a tensor of vectors in the last dimension."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -172,7 +173,7 @@ class AllocDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and write."""
         (x,) = inputs
@@ -206,7 +207,7 @@ def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [node.op.spread(shape[:-1], side)]
 
 
-def diag(v: Any, k: int = 0) -> Tensor:
+def diag(v: TensorLike, k: int = 0) -> Tensor:
     """Return the matrix with the vector `v` on diagonal `k`, or diagonal `k` of the matrix `v`.
 
     Raises
@@ -230,7 +231,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 
 @operation("trace")
-def trace(x: Any) -> Tensor:
+def trace(x: TensorLike) -> Tensor:
     """Return the sum of the main diagonal of a matrix; ShapeError if it is none."""
     matrix = as_tensor_variable(x)
     if matrix.type.ndim != 2:
@@ -243,7 +244,7 @@ class FillDiagonal(Op):
 
     __props__ = ()
 
-    def make_node(self, a: Any, val: Any) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike) -> Apply:
         """Apply to a tensor of two dimensions at least and a scalar."""
         x, value = _with_value("fill_diagonal", a, val)
         if x.type.ndim < 2:
@@ -253,7 +254,7 @@ class FillDiagonal(Op):
         return Apply(self, [x, value], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; ValueError if there are more than two dimensions and lengths differ."""
         x, value = inputs
@@ -275,7 +276,7 @@ class FillDiagonalOffset(Op):
 
     __props__ = ()
 
-    def make_node(self, a: Any, val: Any, offset: Any) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike, offset: TensorLike) -> Apply:
         """Apply to a matrix and two scalars."""
         x, value = _with_value("fill_diagonal_offset", a, val)
         if x.type.ndim != 2:
@@ -283,7 +284,7 @@ class FillDiagonalOffset(Op):
         return Apply(self, [x, value, as_length(offset, "an offset")], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; a diagonal outside of the matrix has no elements."""
         x, value, offset = inputs[0], inputs[1], int(inputs[2])
@@ -297,7 +298,7 @@ class FillDiagonalOffset(Op):
         return [[True], [True], [False]]
 
 
-def _with_value(name: str, a: Any, val: Any) -> tuple[Tensor, Tensor]:
+def _with_value(name: str, a: TensorLike, val: TensorLike) -> tuple[Tensor, Tensor]:
     x, value = as_tensor_variable(a), as_tensor_variable(val)
     if value.type.ndim:
         raise TypeError(compose(f"{name}: the value is a scalar", where=[describe(value)]))
@@ -314,12 +315,12 @@ def _with_value(name: str, a: Any, val: Any) -> tuple[Tensor, Tensor]:
     return x, cast(value, x.type.dtype)
 
 
-def _value_gradient(value: Any, g: Tensor, on: Tensor) -> Tensor:
+def _value_gradient(value: Tensor, g: Tensor, on: Tensor) -> Tensor:
     total = sum_over(switch(on, g, np.zeros((), g.type.dtype)))
     return total if value.type.dtype in DISCRETE_DTYPES else cast(total, value.type.dtype)
 
 
-def _mask(x: Tensor, offset: Any) -> Tensor:
+def _mask(x: Tensor, offset: TensorLike) -> Tensor:
     """Where ``column - row == offset``; for more than two dimensions, where all numbers are equal."""
     orders: list[list[int | str]] = [[0 if j == i else "x" for j in range(x.type.ndim)] for i in range(x.type.ndim)]
     numbers = [dimshuffle(arange(n), order) for n, order in zip(lengths_of(x), orders, strict=True)]
@@ -358,7 +359,7 @@ def _shape_fill(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def fill_diagonal(a: Any, val: Any) -> Tensor:
+def fill_diagonal(a: TensorLike, val: TensorLike) -> Tensor:
     """Return a copy of `a` with `val` on its main diagonal.
 
     Parameters
@@ -386,7 +387,7 @@ def fill_diagonal(a: Any, val: Any) -> Tensor:
     return result
 
 
-def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Tensor:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> Tensor:
     """Return a copy of the matrix `a` with `val` on diagonal `offset`: 0 the main one, positive above, negative below.
 
     See :func:`fill_diagonal`.

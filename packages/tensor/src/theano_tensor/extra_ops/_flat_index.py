@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -25,7 +26,7 @@ def _check_order(name: str, order: str) -> str:
     return order
 
 
-def _integers(name: str, x: Any) -> Tensor:
+def _integers(name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if variable.type.dtype not in INTEGER_DTYPES:
         raise DTypeError(
@@ -51,7 +52,7 @@ class UnravelIndex(DiscreteOp):
     def __init__(self, ndim: int, order: str = "C") -> None:
         self.ndim, self.order = int(ndim), _check_order("unravel_index", order)
 
-    def make_node(self, indices: Any, dims: Any) -> Apply:
+    def make_node(self, indices: TensorLike, dims: TensorLike) -> Apply:
         """Apply to integers and a vector of lengths."""
         numbers, lengths = _integers("unravel_index", indices), _integers("unravel_index", dims)
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, self.ndim):
@@ -60,7 +61,7 @@ class UnravelIndex(DiscreteOp):
         return Apply(self, [numbers, lengths], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for numbers out of range."""
         numbers, lengths = inputs
@@ -88,7 +89,7 @@ class RavelMultiIndex(DiscreteOp):
 
     __props__ = ("mode", "order")
 
-    def __init__(self, mode: Any = "raise", order: str = "C") -> None:
+    def __init__(self, mode: str | Sequence[str] = "raise", order: str = "C") -> None:
         for entry in mode if isinstance(mode, (tuple, list)) else (mode,):
             if entry not in ("raise", "wrap", "clip"):
                 raise ValueError(
@@ -97,7 +98,7 @@ class RavelMultiIndex(DiscreteOp):
         self.mode = tuple(mode) if isinstance(mode, (tuple, list)) else mode
         self.order = _check_order("ravel_multi_index", order)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to tensors of integers that broadcast with each other, and the vector of lengths."""
         *numbers, lengths = [_integers("ravel_multi_index", x) for x in inputs]
         if lengths.type.ndim != 1 or lengths.type.shape[0] not in (None, len(numbers)) or not numbers:
@@ -112,7 +113,7 @@ class RavelMultiIndex(DiscreteOp):
         return Apply(self, [*padded, lengths], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError for numbers out of range in mode "raise"."""
         *numbers, lengths = inputs
@@ -140,7 +141,9 @@ def _shape_ravel(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(result)]
 
 
-def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = None) -> tuple[Tensor, ...]:
+def unravel_index(
+    indices: TensorLike, dims: TensorLike, order: str = "C", ndim: int | None = None
+) -> tuple[Tensor, ...]:
     """Return the numbers along each dimension of elements given by their numbers in the flattened tensor.
 
     Parameters
@@ -189,7 +192,9 @@ def unravel_index(indices: Any, dims: Any, order: str = "C", ndim: int | None = 
     return tuple(UnravelIndex(ndim, order)(indices, vector, return_list=True))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Tensor:
+def ravel_multi_index(
+    multi_index: Iterable[Any], dims: TensorLike, mode: str | Sequence[str] = "raise", order: str = "C"
+) -> Tensor:
     """Return the numbers in the flattened tensor of elements given by their numbers along each dimension.
 
     Parameters
@@ -231,13 +236,13 @@ class CpuContiguous(Op):
     __props__ = ()
     view_map = {0: [0]}
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor."""
         variable = as_tensor_variable(x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return the input or a copy."""
         (x,) = inputs

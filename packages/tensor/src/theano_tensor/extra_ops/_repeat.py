@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import CountError, DTypeError, ShapeError
@@ -32,7 +33,7 @@ class RepeatedNumbers(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, repeats: Any) -> Apply:
+    def make_node(self, repeats: TensorLike) -> Apply:
         """Apply to a vector of integers."""
         vector = as_tensor_variable(repeats)
         if vector.type.ndim != 1:
@@ -42,7 +43,7 @@ class RepeatedNumbers(DiscreteOp):
         return Apply(self, [vector], [tensor_type("int64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Repeat with NumPy; ValueError for negative numbers."""
         (repeats,) = inputs
@@ -63,7 +64,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("repeat")
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tensor:
     """Repeat elements along an axis.
 
     Parameters
@@ -122,7 +123,7 @@ def _repeat_all(x: Tensor, times: Tensor, axis: int) -> Tensor:
     return reshape(filled, [*lengths[:axis], lengths[axis] * times, *lengths[axis + 1 :]])
 
 
-def tile(x: Any, reps: Any, ndim: int | None = None) -> Tensor:
+def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> Tensor:
     """Repeat a tensor side by side.
 
     Parameters

@@ -13,6 +13,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import DTypeError, ShapeError
@@ -38,7 +39,7 @@ class SearchsortedOp(DiscreteOp):
             raise ValueError(compose(f"searchsorted: {side!r} is no side", mend='use "left" or "right"'))
         self.side = side
 
-    def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
+    def make_node(self, x: TensorLike, v: TensorLike, sorter: TensorLike | None = None) -> Apply:
         """Apply to a vector, values, and perhaps the numbers that sort the vector."""
         inputs = [as_tensor_variable(x), as_tensor_variable(v)]
         if sorter is not None:
@@ -55,7 +56,7 @@ class SearchsortedOp(DiscreteOp):
         return Apply(self, inputs, [tensor_type("int64", inputs[1].type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Search with NumPy."""
         x, v, *sorter = inputs
@@ -69,7 +70,7 @@ def _shape_search(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("searchsorted")
-def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Tensor:
     """Find where elements would have to be inserted to keep a vector sorted.
 
     Parameters
@@ -131,7 +132,7 @@ class Unique(Op):
         self.return_index, self.return_inverse = bool(return_index), bool(return_inverse)
         self.return_counts, self.axis = bool(return_counts), axis
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         axis = None if self.axis is None else one_axis("unique", self.axis, variable)
@@ -143,7 +144,7 @@ class Unique(Op):
         return Apply(self, [variable], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the distinct elements with NumPy."""
         numpy_unique: Any = np.unique  # its annotations want literal flags

@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import cast
@@ -38,7 +39,7 @@ class Fourier(Op):
         if not self.axes or len(set(self.axes)) < len(self.axes) or min(self.axes) < 0:
             raise ValueError(compose(f"a transform needs different axes from 0 up, not {axes}"))
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor that has these axes; real numbers become complex."""
         variable = as_tensor_variable(x)
         if max(self.axes) >= variable.type.ndim:
@@ -49,7 +50,7 @@ class Fourier(Op):
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError for an axis without elements."""
         (x,) = inputs
@@ -78,7 +79,9 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool) -> Tensor:
+def _transform(
+    name: str, a: TensorLike, axes: int | Sequence[int] | None, norm: str | None, *, inverse: bool
+) -> Tensor:
     x = as_tensor_variable(a)
     chosen = (axes,) if isinstance(axes, int) else tuple(range(x.type.ndim)) if axes is None else tuple(axes)
     places = [one_axis(name, axis, x) for axis in chosen]
@@ -86,7 +89,7 @@ def _transform(name: str, a: Any, axes: Any, norm: str | None, *, inverse: bool)
     return scaled(result, [shape_i(result, axis) for axis in places], norm, inverse=inverse)
 
 
-def fft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
+def fft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
     """Return the Fourier transform over axes, as complex numbers.
 
     Parameters
@@ -119,6 +122,6 @@ def fft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
     return _transform("fft", a, axes, norm, inverse=False)
 
 
-def ifft(a: Any, axes: Any = -1, norm: str | None = None) -> Tensor:
+def ifft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft`: divided by the number of elements for `norm` None, by its root for "ortho"."""
     return _transform("ifft", a, axes, norm, inverse=True)

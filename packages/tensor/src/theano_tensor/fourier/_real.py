@@ -16,6 +16,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
@@ -27,7 +28,7 @@ from ._norm import scaled
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
-def _real_tensor(name: str, x: Any, least: int, shape: str) -> Tensor:
+def _real_tensor(name: str, x: TensorLike, least: int, shape: str) -> Tensor:
     """Return `x` as float32 or float64 with enough dimensions."""
     variable = as_tensor_variable(x)
     if variable.type.dtype in COMPLEX_DTYPES:
@@ -52,7 +53,7 @@ class RealFourier(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor with two dimensions at least."""
         variable = _real_tensor("rfft", x, 2, "(m, ..., n)")
         *front, n = variable.type.shape
@@ -60,7 +61,7 @@ class RealFourier(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*front, half, 2)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError where there is nothing to transform."""
         (x,) = inputs
@@ -77,7 +78,7 @@ class InverseRealFourier(Op):
 
     __props__ = ()
 
-    def make_node(self, y: Any, n: Any) -> Apply:
+    def make_node(self, y: TensorLike, n: TensorLike) -> Apply:
         """Apply to pairs, with three dimensions at least, and an integer."""
         variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
         if variable.type.shape[-1] not in (None, 2):
@@ -92,7 +93,7 @@ class InverseRealFourier(Op):
         return Apply(self, [variable, length], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError for lengths that do not fit."""
         y, n = inputs[0], int(inputs[1])
@@ -157,7 +158,7 @@ def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(*input_shapes[0][:-2], node.inputs[1])]
 
 
-def rfft(inp: Any, norm: str | None = None) -> Tensor:
+def rfft(inp: TensorLike, norm: str | None = None) -> Tensor:
     """Return the Fourier transform of real numbers over all dimensions but the first.
 
     Parameters
@@ -190,7 +191,7 @@ def rfft(inp: Any, norm: str | None = None) -> Tensor:
     return scaled(result, [shape_i(x, i) for i in range(1, x.type.ndim)], norm, inverse=False)
 
 
-def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Tensor:
+def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Tensor:
     """Return the inverse Fourier transform, with real results, over all dimensions but the first.
 
     Parameters

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, TypeVar
 
 from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
 
-from ._arrays import zeros_for
-from ._types import DisconnectedType, grad_undefined
+from .._core._typing import TensorLike
+from ._rules._arrays import zeros_for
+from ._rules._types import DisconnectedType, grad_undefined
 
 VariableT = TypeVar("VariableT", bound=Variable)
 
@@ -23,7 +24,7 @@ class GradientGate(Op):
     __props__: ClassVar[tuple[str, ...] | None] = ()
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply the op to one variable.
 
         Raises
@@ -36,7 +37,7 @@ class GradientGate(Op):
         return Apply(self, [inputs[0]], [inputs[0].type()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the value on."""
         output_storage[0][0] = inputs[0]

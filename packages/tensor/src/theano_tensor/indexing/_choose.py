@@ -14,6 +14,7 @@ from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from .._protocols._operators import operation
@@ -43,7 +44,7 @@ class Choose(Op):
         check_mode("choose", mode)
         self.mode = mode
 
-    def make_node(self, a: Any, *choices: Any) -> Apply:
+    def make_node(self, a: TensorLike, *choices: TensorLike) -> Apply:
         """Apply to numbers and choices; ShapeError if their shapes are known not to fit."""
         index, given = _numbers(a), [as_tensor_variable(c) for c in choices]
         if not given:
@@ -55,7 +56,7 @@ class Choose(Op):
         return Apply(self, inputs, [tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Choose; ValueError for a number out of range or shapes that do not fit."""
         index, *choices = inputs
@@ -85,7 +86,7 @@ class Choose(Op):
         return f"Choose{{{self.mode}}}"
 
 
-def _numbers(a: Any) -> Tensor:
+def _numbers(a: TensorLike) -> Tensor:
     """Return the numbers as a tensor; DTypeError if they are no integers."""
     index = as_tensor_variable(a)
     if index.type.dtype not in INTEGER_DTYPES and index.type.dtype != "bool":
@@ -136,7 +137,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("choose")
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tensor:
+def choose(a: TensorLike, choices: TensorLike, out: None = None, mode: str = "raise") -> Tensor:
     """Return elements of `choices`, each from the one whose number stands in `a`.
 
     Parameters

@@ -11,6 +11,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import operation
@@ -26,7 +27,7 @@ class Nonzero(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor with at least one dimension; ShapeError for a scalar."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -41,7 +42,7 @@ class Nonzero(Op):
         return Apply(self, [variable], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the elements."""
         for storage, found in zip(output_storage, np.nonzero(inputs[0]), strict=True):
@@ -72,7 +73,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("nonzero")
-def nonzero(a: Any, return_matrix: bool = False) -> Any:
+def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
     """Return the numbers of the elements that are not zero.
 
     Parameters
@@ -103,7 +104,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> Any:
 
 
 @operation("flatnonzero")
-def flatnonzero(a: Any) -> Tensor:
+def flatnonzero(a: TensorLike) -> Tensor:
     """Return the numbers of the elements of the flattened tensor that are not zero.
 
     Parameters
@@ -128,7 +129,7 @@ def flatnonzero(a: Any) -> Tensor:
 
 
 @operation("nonzero_values")
-def nonzero_values(a: Any) -> Tensor:
+def nonzero_values(a: TensorLike) -> Tensor:
     """Return the elements that are not zero, as a vector in row-major order.
 
     Parameters

@@ -12,6 +12,7 @@ from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._type import StaticShape, tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import IndexingError
 from ..elemwise import cast, maximum, minimum, switch
@@ -41,7 +42,7 @@ class Subtensor(Op):
         """The index as Theano 1.0 has it: the type of a scalar where an input stands, numbers, and Python's slices."""
         return index_types(self.entries)
 
-    def make_node(self, x: Any, *numbers: Any) -> Apply:
+    def make_node(self, x: TensorLike, *numbers: TensorLike) -> Apply:
         """Apply to a tensor and the symbolic numbers of the index; IndexError if a number is out of a known range."""
         variable = as_tensor_variable(x)
         inputs = [as_length(n, "an index") for n in numbers]
@@ -49,7 +50,7 @@ class Subtensor(Op):
         return Apply(self, [variable, *inputs], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take the view; IndexError if a number is out of range."""
         x, *numbers = inputs
@@ -102,7 +103,7 @@ class IncSubtensor(Op):
         """The index as Theano 1.0 has it; see :class:`Subtensor`."""
         return list(index_types(self.entries))
 
-    def make_node(self, x: Any, y: Any, *numbers: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, *numbers: TensorLike) -> Apply:
         """Apply to a tensor, the new part (broadcast to it) and the symbolic numbers of the index."""
         variable, part = as_tensor_variable(x), as_tensor_variable(y)
         inputs = [as_length(n, "an index") for n in numbers]
@@ -110,7 +111,7 @@ class IncSubtensor(Op):
         return Apply(self, [variable, part, *inputs], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy, then change the part; ValueError if the shapes do not fit."""
         x, y, *numbers = inputs
@@ -222,7 +223,7 @@ def slice_length(length: Any, entry: slice) -> Any:
     forward = entry.step is None or (isinstance(entry.step, int) and entry.step > 0)
     backward = isinstance(entry.step, int) and entry.step < 0
 
-    def clipped(bound: Any, low: Any, high: Any, default: Any) -> Tensor:
+    def clipped(bound: TensorLike | None, low: TensorLike, high: TensorLike, default: TensorLike) -> Tensor:
         if bound is None:
             return as_tensor_variable(default)
         value = cast(as_tensor_variable(bound), "int64")

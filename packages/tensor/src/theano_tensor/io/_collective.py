@@ -10,6 +10,7 @@ import numpy as np
 from theano_graph import Apply, Op, compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from ._lazy import mpi
 from ._messages import number
 from ._transport import started
@@ -23,7 +24,7 @@ class CollectiveOp(Op):
 
     tag: int
 
-    def make_node(self, data: Any) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply:
         """Apply to an array, of one shape and dtype in all processes."""
         variable = as_tensor_variable(data)
         if variable.type.dtype in ("bool", "float16"):
@@ -66,7 +67,7 @@ class MPIAllReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -95,7 +96,7 @@ class MPIReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -122,7 +123,7 @@ class MPIBroadcast(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy; ImportError without MPI."""
         result = np.array(inputs[0], order="C")

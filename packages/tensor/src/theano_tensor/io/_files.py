@@ -11,6 +11,7 @@ import numpy as np
 from theano_graph import Apply, Generic, Variable, compose, describe, generic, shape_rule
 
 from .._core._type import TensorType
+from .._core._typing import DTypeLike
 from .._discrete import DiscreteOp
 
 Mode = Literal["c"] | None
@@ -45,7 +46,7 @@ class LoadFromDisk(DiscreteOp):
 
     __props__: ClassVar[tuple[str, ...] | None] = ("dtype", "broadcastable", "mmap_mode")
 
-    def __init__(self, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> None:
+    def __init__(self, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> None:
         if mmap_mode not in (None, "c"):
             raise ValueError(
                 compose(
@@ -57,7 +58,7 @@ class LoadFromDisk(DiscreteOp):
         self.broadcastable = tuple(broadcastable)
         self.mmap_mode = cast(Mode, mmap_mode)
 
-    def make_node(self, path: Any) -> Apply:
+    def make_node(self, path: object) -> Apply:
         """Apply to a path: text, or a variable of type Generic; TypeError for anything else."""
         if isinstance(path, (str, os.PathLike)):
             path = generic.make_constant(os.fspath(path))
@@ -72,7 +73,7 @@ class LoadFromDisk(DiscreteOp):
         return Apply(self, [path], [TensorType(self.dtype, self.broadcastable).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the file; TypeError if it holds something else."""
         path = inputs[0]
@@ -102,7 +103,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.outputs[0].type.shape)]
 
 
-def load(path: Any, dtype: Any, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> Any:
+def load(path: Any, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: str | None = None) -> Any:
     """Return the array that an NPY file will hold when a function runs.
 
     Parameters

@@ -11,6 +11,7 @@ from theano_graph import Apply, Variable, compose, describe, generic, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._type import TensorType
+from .._core._typing import DTypeLike, TensorLike
 from .._discrete import DiscreteOp
 from ._lazy import mpi
 from ._transport import on_wire, started
@@ -75,13 +76,13 @@ class MPISend(MessageOp):
         self.dest = number(dest, "destination")
         self.tag = number(tag, "tag")
 
-    def make_node(self, data: Any) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply:
         """Apply to an array."""
         variable = as_tensor_variable(data)
         return Apply(self, [variable], [generic.make_variable(), variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.asarray(inputs[0])
@@ -115,7 +116,7 @@ class MPISendWait(MessageOp):
         return Apply(self, _request_and_array(self, request, data), [generic.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait."""
         inputs[0].Wait()
@@ -149,7 +150,7 @@ class MPIRecv(MessageOp):
     Non-differentiable.
     """
 
-    def __init__(self, source: int, tag: int, shape: Sequence[int], dtype: Any) -> None:
+    def __init__(self, source: int, tag: int, shape: Sequence[int], dtype: DTypeLike) -> None:
         self.source = number(source, "source")
         self.tag = number(tag, "tag")
         self.shape = tuple(number(n, "length") for n in shape)
@@ -161,7 +162,7 @@ class MPIRecv(MessageOp):
         return Apply(self, [], [generic.make_variable(), kind.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.zeros(self.shape, self.dtype)
@@ -197,7 +198,7 @@ class MPIRecvWait(MessageOp):
         return Apply(self, given, [data.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait; ValueError if the array that came has another size."""
         request, data = inputs
@@ -280,7 +281,7 @@ def send(var: Any, dest: int, tag: int) -> Variable:
     return found
 
 
-def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> list[Any]:
+def irecv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> list[Any]:
     """Start to receive an array, and go on.
 
     Parameters
@@ -300,7 +301,7 @@ def irecv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> list[Any]:
     return found
 
 
-def recv(shape: Sequence[int], dtype: Any, source: int, tag: int) -> Any:
+def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:
     """Receive an array.
 
     Parameters

@@ -13,6 +13,7 @@ from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
 from .._protocols._operators import operation
@@ -36,7 +37,7 @@ class Join(Op):
         if self.view != -1:
             self.view_map = {0: [1 + self.view]}
 
-    def make_node(self, axis: Any, *tensors: Any) -> Apply:
+    def make_node(self, axis: TensorLike, *tensors: TensorLike) -> Apply:
         """Apply to an axis and tensors of one number of dimensions.
 
         Raises
@@ -74,7 +75,7 @@ class Join(Op):
         return Apply(self, [where, *parts], [tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Concatenate; ValueError if lengths differ."""
         axis, *parts = inputs
@@ -147,7 +148,7 @@ class Split(Op):
         #: Parts are views.
         self.view_map = {i: [0] for i in range(self.len_splits)}
 
-    def make_node(self, x: Any, axis: Any, splits: Any) -> Apply:
+    def make_node(self, x: TensorLike, axis: TensorLike, splits: TensorLike) -> Apply:
         """Apply to a tensor, an axis and a vector of lengths."""
         variable, where, vector = as_tensor_variable(x), as_length(axis, "an axis"), as_tensor_variable(splits)
         known = static_int(where)
@@ -178,7 +179,7 @@ class Split(Op):
         return Apply(self, [variable, where, vector], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return views of the parts; ValueError if the lengths do not add up."""
         x, axis, lengths = inputs
@@ -268,7 +269,7 @@ def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(part if i == axis % ndim else n for i, n in enumerate(x_shape)) for part in parts]
 
 
-def join(axis: Any, *tensors: Any) -> Tensor:
+def join(axis: AxisLike, *tensors: TensorLike) -> Tensor:
     """Put tensors one after the other along an axis.
 
     Parameters
@@ -299,7 +300,7 @@ def join(axis: Any, *tensors: Any) -> Tensor:
     return result
 
 
-def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Tensor:
+def concatenate(tensor_list: Sequence[Any], axis: AxisLike = 0) -> Tensor:
     """Put a list of tensors one after the other along an axis; see :func:`join`.
 
     Raises
@@ -318,7 +319,7 @@ def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Tensor:
 
 
 @operation("stack")
-def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
+def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
     """Put tensors of one shape together along a new axis.
 
     Parameters
@@ -363,14 +364,14 @@ def stack(tensors: Any, *more: Any, axis: int = 0) -> Tensor:
     return join(axis % (ndim + 1) if -ndim - 1 <= axis <= ndim else axis, *(shape_padaxis(v, axis) for v in variables))
 
 
-def stacklists(tensor_list: Any) -> Tensor:
+def stacklists(tensor_list: TensorLike) -> Tensor:
     """Stack nested lists of tensors so that the structure of the lists becomes leading dimensions."""
     if isinstance(tensor_list, (list, tuple)):
         return stack([stacklists(item) for item in tensor_list])
     return as_tensor_variable(tensor_list)
 
 
-def split(x: Any, splits_size: Any, n_splits: int, axis: Any = 0) -> Any:
+def split(x: TensorLike, splits_size: Any, n_splits: int, axis: AxisLike = 0) -> Any:
     """Take a tensor apart along an axis.
 
     Parameters

@@ -10,11 +10,12 @@ import numpy as np
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
-from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, adjoint, as_matrices, check_square, pulled_through
+from ._matrices._lazy import scipy_linalg
+from ._matrices._operands import MatrixOp, adjoint, as_matrices, check_square, pulled_through
 
 
 class Expm(MatrixOp):
@@ -33,13 +34,13 @@ class Expm(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, A: Any) -> Apply:
+    def make_node(self, A: TensorLike) -> Apply:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("expm", A, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy: scaling, squaring and a rational approximation; LinAlgError for a matrix that is not square."""
         check_square("expm", node, inputs[0])
@@ -54,13 +55,13 @@ class ExpmGrad(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, A: Any, gw: Any) -> Apply:
+    def make_node(self, A: TensorLike, gw: TensorLike) -> Apply:
         """Apply to a matrix, and the gradient by its exponential."""
         matrix, g = (as_matrices("ExpmGrad", v, square=True) for v in (A, gw))
         return Apply(self, [matrix, g], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy."""
         x, g = inputs
@@ -71,7 +72,7 @@ class ExpmGrad(MatrixOp):
             result[place] = scipy_linalg().expm_frechet(a_h, g[place], compute_expm=False, check_finite=False)
         output_storage[0][0] = result
 
-    def expression(self, A: Any, gw: Any) -> Tensor:
+    def expression(self, A: Tensor, gw: Tensor) -> Tensor:
         """Return the same as a block of the exponential of a matrix twice as large, of which derivatives are known."""
         a_h, n = adjoint(A), shape_i(A, -1 % A.type.ndim)
         upper = concatenate([a_h, gw], axis=A.type.ndim - 1)

@@ -12,16 +12,17 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
 from ..linear import matmul
 from ..shape import flatten, lengths_of, reshape
-from ._inverse import matrix_inverse, pinv
-from ._matrices import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
-from ._orthogonal import SVD
-from ._solve import solve
+from ._equations._inverse import matrix_inverse, pinv
+from ._equations._solve import solve
+from ._factors._orthogonal import SVD
+from ._matrices._operands import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
 
 
 class TensorInv(MatrixOp):
@@ -40,7 +41,7 @@ class TensorInv(MatrixOp):
             raise ValueError(compose(f"tensorinv: ind must be positive, not {ind}"))
         self.ind = int(ind)
 
-    def make_node(self, a: Any) -> Apply:
+    def make_node(self, a: TensorLike) -> Apply:
         """Apply to a tensor with more than `ind` dimensions."""
         x = as_matrices("tensorinv", a, least=1)
         if x.type.ndim <= self.ind:
@@ -51,7 +52,7 @@ class TensorInv(MatrixOp):
         return Apply(self, [x], [tensor_type(x.type.dtype, shape[self.ind :] + shape[: self.ind]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError for a tensor that is singular or not square."""
         try:
@@ -90,7 +91,7 @@ class TensorSolve(MatrixOp):
     def __init__(self, axes: Sequence[int] | None = None) -> None:
         self.axes = None if axes is None else tuple(int(axis) for axis in axes)
 
-    def make_node(self, a: Any, b: Any) -> Apply:
+    def make_node(self, a: TensorLike, b: TensorLike) -> Apply:
         """Apply to two tensors, the first with more dimensions."""
         x, y = as_matrices("tensorsolve", a, least=1), as_matrices("tensorsolve", b, least=0)
         if x.type.ndim <= y.type.ndim:
@@ -107,7 +108,7 @@ class TensorSolve(MatrixOp):
         return [axis for axis in range(ndim) if axis not in last] + last
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError for a tensor that is singular or not square."""
         a, b = inputs
@@ -131,7 +132,7 @@ class Lstsq(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, a: Any, b: Any, rcond: Any) -> Apply:
+    def make_node(self, a: TensorLike, b: TensorLike, rcond: TensorLike) -> Apply:
         """Apply to a matrix, a vector or matrix, and a number."""
         x, y = as_matrices("lstsq", a), as_matrices("lstsq", b, least=1)
         if x.type.ndim != 2 or y.type.ndim > 2:
@@ -150,7 +151,7 @@ class Lstsq(MatrixOp):
         return Apply(self, [x, y, as_tensor_variable(rcond)], [t.make_variable() for t in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; LinAlgError where it does not converge."""
         a, b, rcond = inputs
@@ -216,7 +217,7 @@ def _shape_lstsq(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(columns, *b[1:]), (residuals,), (), (cast(minimum(rows, columns), "int64"),)]
 
 
-def tensorinv(a: Any, ind: int = 2) -> Tensor:
+def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     """Return the inverse of a tensor with respect to ``tensordot(a, b, ind)``.
 
     Parameters
@@ -240,7 +241,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     return result
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     """Return the solution x of ``tensordot(a, x, x.ndim) == b``.
 
     Parameters
@@ -265,7 +266,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
     return result
 
 
-def lstsq(a: Any, b: Any, rcond: Any = -1.0) -> list[Tensor]:
+def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike = -1.0) -> list[Tensor]:
     """Return the least-squares solution of ``a @ x == b``, residuals, rank and singular values of `a`.
 
     Parameters

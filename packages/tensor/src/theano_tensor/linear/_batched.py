@@ -13,6 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from .._protocols._operators import call
@@ -25,7 +26,7 @@ class BatchedDot(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply:
         """Apply to two stacks; ShapeError if they have other dimensions, or lengths are known and differ."""
         a, b = as_tensor_variable(x), as_tensor_variable(y)
         if a.type.ndim != 3 or b.type.ndim != 3:
@@ -43,7 +44,7 @@ class BatchedDot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if lengths differ."""
         x, y = inputs
@@ -65,7 +66,7 @@ def _native(node: Apply) -> Kernel | None:
     return MatrixProductKernel("batched", dtypes.pop()) if dtypes in ({"float32"}, {"float64"}) else None
 
 
-def _transposed(x: Any) -> Tensor:
+def _transposed(x: TensorLike) -> Tensor:
     return dimshuffle(x, (0, 2, 1))
 
 
@@ -89,13 +90,13 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(x[0], x[1], y[2])]
 
 
-def stack_product(x: Any, y: Any) -> Tensor:
+def stack_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return the :class:`BatchedDot` of two stacks of matrices."""
     result: Tensor = BatchedDot()(x, y)
     return result
 
 
-def batched_dot(a: Any, b: Any) -> Tensor:
+def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
     """Product of each pair of matrices (or vectors) along the first dimension of `a` and `b`.
 
     Parameters

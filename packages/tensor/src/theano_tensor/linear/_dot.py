@@ -13,6 +13,7 @@ from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import RankError, ShapeError
 from ..elemwise import conj, dimshuffle
@@ -30,7 +31,7 @@ class Dot(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply:
         """Apply to tensors of one or two dimensions.
 
         Raises
@@ -55,7 +56,7 @@ class Dot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -137,13 +138,13 @@ def _native(node: Apply) -> Kernel | None:
             return MatrixProductKernel("gemm", dtype)
 
 
-def matrix_product(x: Any, y: Any) -> Tensor:
+def matrix_product(x: TensorLike, y: TensorLike) -> Tensor:
     """Return the :class:`Dot` of two vectors or matrices."""
     result: Tensor = Dot()(x, y)
     return result
 
 
-def outer(x: Any, y: Any) -> Tensor:
+def outer(x: TensorLike, y: TensorLike) -> Tensor:
     """Outer product of two vectors (tensors with more dimensions are flattened).
 
     Examples

@@ -27,6 +27,7 @@ from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import conj, dimshuffle
@@ -175,7 +176,7 @@ def _accumulate(name: str, node: Apply, z: Any, beta: Any, product: Any, in_plac
     return target
 
 
-def _check_matrices(node: Apply, x: Any, y: Any) -> None:
+def _check_matrices(node: Apply, x: Array, y: Array) -> None:
     if x.shape[1] != y.shape[0]:
         raise ValueError(
             compose(
@@ -192,7 +193,7 @@ class Dot22(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply:
         """Apply to matrices of shapes (m, k) and (k, n).
 
         Raises
@@ -208,7 +209,7 @@ class Dot22(Op):
         return Apply(self, [a, b], [tensor_type(a.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -224,7 +225,7 @@ class Dot22Scalar(Op):
 
     __props__ = ()
 
-    def make_node(self, x: Any, y: Any, a: Any) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, a: TensorLike) -> Apply:
         """Apply to matrices of shapes (m, k) and (k, n), and a 0-d tensor; errors as for :class:`Dot22`."""
         left, right, alpha = _tensors("Dot22Scalar", (x, y, a), (2, 2, 0))
         check_inner("Dot22Scalar", left, right, 1, 0)
@@ -232,7 +233,7 @@ class Dot22Scalar(Op):
         return Apply(self, [left, right, alpha], [tensor_type(left.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y, alpha = inputs
@@ -299,7 +300,7 @@ class Gemm(_Accumulation):
         return Apply(self, inputs, [_result("Gemm", inputs[0], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         z, a, x, y, b = inputs
@@ -320,14 +321,14 @@ class Gemv(_Accumulation):
         Whether the result is put into the memory of y.
     """
 
-    def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
+    def make_node(self, y: TensorLike, alpha: TensorLike, A: TensorLike, x: TensorLike, beta: TensorLike) -> Apply:
         """Apply to y of shape (m,), A of shape (m, n), x of shape (n,), and 0-d tensors; errors as for Gemm."""
         inputs = _tensors("Gemv", (y, alpha, A, x, beta), (1, 0, 2, 1, 0))
         check_inner("Gemv", inputs[2], inputs[3], 1, 0)
         return Apply(self, inputs, [_result("Gemv", inputs[0], inputs[2].type.shape[:1])])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         y, alpha, matrix, x, beta = inputs
@@ -363,14 +364,14 @@ class Ger(_Accumulation):
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{'destructive' if self.destructive else 'non-destructive'}}}"
 
-    def make_node(self, A: Any, alpha: Any, x: Any, y: Any) -> Apply:
+    def make_node(self, A: TensorLike, alpha: TensorLike, x: TensorLike, y: TensorLike) -> Apply:
         """Apply to A of shape (m, n), a 0-d tensor, and vectors of lengths m and n; errors as for Gemm."""
         inputs = _tensors("Ger", (A, alpha, x, y), (2, 0, 1, 1))
         shape = inputs[2].type.shape + inputs[3].type.shape
         return Apply(self, inputs, [_result("Ger", inputs[0], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy; ValueError if lengths do not fit."""
         matrix, alpha, x, y = inputs

@@ -15,6 +15,7 @@ from theano_graph import Apply, Op, Variable, compose, config, describe, pullbac
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import add, cast, exp, log
@@ -39,7 +40,7 @@ class AlongAxis(Op):
         self.axis = -1 if axis is None else int(axis)
         self._takes_rows = axis is None
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; integers become floats.
 
         Raises
@@ -81,7 +82,7 @@ class AlongAxis(Op):
         return type(self).__name__ if self.axis == -1 else f"{type(self).__name__}{{axis={self.axis}}}"
 
 
-def _shifted(x: Any, axis: int) -> Any:
+def _shifted(x: Array, axis: int) -> Any:
     return x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
 
 
@@ -96,7 +97,7 @@ class Softmax(AlongAxis):
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -121,7 +122,7 @@ class LogSoftmax(AlongAxis):
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -195,7 +196,7 @@ def _pushforward_log(node: Apply, tangents: list[Variable | None]) -> list[Varia
     return [t - sum_over(Softmax(axis)(node.inputs[0]) * t, axis=axis, keepdims=True)]
 
 
-def _as_rows(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+def _as_rows(name: str, x: TensorLike, axis: int | None) -> tuple[Tensor, int]:
     variable = as_tensor_variable(x)
     if axis is not None:
         return variable, axis
@@ -210,7 +211,7 @@ def _as_rows(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     return (variable if variable.type.ndim == 2 else shape_padleft(variable)), -1
 
 
-def softmax(x: Any, axis: int | None = None) -> Tensor:
+def softmax(x: TensorLike, axis: int | None = None) -> Tensor:
     """Exponentials divided by their sum, for each row.
 
     The largest element of a row is taken out before, so nothing overflows. The gradient is right also behind a
@@ -246,7 +247,7 @@ def softmax(x: Any, axis: int | None = None) -> Tensor:
     return result
 
 
-def logsoftmax(x: Any, axis: int | None = None) -> Tensor:
+def logsoftmax(x: TensorLike, axis: int | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, right also where a result is too small for its exponential.
 
     Parameters, results and errors are those of :func:`softmax`.
@@ -261,7 +262,7 @@ def logsoftmax(x: Any, axis: int | None = None) -> Tensor:
     return result
 
 
-def softmax_with_bias(x: Any, b: Any) -> Tensor:
+def softmax_with_bias(x: TensorLike, b: TensorLike) -> Tensor:
     """Softmax of the rows of a matrix to each of which a vector has been added.
 
     Parameters
@@ -284,7 +285,7 @@ def softmax_with_bias(x: Any, b: Any) -> Tensor:
     return softmax(with_bias("softmax_with_bias", x, b))
 
 
-def with_bias(name: str, x: Any, b: Any) -> Tensor:
+def with_bias(name: str, x: TensorLike, b: TensorLike) -> Tensor:
     """Return the sum of a matrix and a vector for each row; ShapeError for other numbers of dimensions."""
     scores, bias = as_tensor_variable(x), as_tensor_variable(b)
     if scores.type.ndim != 2 or bias.type.ndim != 1:

@@ -15,6 +15,7 @@ from theano_optimize import InplaceRewriter, Phase
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, dimshuffle, zeros_like
@@ -93,7 +94,9 @@ class SparseBlockGemv(_BlockOp):
     array([[[40., 50.]]])
     """
 
-    def make_node(self, o: Any, W: Any, h: Any, inputIdx: Any, outputIdx: Any) -> Apply:
+    def make_node(
+        self, o: TensorLike, W: TensorLike, h: TensorLike, inputIdx: TensorLike, outputIdx: TensorLike
+    ) -> Apply:
         """Apply to tensors.
 
         Parameters
@@ -116,7 +119,7 @@ class SparseBlockGemv(_BlockOp):
         return _typed(self, self._operands(ndims, (o, W, h, inputIdx, outputIdx)), (0, 1, 2))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, W, h, first, second = inputs
@@ -149,7 +152,15 @@ class SparseBlockOuter(_BlockOp):
     array([[ 5., 10.]])
     """
 
-    def make_node(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any, alpha: Any = None) -> Apply:
+    def make_node(
+        self,
+        o: TensorLike,
+        x: TensorLike,
+        y: TensorLike,
+        xIdx: TensorLike,
+        yIdx: TensorLike,
+        alpha: TensorLike | None = None,
+    ) -> Apply:
         """Apply to tensors.
 
         Parameters
@@ -174,7 +185,7 @@ class SparseBlockOuter(_BlockOp):
         return _typed(self, self._operands(ndims, (target, x, y, xIdx, yIdx, factor)), (0, 1, 2, 5))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, x, y, first, second, alpha = inputs
@@ -235,7 +246,9 @@ optdb.register(
 )
 
 
-def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Tensor:
+def sparse_block_dot(
+    W: TensorLike, h: TensorLike, inputIdx: TensorLike, b: TensorLike, outputIdx: TensorLike
+) -> Tensor:
     """Some blocks of a product of a matrix, given in blocks, with a vector of which only some blocks are not zero.
 
     Parameters

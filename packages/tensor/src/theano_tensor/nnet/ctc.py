@@ -14,6 +14,7 @@ from theano_optimize import Phase, node_rewriter
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import dimshuffle
@@ -42,10 +43,10 @@ class ConnectionistTemporalClassification(Op):
 
     __props__ = ("compute_grad",)
 
-    def __init__(self, compute_grad: bool = True, openmp: Any = None) -> None:
+    def __init__(self, compute_grad: bool = True, openmp: object = None) -> None:
         self.compute_grad = bool(compute_grad)
 
-    def make_node(self, activations: Any, labels: Any, input_lengths: Any) -> Apply:
+    def make_node(self, activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Apply:
         """Apply to scores (time, batch, symbols), labels (batch, any) and numbers of time steps (batch,).
 
         Raises
@@ -77,7 +78,7 @@ class ConnectionistTemporalClassification(Op):
         return Apply(self, list(inputs), list(outputs))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum over alignments with NumPy; ValueError if shapes, labels or lengths do not fit."""
         scores, labels, lengths = inputs
@@ -102,7 +103,7 @@ class ConnectionistTemporalClassification(Op):
         return [[True] * count, [False] * count, [False] * count]
 
 
-def _check(node: Apply, scores: Any, labels: Any, lengths: Any) -> None:
+def _check(node: Apply, scores: Array, labels: Array, lengths: Array) -> None:
     steps, batch, symbols = scores.shape
     problem = None
     if labels.shape[0] != batch or lengths.shape[0] != batch:
@@ -162,7 +163,7 @@ _databases["canonicalize"].register(
 )
 
 
-def ctc(activations: Any, labels: Any, input_lengths: Any) -> Tensor:
+def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Tensor:
     """Loss of sequences of scores for labels whose places are not known: minus the logarithm of their probability.
 
     At each time step one symbol is emitted, with the probabilities of a softmax of the scores. Symbols that repeat

@@ -8,6 +8,7 @@ from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..creation import arange
@@ -23,16 +24,16 @@ _NDIM = {"W1": 2, "b1": 1, "W2": 3, "b2": 2}
 
 
 def h_softmax(
-    x: Any,
+    x: TensorLike,
     batch_size: Any,
     n_outputs: Any,
     n_classes: Any,
     n_outputs_per_class: Any,
-    W1: Any,
-    b1: Any,
-    W2: Any,
-    b2: Any,
-    target: Any = None,
+    W1: TensorLike,
+    b1: TensorLike,
+    W2: TensorLike,
+    b2: TensorLike,
+    target: TensorLike | None = None,
 ) -> Tensor:
     """Softmax over many outputs in two levels.
 
@@ -109,7 +110,7 @@ def _of_targets(
     classes: Tensor,
     w2: Tensor,
     b2: Tensor,
-    target: Any,
+    target: TensorLike,
     batch_size: Any,
     per_class: Any,
 ) -> Tensor:

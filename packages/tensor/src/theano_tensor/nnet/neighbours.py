@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theano_graph import TheanoError, compose, describe
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..creation import arange
@@ -24,7 +23,9 @@ class WindowError(TheanoError, TypeError, ValueError, AssertionError):
     """Windows that do not fit the images."""
 
 
-def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = "valid") -> Tensor:
+def images2neibs(
+    ten4: TensorLike, neib_shape: TensorLike, neib_step: TensorLike | None = None, mode: str = "valid"
+) -> Tensor:
     """Slide a window over images, and make each neighbourhood a row of a matrix.
 
     Parameters
@@ -85,7 +86,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None, mode: str = 
     return reshape(patches, (a * b * rows * columns, height * width))
 
 
-def _pair(name: str, value: Any) -> list[Tensor]:
+def _pair(name: str, value: TensorLike) -> list[Tensor]:
     """Return two lengths."""
     lengths = as_lengths(value, 2) if not isinstance(value, int) else [value]
     if len(lengths) != 2:
@@ -106,7 +107,7 @@ def _tiles(images: Tensor, window: list[Tensor]) -> Tensor:
     return reshape(dimshuffle(blocks, [0, 1, 2, 4, 3, 5]), (a * b * down * right, height * width))
 
 
-def _counts(rows: Any, columns: Any, window: list[Tensor]) -> list[Tensor]:
+def _counts(rows: TensorLike, columns: TensorLike, window: list[Tensor]) -> list[Tensor]:
     """Return how many windows there are along the rows and columns that they cover."""
     return [
         _checked(
@@ -153,7 +154,7 @@ def _checked(value: Tensor, condition: Tensor, message: str) -> Tensor:
     return result
 
 
-def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Tensor:
+def neibs2images(neibs: TensorLike, neib_shape: TensorLike, original_shape: TensorLike, mode: str = "valid") -> Tensor:
     """Put images together again of what :func:`images2neibs` has made of them with its default step.
 
     Parameters

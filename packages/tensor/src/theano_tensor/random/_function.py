@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import TensorType
+from .._core._typing import ShapeLike, TensorLike
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast
 from ..gradient import grad_undefined
@@ -79,7 +80,7 @@ class RandomFunction(Op):
     def __str__(self) -> str:
         return f"RandomFunction{{{self.name}}}"
 
-    def make_node(self, r: Any, size: Any, *args: Any) -> Apply:
+    def make_node(self, r: object, size: ShapeLike | None, *args: TensorLike) -> Apply:
         """Apply to a state, a size and parameters.
 
         Raises
@@ -102,7 +103,7 @@ class RandomFunction(Op):
         draw = RandomVariable(self.outtype)
         return Apply(self, [r, vector, *params], [r.type.make_variable(), draw])
 
-    def _size(self, size: Any) -> Variable:
+    def _size(self, size: ShapeLike | None) -> Variable:
         empty = size is None or (isinstance(size, (tuple, list)) and not size)
         vector = as_tensor_variable(np.zeros(0, "int64") if empty else size)
         if vector.type.ndim != 1:
@@ -121,7 +122,7 @@ class RandomFunction(Op):
         return cast(vector, "int64")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy."""
         state, size, *args = inputs

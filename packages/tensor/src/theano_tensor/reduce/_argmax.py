@@ -13,6 +13,7 @@ from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from .._protocols._operators import operation
@@ -27,14 +28,14 @@ class ArgExtremum(Op):
     __props__ = ("axis",)
     label: str
 
-    def __init__(self, axis: Any = None) -> None:
+    def __init__(self, axis: AxisLike = None) -> None:
         self.axis = as_axes(axis)
 
     def axes(self, ndim: int) -> tuple[int, ...]:
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; the result is int64."""
         variable = as_tensor_variable(x)
         if variable.type.dtype in COMPLEX_DTYPES:
@@ -48,7 +49,7 @@ class ArgExtremum(Op):
         return Apply(op, [variable], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         (x,) = inputs
@@ -112,14 +113,14 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]
 
 
-def _apply(op: ArgExtremum, x: Any, axis: Any, keepdims: bool) -> Tensor:
+def _apply(op: ArgExtremum, x: TensorLike, axis: AxisLike, keepdims: bool) -> Tensor:
     variable = as_tensor_variable(x)
     result: Tensor = op(variable)
     return keep_dims(variable, result, axis) if keepdims else result
 
 
 @operation("argmax")
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest element over an axis, int64; over the flattened tensor if `axis` is None.
 
     Parameters
@@ -139,11 +140,11 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 @operation("argmin")
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def argmin(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """Index of the first smallest element over an axis; see :func:`argmax`."""
     return _apply(ArgMin(axis), x, axis, keepdims)
 
 
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+def max_and_argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Return the largest element over an axis and its index; see :func:`max` and :func:`argmax`."""
     return largest(x, axis=axis, keepdims=keepdims), argmax(x, axis=axis, keepdims=keepdims)

@@ -15,6 +15,7 @@ from theano_linker_c.scalar import ScalarOp, upcast
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
 from .._core._type import tensor_type
+from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
@@ -41,7 +42,7 @@ class Reduce(Op):
     identity: ClassVar[float | int | None] = None
     label: ClassVar[str]
 
-    def __init__(self, axis: Any = None) -> None:
+    def __init__(self, axis: AxisLike = None) -> None:
         self.axis = as_axes(axis)
 
     @property
@@ -82,7 +83,7 @@ class Reduce(Op):
         """Convert the input where the reduction needs another dtype."""
         return x
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if an axis does not exist."""
         variable = self.prepare(as_tensor_variable(x))
         op = self.resolved(variable)
@@ -91,13 +92,13 @@ class Reduce(Op):
         return Apply(op, [variable], [tensor_type(op.result_dtype(variable.type.dtype), tuple(shape)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
             output_storage[0][0] = np.array(self.reduce_array(inputs[0]), dtype=node.outputs[0].type.dtype)
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Reduction the elements of an array, in the dtype of the accumulator or the result."""
         axes = self.axes(x.ndim)
         return self.ufunc.reduce(x, axis=axes, dtype=self.accumulator(dtype_name(x.dtype))) if axes else x
@@ -140,7 +141,9 @@ class AccumulatingReduce(Reduce):
     __props__: ClassVar[tuple[str, ...]] = ("axis", "dtype", "acc_dtype")
     identity: ClassVar[float | int | None]
 
-    def __init__(self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None) -> None:
+    def __init__(
+        self, axis: AxisLike = None, dtype: DTypeLike | None = None, acc_dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(axis)
         self.dtype = None if dtype is None else canonical_dtype(dtype, config.floatX)
         self.acc_dtype = None if acc_dtype is None else canonical_dtype(acc_dtype, config.floatX)
@@ -207,7 +210,11 @@ class Prod(AccumulatingReduce):
     label = "prod"
 
     def __init__(
-        self, axis: Any = None, dtype: Any = None, acc_dtype: Any = None, no_zeros_in_input: bool = False
+        self,
+        axis: AxisLike = None,
+        dtype: DTypeLike | None = None,
+        acc_dtype: DTypeLike | None = None,
+        no_zeros_in_input: bool = False,
     ) -> None:
         super().__init__(axis, dtype, acc_dtype)
         self.no_zeros_in_input = bool(no_zeros_in_input)
@@ -242,7 +249,7 @@ class Supremum(Max):
 
     identity = float("-inf")
 
-    def reduce_array(self, x: Any) -> Any:
+    def reduce_array(self, x: Array) -> Any:
         """Reduction with a start, so that nothing has a largest element too."""
         return np.maximum.reduce(x, axis=self.axes(x.ndim), initial=-np.inf) if x.ndim else x
 
@@ -392,7 +399,7 @@ def _native(node: Apply) -> Kernel | None:
     )
 
 
-def keep_dims(x: Tensor, y: Tensor, axis: Any) -> Tensor:
+def keep_dims(x: Tensor, y: Tensor, axis: AxisLike) -> Tensor:
     """Return the reduction `y` of `x` with its reduced axes back, of length 1."""
     axes = normal_axes("keepdims", as_axes(axis), x)
     gone = set(range(x.type.ndim) if axes is None else axes)

@@ -13,6 +13,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
@@ -51,7 +52,7 @@ class FusedReduce(Op):
         """How many results are kept element by element."""
         return self.scalar_op.nout - len(self.reductions)
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to tensors with one number of dimensions.
 
         Raises
@@ -78,7 +79,7 @@ class FusedReduce(Op):
         return self.scalar_op.result_dtypes(*(x.type.dtype for x in node.inputs))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])

@@ -13,6 +13,7 @@ from theano_linker_c.scalar import ScalarOp
 
 from .._core._convert import constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise
 
@@ -68,7 +69,7 @@ def number(variable: Variable) -> Any:
         variable = node.inputs[0]
 
 
-def scalar_constant(value: Any, dtype: str, ndim: int) -> Tensor:
+def scalar_constant(value: TensorLike, dtype: str, ndim: int) -> Tensor:
     """Return a constant with `ndim` dimensions of length 1."""
     return constant(np.full((1,) * ndim, value, dtype=dtype))
 

@@ -13,6 +13,7 @@ from theano_linker_c import scalar
 from theano_linker_c.scalar import ScalarOp
 from theano_optimize import Context, Fit, Language, Operation, OpPattern
 
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot
@@ -30,7 +31,7 @@ class TensorLanguage(Language):
     def read(self, variable: Variable) -> Any:
         return number(variable)
 
-    def literal(self, value: Any, node: Apply) -> Variable:
+    def literal(self, value: TensorLike, node: Apply) -> Variable:
         output = node.outputs[0].type
         return scalar_constant(value, output.dtype, output.ndim)
 

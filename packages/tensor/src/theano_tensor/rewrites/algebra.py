@@ -15,6 +15,7 @@ from theano_linker_c import scalar
 from theano_optimize import Context, Phase
 
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._conditions import gives_floats, has_sign, is_no_float
@@ -206,7 +207,7 @@ def _constant_beside(node: Apply, x: Variable) -> tuple[int, Any] | None:
     return (1, sign * value) if x is a else (sign, value)
 
 
-def _sum_of(y: Tensor, total: Any, y_sign: int, dtype: str) -> Tensor:
+def _sum_of(y: Tensor, total: TensorLike, y_sign: int, dtype: str) -> Tensor:
     constant = scalar_constant(total, dtype, y.type.ndim)
     return call(scalar.add, y, constant) if y_sign > 0 else call(scalar.sub, constant, y)
 

@@ -13,6 +13,7 @@ from theano_optimize import Exactness, NodeRewriter
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._language import call, cast_to, fitted, kind_of, lift, number, scalar_constant, sole_client
@@ -269,7 +270,7 @@ def _is_sound(value: Any, parts: Sequence[Any], dtype: str | None) -> bool:
     return bool(finite and np.isfinite(array).all() and (array.all() or not nonzero))
 
 
-def _constant(value: Any, type_: Any) -> Tensor:
+def _constant(value: TensorLike, type_: Any) -> Tensor:
     return constant(np.asarray(value, dtype=type_.dtype)) if isinstance(type_, TensorType) else constant(value)
 
 

@@ -9,6 +9,7 @@ from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, 
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ..reduce import Reduce
 from ._clusters import Cluster, clusters
@@ -175,7 +176,7 @@ class FuseReductions(GraphRewriter):
         return True
 
 
-def _covers(inputs: Sequence[Any], x: Any) -> bool:
+def _covers(inputs: Sequence[Any], x: Tensor) -> bool:
     """Tell whether the inputs that are left, constants taken out, still have the whole shape."""
     patterns = [v.type.broadcastable for v in inputs]
     return all(b == all(p[axis] for p in patterns) for axis, b in enumerate(x.type.broadcastable))

@@ -12,6 +12,7 @@ from theano_optimize import Fit, Phase, RewriteWarning
 
 from .._core._convert import constant
 from .._core._type import TensorType
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import DimShuffle, dimshuffle
 from ..gradient import GradientGate
@@ -108,7 +109,7 @@ def _input_shape(fgraph: FunctionGraph, table: KnownLengths, v: Variable) -> Any
     return None if known is None else tuple(table.length(fgraph, v, i) for i in range(len(known)))
 
 
-def _length(value: Any) -> Variable:
+def _length(value: TensorLike) -> Variable:
     if isinstance(value, Variable):
         return cast(Variable, cast(Any, value).astype("int64"))
     return constant(np.asarray(value, dtype="int64"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..elemwise import eq, int_div, lt, maximum, minimum, switch
 
@@ -16,7 +17,7 @@ def _bounds(part: slice, length: Any) -> tuple[Tensor, Tensor, Tensor]:
     n = as_tensor_variable(length)
     lower, upper = switch(backwards, -1, 0), switch(backwards, n - 1, n)
 
-    def clamped(bound: Any) -> Tensor:
+    def clamped(bound: TensorLike) -> Tensor:
         value = as_tensor_variable(bound)
         return switch(lt(value, 0), maximum(value + n, lower), minimum(value, upper))
 

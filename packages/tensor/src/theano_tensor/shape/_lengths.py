@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from theano_graph import Constant, Variable, compose, describe
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError
 
 
-def as_length(value: Any, what: str = "a length") -> Tensor:
+def as_length(value: TensorLike, what: str = "a length") -> Tensor:
     """Return `value` as an integer scalar of dtype int64 (constants) or of its own integer dtype.
 
     Raises

@@ -14,6 +14,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
 from .._core._type import StaticShape, tensor_type
+from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
 from .._protocols._operators import operation
@@ -37,7 +38,7 @@ class Reshape(Op):
     def __init__(self, ndim: int) -> None:
         self.ndim = int(ndim)
 
-    def make_node(self, x: Any, shape: Any) -> Apply:
+    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply:
         """Apply to a tensor and a shape.
 
         Raises
@@ -56,7 +57,7 @@ class Reshape(Op):
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Reshape; ValueError if the number of elements does not fit."""
         x, shape = inputs
@@ -172,7 +173,7 @@ def _rest(x_shape: Sequence[Any], entries: Sequence[Any], i: int) -> Any:
 
 
 @operation("reshape")
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
+def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tensor:
     """Return a tensor with the elements of `x`, in C order, in another shape.
 
     Parameters
@@ -231,7 +232,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Tensor:
 
 
 @operation("flatten")
-def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Tensor:
+def flatten(x: TensorLike, ndim: int = 1, outdim: int | None = None) -> Tensor:
     """Join the last dimensions of `x` so that `ndim` are left.
 
     Parameters
@@ -273,13 +274,13 @@ class Flatten:
     def __init__(self, ndim: int = 1) -> None:
         self.ndim = ndim
 
-    def __call__(self, x: Any) -> Tensor:
+    def __call__(self, x: TensorLike) -> Tensor:
         """Return `x` with its last dimensions joined."""
         return flatten(x, self.ndim)
 
 
 @operation("transpose")
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
+def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     """Return `x` with its dimensions in the order `axes`, reversed by default.
 
     Examples
@@ -302,7 +303,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
 
 
 @operation("swapaxes")
-def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
     """Return `x` with two dimensions exchanged."""
     variable = as_tensor_variable(x)
     order = list(range(variable.type.ndim))
@@ -314,7 +315,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
 
 @operation("squeeze")
-def squeeze(x: Any, axis: Any = None) -> Tensor:
+def squeeze(x: TensorLike, axis: AxisLike = None) -> Tensor:
     """Return `x` without the dimensions that are known to have length 1.
 
     Parameters
@@ -336,19 +337,19 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     return dimshuffle(variable, [i for i in range(variable.type.ndim) if i not in dropped])
 
 
-def shape_padleft(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padleft(x: TensorLike, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the left."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, ["x"] * n_ones + list(range(variable.type.ndim)))
 
 
-def shape_padright(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padright(x: TensorLike, n_ones: int = 1) -> Tensor:
     """Return `x` with `n_ones` broadcastable dimensions added on the right."""
     variable = as_tensor_variable(x)
     return dimshuffle(variable, list(range(variable.type.ndim)) + ["x"] * n_ones)
 
 
-def shape_padaxis(t: Any, axis: int) -> Tensor:
+def shape_padaxis(t: TensorLike, axis: int) -> Tensor:
     """Return `t` with a broadcastable dimension inserted so that it is dimension `axis` of the result."""
     variable = as_tensor_variable(t)
     ndim = variable.type.ndim + 1

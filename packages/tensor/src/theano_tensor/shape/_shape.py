@@ -14,6 +14,7 @@ from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
+from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError, SpecifiedShapeError
 from .._protocols._operators import call, operation
@@ -36,13 +37,13 @@ class ShapeOf(ShapeCode):
 
     __props__ = ()
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor."""
         variable = shaped_operand(x, SHAPE_CODE)
         return Apply(self, [variable], [tensor_type("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the shape."""
         output_storage[0][0] = np.array(inputs[0].shape, dtype="int64")
@@ -73,7 +74,7 @@ class ShapeI(ShapeICode):
     def __init__(self, i: int) -> None:
         self.i = int(i)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has no such dimension."""
         variable = shaped_operand(x, SHAPE_I_CODE)
         if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
@@ -81,7 +82,7 @@ class ShapeI(ShapeICode):
         return Apply(self, [variable], [tensor_type("int64", ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the length."""
         output_storage[0][0] = np.array(inputs[0].shape[self.i], dtype="int64")
@@ -112,7 +113,7 @@ class MakeVector(Op):
     def __init__(self, dtype: str = "int64") -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply:
         """Apply to scalars; TypeError for tensors with dimensions, or dtypes that would lose precision."""
         scalars = [as_tensor_variable(x) for x in inputs]
         for x in scalars:
@@ -131,7 +132,7 @@ class MakeVector(Op):
         return Apply(self, scalars, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Collect the scalars."""
         output_storage[0][0] = np.array([x[()] for x in inputs], dtype=self.dtype)
@@ -157,7 +158,7 @@ class SpecifyShape(SpecifyShapeCode):
         self.axes = tuple(int(axis) for axis in axes or ())
         self._whole = axes is None
 
-    def make_node(self, x: Any, *lengths: Any) -> Apply:
+    def make_node(self, x: TensorLike, *lengths: ShapeLike) -> Apply:
         """Apply to a tensor and the lengths of `axes`; ShapeError if a static length contradicts."""
         variable = shaped_operand(x, SPECIFY_SHAPE_CODE)
         if self._whole and len(lengths) == 1:
@@ -180,7 +181,7 @@ class SpecifyShape(SpecifyShapeCode):
         return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check the lengths and return the input."""
         x, *lengths = inputs
@@ -259,7 +260,7 @@ def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @operation("shape")
-def shape(x: Any) -> Tensor:
+def shape(x: TensorLike) -> Tensor:
     """Shape of a tensor, as a vector of int64.
 
     Parameters
@@ -287,7 +288,7 @@ def shape(x: Any) -> Tensor:
     return result
 
 
-def shape_i(x: Any, i: int) -> Tensor:
+def shape_i(x: TensorLike, i: int) -> Tensor:
     """Length of one dimension, as an int64 scalar; a constant where it is known."""
     if is_other(x, SHAPE_I_CODE):
         other: Tensor = ShapeI(i)(x)
@@ -301,7 +302,7 @@ def shape_i(x: Any, i: int) -> Tensor:
 
 
 @operation("lengths")
-def lengths_of(x: Any) -> tuple[Tensor, ...]:
+def lengths_of(x: TensorLike) -> tuple[Tensor, ...]:
     """Return the lengths of all dimensions, as scalars."""
     variable = as_tensor_variable(x)
     return tuple(shape_i(variable, i) for i in range(variable.type.ndim))
@@ -327,7 +328,7 @@ def is_length(variable: Variable) -> bool:
 
 
 @operation("size")
-def size(x: Any) -> Tensor:
+def size(x: TensorLike) -> Tensor:
     """Number of elements, as an int64 scalar."""
     total: Any = constant(np.asarray(1, dtype="int64"))
     for n in lengths_of(x):
@@ -336,7 +337,7 @@ def size(x: Any) -> Tensor:
     return result
 
 
-def specify_shape(x: Any, shape: Any) -> Tensor:
+def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
     """Return `x` with the claim that it has `shape`; checked when the function runs, if the result is used.
 
     Parameters
@@ -393,7 +394,7 @@ def _specify_static(x: Variable, shape: StaticShape) -> Tensor:
 CONVERSIONS["specify_static_shape"] = _specify_static
 
 
-def make_vector(*scalars: Any) -> Tensor:
+def make_vector(*scalars: TensorLike) -> Tensor:
     """Return a vector of scalars, of their common dtype."""
     variables = [as_tensor_variable(x) for x in scalars]
     dtype = upcast(*(x.type.dtype for x in variables)) if variables else "int64"
@@ -401,7 +402,7 @@ def make_vector(*scalars: Any) -> Tensor:
     return result
 
 
-def as_lengths(shape: Any, ndim: int | None = None) -> list[Tensor]:
+def as_lengths(shape: ShapeLike, ndim: int | None = None) -> list[Tensor]:
     """Return a shape, given as a number, a sequence or a symbolic vector, as a list of integer scalars."""
     if isinstance(shape, Variable):
         vector = as_tensor_variable(shape)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core._typing import Array
+
 
 class Axis(NamedTuple):
     """How windows lie along one axis.
@@ -77,7 +79,7 @@ def _along(ndim: int, place: int, part: slice) -> tuple[slice, ...]:
     return (*(slice(None),) * place, part, *(slice(None),) * (ndim - place - 1))
 
 
-def _spanned(x: Any, place: int, axis: Axis, fill: Any) -> Any:
+def _spanned(x: Array, place: int, axis: Axis, fill: object) -> Any:
     """Return an array with exactly the elements that windows along an axis see; those outside are `fill`."""
     inside = min(axis.length, axis.span - axis.pad)
     if axis.pad == 0 and inside == axis.span:
@@ -93,7 +95,7 @@ def _steps(axis: Axis, offset: int) -> slice:
     return slice(offset, offset + (axis.windows - 1) * axis.step + 1, axis.step)
 
 
-def _reduce_windows(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[..., Any]) -> Any:
+def _reduce_windows(x: Array, axes: Sequence[Axis], fill: object, combine: Callable[..., Any]) -> Any:
     first = x.ndim - len(axes)
     for place, axis in enumerate(axes, first):
         if not axis.windows:
@@ -106,19 +108,19 @@ def _reduce_windows(x: Any, axes: Sequence[Axis], fill: Any, combine: Callable[.
     return x
 
 
-def lowest(dtype: Any) -> Any:
+def lowest(dtype: np.dtype[Any]) -> Any:
     """Return what is not larger than any number of a dtype."""
     if dtype.kind == "b":
         return False
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def largest(x: Any, axes: Sequence[Axis]) -> Any:
+def largest(x: Array, axes: Sequence[Axis]) -> Any:
     """Return the largest element of each window; padding does not count."""
     return _reduce_windows(x, axes, lowest(x.dtype), np.maximum)
 
 
-def total(x: Any, axes: Sequence[Axis]) -> Any:
+def total(x: Array, axes: Sequence[Axis]) -> Any:
     """Return the sum of each window."""
     return _reduce_windows(x, axes, 0, np.add)
 
@@ -131,7 +133,7 @@ def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
     return result
 
 
-def sum_pool_grad(g: Any, axes: Sequence[Axis]) -> Any:
+def sum_pool_grad(g: Array, axes: Sequence[Axis]) -> Any:
     """Return the gradient of `total`: each element gets the gradients of its windows added up."""
     first = g.ndim - len(axes)
     for place, axis in reversed(list(enumerate(axes, first))):
@@ -143,7 +145,7 @@ def sum_pool_grad(g: Any, axes: Sequence[Axis]) -> Any:
     return np.ascontiguousarray(g)
 
 
-def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
+def first_hits(x: Array, y: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
     """Yield for each offset in windows where its elements are, and which of them are the first largest ones.
 
     Places refer to `x` with all that windows see: see `surrounded`.
@@ -162,14 +164,14 @@ def first_hits(x: Any, y: Any, axes: Sequence[Axis]) -> Iterator[tuple[tuple[sli
         yield places, hits
 
 
-def surrounded(x: Any, axes: Sequence[Axis], fill: Any) -> Any:
+def surrounded(x: Array, axes: Sequence[Axis], fill: object) -> Any:
     """Return an array with exactly the elements that windows see."""
     for place, axis in enumerate(axes, x.ndim - len(axes)):
         x = _spanned(x, place, axis, fill)
     return x
 
 
-def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
+def max_pool_grad(x: Array, y: Array, g: Array, axes: Sequence[Axis]) -> Any:
     """Return the gradient of `largest`: each window's is added to its first largest element."""
     result = np.zeros(x.shape, g.dtype)
     if not y.size:
@@ -194,7 +196,7 @@ def max_pool_grad(x: Any, y: Any, g: Any, axes: Sequence[Axis]) -> Any:
     return result
 
 
-def max_pool_grad_grad(x: Any, y: Any, t: Any, axes: Sequence[Axis]) -> Any:
+def max_pool_grad_grad(x: Array, y: Array, t: Array, axes: Sequence[Axis]) -> Any:
     """Return for each window the element of `t` where that of `x` is the first largest one."""
     result = np.zeros(y.shape, t.dtype)
     if y.size:

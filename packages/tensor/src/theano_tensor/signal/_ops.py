@@ -13,6 +13,7 @@ from theano_graph import Apply, Op, TheanoError, Variable, compose, config, desc
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import cast, maximum, minimum
@@ -52,13 +53,13 @@ class PoolingOp(Op):
 
     __props__: ClassVar[tuple[str, ...]] = ("ignore_border", "mode", "ndim")
 
-    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: Any = None) -> None:
+    def __init__(self, ignore_border: bool = False, mode: str = "max", ndim: int = 2, openmp: object = None) -> None:
         known = {"average": "average_inc_pad", "max_deterministic": "max"}.get(mode, mode)
         if known not in MODES:
             raise ValueError(compose(f"pooling: unknown mode {mode!r}", mend=f"use one of {', '.join(MODES)}"))
         self.ignore_border, self.mode, self.ndim = bool(ignore_border), known, int(ndim)
 
-    def layout(self, ws: Any, stride: Any = None, pad: Any = None) -> list[Tensor]:
+    def layout(self, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None) -> list[Tensor]:
         """Return lengths, steps and padding of the windows as vectors.
 
         Raises
@@ -125,7 +126,7 @@ class PoolingOp(Op):
     def __str__(self) -> str:
         return f"{type(self).__name__}{{ignore_border={self.ignore_border}, mode={self.mode!r}, ndim={self.ndim}}}"
 
-    def _operand(self, x: Any) -> Tensor:
+    def _operand(self, x: TensorLike) -> Tensor:
         variable = as_tensor_variable(x)
         if variable.type.ndim < self.ndim:
             raise ShapeError(
@@ -199,7 +200,9 @@ class Pool(PoolingOp):
         """
         return shape_of_pooled(imgshape, ws, ignore_border, stride, pad, ndim, (ds, st, padding))
 
-    def make_node(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self, x: TensorLike, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None
+    ) -> Apply:
         """Apply to a tensor and the layout of the windows; their own size is the default of the steps.
 
         Raises
@@ -217,7 +220,7 @@ class Pool(PoolingOp):
         return self._typed([variable, *layout], variable.type.dtype, (*shape[: -self.ndim], *counts))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pool with NumPy, one axis after the other; ValueError if the layout cannot be."""
         x, *layout = inputs
@@ -240,7 +243,15 @@ class AveragePoolGrad(PoolingOp):
     def __init__(self, ignore_border: bool = False, mode: str = "average_inc_pad", ndim: int = 2) -> None:
         super().__init__(ignore_border, mode, ndim)
 
-    def make_node(self, x: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None, dummy: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+        dummy: TensorLike | None = None,
+    ) -> Apply:
         """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout.
 
         Or, in the order that programs for Theano 1.0 use, to the tensor that was pooled, the numbers of its windows,
@@ -252,7 +263,7 @@ class AveragePoolGrad(PoolingOp):
         shape = (*variable.type.shape[: -self.ndim], *static_lengths(known))
         return self._typed([variable, make_vector(*known), *layout], variable.type.dtype, shape)
 
-    def _in_order(self, first: Any, second: Any) -> tuple[Any, Any]:
+    def _in_order(self, first: TensorLike, second: TensorLike) -> tuple[Any, Any]:
         """Return numbers of windows and the lengths of axes, which are integers."""
         if isinstance(second, (tuple, list)) and len(second) == self.ndim and np.ndim(second[0]) == 0:
             return first, second
@@ -262,7 +273,7 @@ class AveragePoolGrad(PoolingOp):
         return second, lengths_of(as_tensor_variable(first))[-self.ndim :]
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if the numbers of windows do not fit."""
         g, lengths, *layout = inputs
@@ -291,17 +302,17 @@ class _OfLargest(PoolingOp):
     Inputs are the tensor, the largest elements, a third tensor, and ws, stride and pad.
     """
 
-    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: Any = None) -> None:
+    def __init__(self, ignore_border: bool = False, ndim: int = 2, openmp: object = None) -> None:
         super().__init__(ignore_border, "max", ndim)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the third tensor counts: which element is largest does not change nearby."""
         return [[False], [False], [True], *[[False]] * _LAYOUT]
 
-    def _arrays(self, x: Any, y: Any, third: Any) -> list[Tensor]:
+    def _arrays(self, x: TensorLike, y: TensorLike, third: TensorLike) -> list[Tensor]:
         return [self._operand(v) for v in (x, y, third)]
 
-    def _fitting(self, axes: Sequence[Axis], x: Any, y: Any, third: Any, like: Any) -> None:
+    def _fitting(self, axes: Sequence[Axis], x: Array, y: Array, third: Array, like: Array) -> None:
         counts = (*x.shape[: -self.ndim], *(axis.windows for axis in axes))
         if y.shape != counts or third.shape != like.shape:
             raise ValueError(
@@ -315,13 +326,21 @@ class _OfLargest(PoolingOp):
 class MaxPoolGrad(_OfLargest):
     """What the numbers of windows give to their first largest elements."""
 
-    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        maxout: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+    ) -> Apply:
         """Apply to a tensor, the largest elements, a number for each window, and the layout of the windows."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[0].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if shapes do not fit."""
         x, y, g, *layout = inputs
@@ -333,13 +352,21 @@ class MaxPoolGrad(_OfLargest):
 class MaxPoolGradGrad(_OfLargest):
     """The elements of another tensor at the first largest element of each window."""
 
-    def make_node(self, x: Any, maxout: Any, gz: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
+    def make_node(
+        self,
+        x: TensorLike,
+        maxout: TensorLike,
+        gz: TensorLike,
+        ws: TensorLike,
+        stride: TensorLike | None = None,
+        pad: TensorLike | None = None,
+    ) -> Apply:
         """Apply to a tensor, the largest elements, a tensor of the shape of the first, and the layout."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[1].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take with NumPy; ValueError if shapes do not fit."""
         x, y, t, *layout = inputs

@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, describe
 
 from .._core._convert import as_tensor_variable
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
 from ..elemwise import dimshuffle
@@ -17,8 +18,8 @@ __all__ = ["conv2d"]
 
 
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     image_shape: Sequence[Any] | None = None,
     filter_shape: Sequence[Any] | None = None,
     border_mode: str = "valid",

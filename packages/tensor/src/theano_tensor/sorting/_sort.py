@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._type import tensor_type
+from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._discrete import DiscreteOp
 from .._errors import ShapeError
@@ -34,7 +35,7 @@ def _check_kind(name: str, kind: str, order: Any) -> Any:
     return kind
 
 
-def _check_node(op: Any, name: str, x: Any) -> Tensor:
+def _check_node(op: Any, name: str, x: TensorLike) -> Tensor:
     variable = as_tensor_variable(x)
     if not 0 <= op.axis < variable.type.ndim:
         raise ShapeError(compose(f"{name}: there is no axis {op.axis}", where=[describe(variable)]))
@@ -56,13 +57,13 @@ class Sort(Op):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("sort", kind, order)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "sort", x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)
@@ -76,13 +77,13 @@ class ArgSort(DiscreteOp):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("argsort", kind, order)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "argsort", x)
         return Apply(self, [variable], [tensor_type("int64", variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
@@ -127,7 +128,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
-def _prepared(name: str, a: Any, axis: int | None) -> tuple[Tensor, int]:
+def _prepared(name: str, a: TensorLike, axis: int | None) -> tuple[Tensor, int]:
     x = as_tensor_variable(a)
     if axis is None:
         return flatten(x), 0
@@ -135,7 +136,7 @@ def _prepared(name: str, a: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @operation("sort")
-def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
+def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the elements in ascending order along an axis.
 
     Parameters
@@ -172,7 +173,7 @@ def sort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = N
 
 
 @operation("argsort")
-def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
+def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return the numbers of the elements in ascending order along an axis, as int64; see :func:`sort`."""
     x, where = _prepared("argsort", a, axis)
     result: Tensor = ArgSort(where, kind, order)(x)

@@ -13,6 +13,7 @@ from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, INTEGER_DTYPES
 from .._core._type import tensor_type
+from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
 from ..elemwise import abs_, cast
@@ -52,7 +53,7 @@ class TopK(Op):
         self.axis, self.sorted, self.idx_dtype = int(axis), bool(sorted), idx_dtype
         self.return_values, self.return_indices = bool(return_values), bool(return_indices)
 
-    def make_node(self, x: Any, k: Any) -> Apply:
+    def make_node(self, x: TensorLike, k: TensorLike) -> Apply:
         """Apply to a tensor and an integer.
 
         Raises
@@ -80,7 +81,7 @@ class TopK(Op):
         return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Select with NumPy; ValueError if k is 0 or larger than the length of the axis."""
         x, k = inputs[0], int(inputs[1])
@@ -104,7 +105,7 @@ class TopK(Op):
         return [[True] * self.return_values + [False] * self.return_indices, [False] * len(node.outputs)]
 
 
-def _selected(x: Any, k: int, axis: int, in_order: bool) -> Any:
+def _selected(x: Array, k: int, axis: int, in_order: bool) -> Any:
     """Return the numbers of the elements."""
     length = x.shape[axis]
     before: list[slice] = [slice(None)] * axis
@@ -154,14 +155,16 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [tuple(shape)] * len(node.outputs)
 
 
-def _top(name: str, x: Any, kth: Any, axis: int | None, *props: Any) -> Any:
+def _top(name: str, x: TensorLike, kth: Any, axis: int | None, *props: Any) -> Any:
     variable = as_tensor_variable(x)
     if axis is None:
         variable, axis = flatten(variable), 0
     return TopK(one_axis(name, axis, variable), *props)(variable, kth)
 
 
-def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
+def topk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Tensor:
     """Return the `kth` largest elements along an axis, or the ``-kth`` smallest if it is negative.
 
     Parameters
@@ -197,14 +200,16 @@ def topk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype
     return result
 
 
-def argtopk(x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Tensor:
+def argtopk(
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+) -> Tensor:
     """Return the numbers of the `kth` largest elements along an axis; see :func:`topk`."""
     result: Tensor = _top("argtopk", x, kth, axis, sorted, idx_dtype, False, True)
     return result
 
 
 def topk_and_argtopk(
-    x: Any, kth: Any, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
+    x: TensorLike, kth: TensorLike, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> list[Tensor]:
     """Return the `kth` largest elements along an axis, and their numbers; see :func:`topk`."""
     result: list[Tensor] = _top("topk_and_argtopk", x, kth, axis, sorted, idx_dtype, True, True)

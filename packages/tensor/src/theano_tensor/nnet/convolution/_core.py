@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core._typing import Array
+
 #: Columns are made for so many bytes at once, so that they are in the cache when the product reads them.
 MAX_COLUMN_BYTES = 1 << 22
 
@@ -45,7 +47,7 @@ class Geometry(NamedTuple):
         )
 
 
-def _flipped(kernel: Any, geometry: Geometry) -> Any:
+def _flipped(kernel: Array, geometry: Geometry) -> Any:
     """Return filters as they meet the image."""
     return np.flip(kernel, tuple(range(-geometry.ndim, 0))) if geometry.flip else kernel
 
@@ -61,7 +63,7 @@ def _inside(shape: Sequence[int], geometry: Geometry) -> tuple[slice, ...]:
     return (slice(None), slice(None), *places)
 
 
-def _padded(images: Any, geometry: Geometry) -> Any:
+def _padded(images: Array, geometry: Geometry) -> Any:
     if not any(map(any, geometry.pad)):
         return images
     result = np.zeros(_padded_shape(images.shape, geometry), images.dtype)
@@ -69,7 +71,7 @@ def _padded(images: Any, geometry: Geometry) -> Any:
     return result
 
 
-def _windows(padded: Any, kernel: Sequence[int], output: Sequence[int], geometry: Geometry) -> Any:
+def _windows(padded: Array, kernel: Sequence[int], output: Sequence[int], geometry: Geometry) -> Any:
     """Return a view with the axes images, channels, filter, result."""
     n, c, *steps = padded.strides
     along = [step * d for step, d in zip(steps, geometry.dilation, strict=True)]
@@ -104,7 +106,7 @@ def _sizes(filters: int, channels: int, kernel: Sequence[int], output: Sequence[
 class _Columns:
     """The windows of some images as matrices (taps, places); the memory for them is used again and again."""
 
-    def __init__(self, windows: Any, size: _Sizes) -> None:
+    def __init__(self, windows: Array, size: _Sizes) -> None:
         self.windows, self.size = windows, size
         self.buffer = np.empty((0,), windows.dtype)
 
@@ -126,7 +128,7 @@ class _Columns:
         return memory.reshape(shape)
 
 
-def _matrix(kernel: Any, group: int, size: _Sizes, unshared: bool) -> Any:
+def _matrix(kernel: Array, group: int, size: _Sizes, unshared: bool) -> Any:
     """Return the filters of a group as a matrix (filters, taps), or for each place (places, filters, taps)."""
     part = kernel[group * size.filters : (group + 1) * size.filters]
     if unshared:
@@ -138,7 +140,7 @@ def _group(g: int, size: _Sizes) -> slice:
     return slice(g * size.filters, (g + 1) * size.filters)
 
 
-def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
+def forward(images: Array, kernel: Array, geometry: Geometry) -> Any:
     """Convolve images (n, channels, ...) with filters (filters, channels of a group, ...)."""
     lengths = kernel.shape[-geometry.ndim :]
     output = geometry.output_lengths(images.shape[2:], lengths)
@@ -160,7 +162,7 @@ def forward(images: Any, kernel: Any, geometry: Geometry) -> Any:
     return result.reshape(*result.shape[:2], *output)
 
 
-def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def input_grad(kernel: Array, cotangent: Array, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by images of `shape` of a convolution, given the cotangent of its result."""
     other = _transposed(kernel, geometry)
     if other is not None:
@@ -182,7 +184,7 @@ def input_grad(kernel: Any, cotangent: Any, shape: Sequence[int], geometry: Geom
     return np.ascontiguousarray(padded[_inside(shape, geometry)])
 
 
-def _transposed(kernel: Any, geometry: Geometry) -> tuple[Any, Geometry] | None:
+def _transposed(kernel: Array, geometry: Geometry) -> tuple[Any, Geometry] | None:
     """Return filters with which another convolution is the gradient by images, where this is the cheaper way.
 
     It reads columns where the general way adds them up, which takes longer; but there are as many as filters then.
@@ -197,7 +199,7 @@ def _transposed(kernel: Any, geometry: Geometry) -> tuple[Any, Geometry] | None:
     return swapped, geometry._replace(pad=pad, flip=not geometry.flip)
 
 
-def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) -> None:
+def _add_columns(target: Array, columns: Array, size: _Sizes, geometry: Geometry) -> None:
     """Add columns where their windows are (col2im), one tap of the filters after the other."""
     windows = columns.reshape(len(columns), size.channels, *size.kernel, *size.output)
     for tap in np.ndindex(*size.kernel):
@@ -208,7 +210,7 @@ def _add_columns(target: Any, columns: Any, size: _Sizes, geometry: Geometry) ->
         target[(slice(None), slice(None), *places)] += windows[(slice(None), slice(None), *tap)]
 
 
-def weight_grad(images: Any, cotangent: Any, shape: Sequence[int], geometry: Geometry) -> Any:
+def weight_grad(images: Array, cotangent: Array, shape: Sequence[int], geometry: Geometry) -> Any:
     """Return the gradient by filters of `shape` of a convolution, given the cotangent of its result."""
     lengths, output = tuple(shape[-geometry.ndim :]), cotangent.shape[2:]
     size = _sizes(shape[0], images.shape[1], lengths, output, geometry.groups)

@@ -9,6 +9,7 @@ from theano_graph import Variable, compose, describe
 
 from ..._assert import CheckAndRaise
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import NotScalarConstantError, ShapeError
 from ...elemwise import dimshuffle, eq
@@ -71,7 +72,7 @@ class ConvOp(AbstractConv2d):
         verbose: int = 0,
         version: int = -1,
         direction_hint: str = "forward",
-        openmp: Any = None,
+        openmp: object = None,
     ) -> None:
         for logical, shape in ((imshp_logical, imshp), (kshp_logical, kshp)):
             if logical is not None and (shape is None or tuple(logical) != tuple(shape)):
@@ -113,8 +114,8 @@ class ConvOp(AbstractConv2d):
 
 
 def former_conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     image_shape: Shape = None,
     filter_shape: Shape = None,
     border_mode: str = "valid",
@@ -192,7 +193,7 @@ def _known(shape: Shape, name: str) -> tuple[int | None, ...]:
     return found
 
 
-def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:
+def _of_shape(x: TensorLike, shape: Sequence[int | None], name: str) -> Tensor:
     """Return an operand that is compared with the shape given for it: ValueError at run time where it has another."""
     variable = as_tensor_variable(x)
     if variable.type.ndim != len(shape):
@@ -205,8 +206,8 @@ def _of_shape(x: Any, shape: Sequence[int | None], name: str) -> Tensor:
 
 
 def conv3d2d(
-    signals: Any,
-    filters: Any,
+    signals: TensorLike,
+    filters: TensorLike,
     signals_shape: Shape = None,
     filters_shape: Shape = None,
     border_mode: str = "valid",

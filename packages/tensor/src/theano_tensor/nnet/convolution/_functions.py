@@ -9,6 +9,7 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...elemwise import dimshuffle
@@ -17,6 +18,7 @@ from ._dimensions import (
     AbstractConv3d,
 )
 from ._lengths import (
+    BorderMode,
     assert_shape,
 )
 from ._ops import BaseAbstractConv
@@ -25,7 +27,7 @@ Shape = Sequence[Any] | None
 INPUT, FILTERS = "the input of a convolution", "the filters of a convolution"
 
 
-def checked(x: Any, shape: Shape, what: str) -> Tensor:
+def checked(x: TensorLike, shape: Shape, what: str) -> Tensor:
     """Return an operand; its shape is compared with what the user has said where the flag asks for it."""
     variable = as_tensor_variable(x)
     if not config.conv.assert_shape or shape is None or len(shape) != variable.type.ndim:
@@ -34,15 +36,15 @@ def checked(x: Any, shape: Shape, what: str) -> Tensor:
 
 
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
     image_shape: Shape = None,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
     **kwargs: Any,
@@ -115,14 +117,14 @@ def conv2d(
 
 
 def abstract_conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Tensor:
@@ -139,20 +141,22 @@ def abstract_conv2d(
     return _applied(op, input, filters, input_shape, filter_shape)
 
 
-def _applied(op: BaseAbstractConv, x: Any, filters: Any, input_shape: Shape, filter_shape: Shape) -> Tensor:
+def _applied(
+    op: BaseAbstractConv, x: TensorLike, filters: TensorLike, input_shape: Shape, filter_shape: Shape
+) -> Tensor:
     result: Tensor = op(checked(x, input_shape, INPUT), checked(filters, filter_shape, FILTERS))
     return result
 
 
 def conv3d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     input_shape: Shape = None,
     filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
     num_groups: int = 1,
 ) -> Tensor:
     """Convolve a batch of stacks of volumes with a set of filters.
@@ -186,17 +190,17 @@ def conv3d(
 
 
 def separable_conv2d(
-    input: Any,
-    depthwise_filters: Any,
-    pointwise_filters: Any,
+    input: TensorLike,
+    depthwise_filters: TensorLike,
+    pointwise_filters: TensorLike,
     num_channels: int,
     input_shape: Shape = None,
     depthwise_filter_shape: Shape = None,
     pointwise_filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1),
 ) -> Tensor:
     """Convolve each channel for itself, then mix the channels at each place.
 
@@ -245,17 +249,17 @@ def separable_conv2d(
 
 
 def separable_conv3d(
-    input: Any,
-    depthwise_filters: Any,
-    pointwise_filters: Any,
+    input: TensorLike,
+    depthwise_filters: TensorLike,
+    pointwise_filters: TensorLike,
     num_channels: int,
     input_shape: Shape = None,
     depthwise_filter_shape: Shape = None,
     pointwise_filter_shape: Shape = None,
-    border_mode: Any = "valid",
-    subsample: Any = (1, 1, 1),
+    border_mode: BorderMode = "valid",
+    subsample: int | Sequence[Any] = (1, 1, 1),
     filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1),
+    filter_dilation: int | Sequence[Any] = (1, 1, 1),
 ) -> Tensor:
     """Convolve each channel of volumes for itself, then mix the channels; see :func:`separable_conv2d`."""
     between = conv3d(
@@ -273,8 +277,8 @@ def separable_conv3d(
 
 
 def causal_conv1d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     filter_shape: Sequence[Any],
     input_shape: Shape = None,
     subsample: int = 1,

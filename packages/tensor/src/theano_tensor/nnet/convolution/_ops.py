@@ -13,12 +13,13 @@ from theano_linker_c.scalar import upcast
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import COMPLEX_DTYPES
 from ..._core._type import tensor_type
+from ..._core._typing import ShapeLike, TensorLike
 from ..._core._variable import Tensor
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
 from ...shape import as_lengths, lengths_of, make_vector, static_lengths
 from ._core import Geometry, forward, input_grad, weight_grad
-from ._lengths import as_static, border_mode_to_pad, get_conv_output_shape
+from ._lengths import BorderMode, as_static, border_mode_to_pad, get_conv_output_shape
 
 _DIRECTIONS = ("forward", "backprop weights", "backprop inputs")
 
@@ -78,10 +79,10 @@ class BaseAbstractConv(Op):
         convdim: int,
         imshp: Sequence[Any] | None = None,
         kshp: Sequence[Any] | None = None,
-        border_mode: Any = "valid",
-        subsample: Any = None,
+        border_mode: BorderMode = "valid",
+        subsample: int | Sequence[Any] | None = None,
         filter_flip: bool = True,
-        filter_dilation: Any = None,
+        filter_dilation: int | Sequence[Any] | None = None,
         num_groups: int = 1,
         unshared: bool = False,
     ) -> None:
@@ -266,7 +267,7 @@ def _store(storage: Sequence[list[Any]], node: Apply, value: Any) -> None:
 class AbstractConv(BaseAbstractConv):
     """Convolution of images with filters, along any number of axes; see :class:`BaseAbstractConv`."""
 
-    def make_node(self, img: Any, kern: Any) -> Apply:
+    def make_node(self, img: TensorLike, kern: TensorLike) -> Apply:
         """Apply to images (n, channels, ...) and filters (filters, channels, ...); ShapeError for other dimensions."""
         images, kernel = self._operands(images=img, filters=kern)
         shape = get_conv_output_shape(
@@ -280,7 +281,7 @@ class AbstractConv(BaseAbstractConv):
         return forward(_working(images), _working(kernel), geometry)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices."""
         _store(output_storage, node, self.computed(*inputs))
@@ -293,7 +294,7 @@ class AbstractConv(BaseAbstractConv):
 class AbstractConv_gradInputs(BaseAbstractConv):
     """Gradient of a convolution by its images; gradients and :func:`conv2d_grad_wrt_inputs` make it."""
 
-    def make_node(self, kern: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, kern: TensorLike, topgrad: TensorLike, shape: ShapeLike) -> Apply:
         """Apply to filters, the cotangent of the result, and the lengths of the images along the axes of filters."""
         kernel, cotangent = self._operands(filters=kern, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
@@ -309,7 +310,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         return self._result([kernel, cotangent, make_vector(*lengths)], kernel.type.dtype, result)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
         kernel, cotangent, lengths = inputs
@@ -329,7 +330,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
 class AbstractConv_gradWeights(BaseAbstractConv):
     """Gradient of a convolution by its filters; gradients and :func:`conv2d_grad_wrt_weights` make it."""
 
-    def make_node(self, img: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, img: TensorLike, topgrad: TensorLike, shape: ShapeLike) -> Apply:
         """Apply to images, the cotangent of the result, and the lengths of the filters."""
         images, cotangent = self._operands(images=img, topgrad=topgrad)
         lengths = as_lengths(shape, self.convdim)
@@ -345,7 +346,7 @@ class AbstractConv_gradWeights(BaseAbstractConv):
         return self._result([images, cotangent, make_vector(*lengths)], images.type.dtype, result)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
         images, cotangent, lengths = inputs

@@ -8,6 +8,7 @@ from typing import Any
 from theano_graph import compose, config, describe
 
 from ..._core._convert import as_tensor_variable
+from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 from ..._errors import ShapeError
 from ...creation import arange
@@ -67,7 +68,7 @@ def _stretched(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
     return left + (right - left) * share
 
 
-def _images(name: str, input: Any, batch_size: Any, channels: Any) -> Tensor:
+def _images(name: str, input: TensorLike, batch_size: Any, channels: Any) -> Tensor:
     images = as_tensor_variable(input)
     if images.type.ndim != 4:
         raise ShapeError(
@@ -86,11 +87,11 @@ def _images(name: str, input: Any, batch_size: Any, channels: Any) -> Tensor:
 
 
 def bilinear_upsampling(
-    input: Any,
-    ratio: Any = None,
-    frac_ratio: Any = None,
-    batch_size: Any = None,
-    num_input_channels: Any = None,
+    input: TensorLike,
+    ratio: TensorLike | None = None,
+    frac_ratio: TensorLike | None = None,
+    batch_size: TensorLike | None = None,
+    num_input_channels: TensorLike | None = None,
     use_1D_kernel: bool = True,
 ) -> Tensor:
     """Make images larger by bilinear interpolation.
@@ -135,7 +136,7 @@ def bilinear_upsampling(
     return _stretched(_stretched(images, 2, ratio, 1), 3, ratio, 1)
 
 
-def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Tensor:
+def frac_bilinear_upsampling(input: TensorLike, frac_ratio: TensorLike) -> Tensor:
     """Make images larger, or smaller, by a fraction: so by the numerator, of which every denominator-th is taken.
 
     Parameters

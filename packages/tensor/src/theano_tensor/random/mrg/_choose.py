@@ -13,6 +13,7 @@ from theano_graph import Apply, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES, canonical_dtype
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
 from ..._discrete import DiscreteOp
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
@@ -128,7 +129,7 @@ class _FromUniform(DiscreteOp):
     def __init__(self, odtype: str) -> None:
         self.odtype = odtype if odtype == "auto" else canonical_dtype(odtype, "float64")
 
-    def make_node(self, pvals: Any, unis: Any, n: Any = 1) -> Apply:
+    def make_node(self, pvals: TensorLike, unis: TensorLike, n: TensorLike = 1) -> Apply:
         """Apply to a matrix of probabilities, ``n * rows`` uniform numbers, and the number of draws from each row.
 
         Raises
@@ -165,7 +166,7 @@ class _FromUniform(DiscreteOp):
         return width
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy, for all rows at once."""
         pvals, unis, n = inputs[0].astype("float64"), inputs[1].astype("float64"), int(inputs[2])

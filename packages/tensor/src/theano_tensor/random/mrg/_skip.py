@@ -12,6 +12,7 @@ from theano_graph import Apply, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._type import tensor_type
+from ..._core._typing import TensorLike
 from ..._discrete import DiscreteOp
 from ..._errors import ShapeError
 from ._recurrence import mat_vec_mod
@@ -30,7 +31,9 @@ class DotModulo(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, A: Any, s: Any, m: Any, A2: Any, s2: Any, m2: Any) -> Apply:
+    def make_node(
+        self, A: TensorLike, s: TensorLike, m: TensorLike, A2: TensorLike, s2: TensorLike, m2: TensorLike
+    ) -> Apply:
         """Apply to matrix, vector and modulus of either product; all hold integers.
 
         Raises
@@ -53,7 +56,7 @@ class DotModulo(DiscreteOp):
         return Apply(self, inputs, [tensor_type("int32", (total,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         first, s, m, second, s2, m2 = inputs

@@ -13,6 +13,7 @@ from theano_graph import Apply, Variable, compose, describe, shape_rule
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
 from ..._core._type import TensorType, tensor_type
+from ..._core._typing import ShapeLike, TensorLike
 from ..._discrete import DiscreteOp
 from ..._errors import DTypeError, ShapeError
 from ...elemwise import cast
@@ -170,7 +171,7 @@ class MRGUniform(DiscreteOp):
         return f"mrg_uniform{{{self.output_type},{'inplace' if self.inplace else 'no_inplace'}}}"
 
     @classmethod
-    def new(cls, rstate: Any, ndim: int | None, dtype: str, size: Any) -> Any:
+    def new(cls, rstate: Any, ndim: int | None, dtype: str, size: ShapeLike) -> Any:
         """Return the states after a draw, and the draw.
 
         Parameters
@@ -185,7 +186,7 @@ class MRGUniform(DiscreteOp):
         vector, shape = size_vector(cls.__name__, size, ndim, ())
         return cls(tensor_type(dtype, shape))(rstate, vector)
 
-    def make_node(self, rstate: Any, size: Any) -> Apply:
+    def make_node(self, rstate: TensorLike, size: ShapeLike) -> Apply:
         """Apply to states and a size.
 
         Raises
@@ -216,7 +217,7 @@ class MRGUniform(DiscreteOp):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Draw with NumPy: all streams side by side, one round after the other."""
         states, shape = inputs[0], tuple(int(n) for n in inputs[1])
@@ -283,7 +284,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], tuple(lengths)]
 
 
-def draw_uniform(states: Variable, size: Any, output_type: TensorType) -> tuple[Any, Variable]:
+def draw_uniform(states: Variable, size: ShapeLike, output_type: TensorType) -> tuple[Any, Variable]:
     """Return a draw, and the states after it."""
     new_states, draw = MRGUniform(output_type).make_node(states, size).outputs
     return draw, new_states
