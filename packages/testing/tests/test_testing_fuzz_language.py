@@ -131,7 +131,7 @@ class TheReference(unittest.TestCase):
     def test_numbers_that_choose(self) -> None:
         # Zero chooses the other operand there, and nowhere beside it.
         values = np.array([1.5, 0.0])
-        node = Node(OPERATIONS["switch"], (0, 0, 1), {})
+        node = Node(OPERATIONS["where"], (0, 0, 1), {})
         program = Program((Leaf(values, (None,)), Leaf(np.array([0, 0]), (None,)), node), (2,), ((2, (0,)),), (), 0)
         self.assertEqual(compare_batch([program], [], Tally()), [])
 

@@ -57,7 +57,7 @@ def _has_ties(program: Program, values: Sequence[Any]) -> bool:
                 return True
             if item.operation.name in ("sparse_add", "sparse_sub") and not np.all(values[number]):
                 return True
-        if isinstance(item, Node) and item.operation.name == "switch":
+        if isinstance(item, Node) and item.operation.name == "where":
             if values[item.operands[0]].dtype.kind == "f" and not np.all(values[item.operands[0]]):
                 return True
         if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
