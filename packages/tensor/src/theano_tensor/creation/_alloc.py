@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Alloc(Op):
 
     __props__ = ()
 
-    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply:
+    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a value and lengths; ShapeError if the value does not fit."""
         variable = as_tensor_variable(value)
         sizes = [as_length(n) for n in lengths]
@@ -50,7 +50,7 @@ class Alloc(Op):
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and fill; ValueError if a length is negative or the value does not fit."""
         value, *lengths = inputs
@@ -73,11 +73,11 @@ class Alloc(Op):
         array[...] = value
         output_storage[0][0] = array
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result depends on the value, not differentiably on the lengths."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Tell whether a constant serves better: not where each call would copy it, to write into it or return it."""
         return not any(
             client == "output" or (position == 0 and hasattr(client.op, "set_instead_of_inc"))
@@ -89,7 +89,7 @@ class Alloc(Op):
 
 
 @pullback.register(Alloc)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Alloc, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     value = node.inputs[0]
     g = as_tensor_variable(cotangents[0])
     extra = g.type.ndim - value.type.ndim
@@ -102,12 +102,12 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Alloc)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Alloc, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(Alloc)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Alloc, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
@@ -143,7 +143,7 @@ class AllocEmpty(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *lengths: ShapeLike) -> Apply:
+    def make_node(self, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
         output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
@@ -153,7 +153,7 @@ class AllocEmpty(Op):
         return Apply(self, sizes, [output])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate; ValueError if a length is negative."""
         shape = tuple(int(n) for n in inputs)
@@ -163,11 +163,11 @@ class AllocEmpty(Op):
             )
         output_storage[0][0] = np.empty(shape, dtype=self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on anything."""
         return [[False] for _ in node.inputs]
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Never: a constant would be written over, or kept for no use."""
         return False
 
@@ -180,17 +180,17 @@ def _always_near(a: Array, b: Array) -> bool:
 
 
 @pullback.register(AllocEmpty)
-def _pullback_empty(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_empty(node: Apply[AllocEmpty, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None] * len(node.inputs)
 
 
 @pushforward.register(AllocEmpty)
-def _pushforward_empty(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_empty(node: Apply[AllocEmpty, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @shape_rule.register(AllocEmpty)
-def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_empty(node: Apply[AllocEmpty, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs)]
 
 

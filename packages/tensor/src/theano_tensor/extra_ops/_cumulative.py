@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Cumulative(Op):
             raise ValueError(compose(f"{mode!r} is no way to accumulate", mend='use "add" or "mul"'))
         self.axis, self.mode = int(axis), mode
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = as_tensor_variable(x)
         if not 0 <= self.axis < variable.type.ndim:
@@ -52,7 +52,7 @@ class Cumulative(Op):
         return Apply(self, [variable], [tensor_type(dtype, variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Accumulate with NumPy, narrow floats in a wide one."""
         fold = np.cumsum if self.mode == "add" else np.cumprod
@@ -72,8 +72,8 @@ def _from_end(x: Tensor, axis: int) -> Tensor:
 
 
 @pullback.register(Cumulative)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
-    x, g, axis = cast(Tensor, node.inputs[0]), as_tensor_variable(cotangents[0]), node.op.axis
+def _pullback(node: Apply[Cumulative, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
+    x, g, axis = node.inputs[0], as_tensor_variable(cotangents[0]), node.op.axis
     if node.op.mode == "add":
         return [_from_end(g, axis)]
     if x.type.dtype in DISCRETE_DTYPES:
@@ -92,8 +92,8 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Cumulative)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
-    x, axis = cast(Tensor, node.inputs[0]), node.op.axis
+def _pushforward(node: Apply[Cumulative, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
+    x, axis = node.inputs[0], node.op.axis
     if tangents[0] is None:
         return [None]
     t = as_tensor_variable(tangents[0])
@@ -112,7 +112,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Cumulative)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Cumulative, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
@@ -206,8 +206,8 @@ _NATIVE = ("float32", "float64", "int64", "uint64")
 
 
 @native_kernel.register(Cumulative)
-def _native(node: Apply) -> Kernel | None:
-    dtype = cast(Tensor, node.inputs[0]).type.dtype
-    same = dtype == cast(Tensor, node.outputs[0]).type.dtype
+def _native(node: Apply[Cumulative, Tensor]) -> Kernel | None:
+    dtype = node.inputs[0].type.dtype
+    same = dtype == node.outputs[0].type.dtype
     task = "cumsum" if node.op.mode == "add" else "cumprod"
     return ArrayRoutineKernel(task, dtype, node.op.axis) if same and dtype in _NATIVE else None

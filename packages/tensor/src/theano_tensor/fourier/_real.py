@@ -7,7 +7,7 @@ determines the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class RealFourier(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor with two dimensions at least."""
         variable = _real_tensor("rfft", x, 2, "(m, ..., n)")
         *front, n = variable.type.shape
@@ -61,7 +61,7 @@ class RealFourier(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*front, half, 2)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError where there is nothing to transform."""
         (x,) = inputs
@@ -78,7 +78,7 @@ class InverseRealFourier(Op):
 
     __props__ = ()
 
-    def make_node(self, y: TensorLike, n: TensorLike) -> Apply:
+    def make_node(self, y: TensorLike, n: TensorLike) -> Apply[Self, Tensor]:
         """Apply to pairs, with three dimensions at least, and an integer."""
         variable, length = _real_tensor("irfft", y, 3, "(m, ..., n//2+1, 2)"), as_length(n)
         if variable.type.shape[-1] not in (None, 2):
@@ -93,7 +93,7 @@ class InverseRealFourier(Op):
         return Apply(self, [variable, length], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy; ValueError for lengths that do not fit."""
         y, n = inputs[0], int(inputs[1])
@@ -109,7 +109,7 @@ class InverseRealFourier(Op):
         lengths, axes = (*pairs.shape[1:-1], n), tuple(range(1, pairs.ndim))
         output_storage[0][0] = scipy_fft().irfftn(pairs, s=lengths, axes=axes, norm="forward")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the length."""
         return [[True], [False]]
 
@@ -125,36 +125,38 @@ def _times_kept(pairs: Tensor, n: Tensor, factor: float) -> Tensor:
 
 
 @pullback.register(RealFourier)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[RealFourier, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x = as_tensor_variable(node.inputs[0])
     n = shape_i(x, x.type.ndim - 1)
     return [InverseRealFourier()(_times_kept(as_tensor_variable(cotangents[0]), n, 0.5), n)]
 
 
 @pushforward.register(RealFourier)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[RealFourier, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @pullback.register(InverseRealFourier)
-def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_inverse(node: Apply[InverseRealFourier, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     pairs: Tensor = RealFourier()(cotangents[0])
     return [_times_kept(pairs, as_tensor_variable(node.inputs[1]), 2.0), None]
 
 
 @pushforward.register(InverseRealFourier)
-def _pushforward_inverse(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_inverse(
+    node: Apply[InverseRealFourier, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
 
 
 @shape_rule.register(RealFourier)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[RealFourier, Tensor], input_shapes: list[Any]) -> list[Any]:
     *front, n = input_shapes[0]
     return [(*front, n // 2 + 1, as_length(2))]
 
 
 @shape_rule.register(InverseRealFourier)
-def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_inverse(node: Apply[InverseRealFourier, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(*input_shapes[0][:-2], node.inputs[1])]
 
 

@@ -7,7 +7,7 @@ broadcastable broadcast. There is no view, so the ops have no place in alias ana
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class AdvancedSubtensor(Op):
     def __init__(self, entries: Entries | None = None) -> None:
         self.entries: Any = None if entries is None else tuple(entries)
 
-    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply[Self, Tensor]:
         """Apply to a tensor and what the symbols stand for, or of an op without entries to all parts of the index.
 
         Raises
@@ -70,7 +70,7 @@ class AdvancedSubtensor(Op):
         return Apply(self, [variable, *index], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the part; IndexError if a number is out of range or arrays do not fit."""
         x, *numbers = inputs
@@ -80,7 +80,7 @@ class AdvancedSubtensor(Op):
         except IndexError as error:
             raise out_of_range(error, node, x) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
         return index_pattern(node, 1)
 
@@ -107,7 +107,7 @@ class AdvancedSubtensor1(AdvancedSubtensor):
         super().__init__((Symbol.SYMBOL,))
         self.sparse_grad = bool(sparse_grad)
 
-    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply[Self, Tensor]:
         """Apply to a tensor and a vector of integers."""
         check_vector(x, inputs)
         return super().make_node(x, *inputs)

@@ -24,20 +24,20 @@ def _dtype_of(node: Apply) -> str | None:
 
 
 @native_kernel.register(Cholesky)
-def _cholesky(node: Apply) -> Kernel | None:
+def _cholesky(node: Apply[Cholesky, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("cholesky", dtype, node.op.lower)
 
 
 @native_kernel.register(CholeskyGrad)
-def _cholesky_gradient(node: Apply) -> Kernel | None:
+def _cholesky_gradient(node: Apply[CholeskyGrad, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
-    same = all(v.type.dtype == dtype for v in cast("list[Tensor]", node.inputs))
+    same = all(v.type.dtype == dtype for v in node.inputs)
     return LapackKernel("factor_back", dtype) if dtype is not None and same and node.op.lower else None
 
 
 @native_kernel.register(Solve)
-def _solve(node: Apply) -> Kernel | None:
+def _solve(node: Apply[Solve, Tensor]) -> Kernel | None:
     dtype, op = _dtype_of(node), node.op
     if dtype is None or op.destroy_map:
         return None
@@ -51,25 +51,25 @@ def _solve(node: Apply) -> Kernel | None:
 
 
 @native_kernel.register(MatrixInverse)
-def _inverse(node: Apply) -> Kernel | None:
+def _inverse(node: Apply[MatrixInverse, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("inverse", dtype)
 
 
 @native_kernel.register(Det)
-def _det(node: Apply) -> Kernel | None:
+def _det(node: Apply[Det, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("det", dtype)
 
 
 @native_kernel.register(SLogDet)
-def _slogdet(node: Apply) -> Kernel | None:
+def _slogdet(node: Apply[SLogDet, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("slogdet", dtype)
 
 
 @native_kernel.register(Eigh)
-def _eigh(node: Apply) -> Kernel | None:
+def _eigh(node: Apply[Eigh, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     return None if dtype is None else LapackKernel("eigh", dtype, node.op.UPLO == "L")
 
@@ -82,6 +82,6 @@ def _svd(node: Apply) -> Kernel | None:
 
 
 @native_kernel.register(QRFull, QRIncomplete)
-def _qr(node: Apply) -> Kernel | None:
+def _qr(node: Apply[QRFull | QRIncomplete, Tensor]) -> Kernel | None:
     dtype, flag = _dtype_of(node), {"r": 0, "reduced": 1, "complete": 2}.get(node.op.mode)
     return None if dtype is None or flag is None else LapackKernel("qr", dtype, flag)

@@ -10,7 +10,7 @@ from theano_linker_c.modes import optdb
 from theano_optimize import Context, Fit, Phase
 
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle, abs_, log
+from ..elemwise import DimShuffle, Elemwise, abs_, log
 from ..extra_ops import ExtractDiag, diagonal
 from ..linear import Dot
 from ..reduce import Sum, prod, sum as sum_over
@@ -193,9 +193,9 @@ def is_only_symmetric(fgraph: FunctionGraph, a: Tensor) -> bool:
 
 
 @rule(Det, phases=(Phase.SPECIALIZE,), tags=_RUN, key="local_det_chol")
-def determinant_by_factor(fgraph: FunctionGraph, node: Apply) -> Found:
+def determinant_by_factor(fgraph: FunctionGraph, node: Apply[Det, Tensor]) -> Found:
     """The determinant of a triangular matrix is the product of its diagonal; that of a factor's matrix, its square."""
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     ndim = x.type.ndim
     if _triangle(fgraph, x) is not None:
         return _as_replacement(node, prod(diagonal(x, 0, ndim - 2, ndim - 1), axis=-1))
@@ -215,7 +215,7 @@ def _logarithm_of_size(fgraph: FunctionGraph, x: Tensor) -> Tensor | None:
 
 
 @stabilizing(scalar.log)
-def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(det(x))`` without the determinant, which overflows for large matrices; NaN for a negative one."""
     inner = node.inputs[0].owner
     if inner is not None and isinstance(inner.op, Det):
@@ -237,7 +237,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, phases=(Phase.CANONICALIZE,), tags=_RUN)
-def trace_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def trace_of_product(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``trace(a @ b) -> sum(a * b.T)``, where nothing else needs the product."""
     inner = node.inputs[0].owner
     if node.outputs[0].type.ndim or inner is None or not isinstance(inner.op, ExtractDiag) or inner.op.offset:

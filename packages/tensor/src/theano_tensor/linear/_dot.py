@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Dot(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike, y: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors of one or two dimensions.
 
         Raises
@@ -56,7 +56,7 @@ class Dot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -90,7 +90,7 @@ def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> No
 
 
 @pullback.register(Dot)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Dot, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, y = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
@@ -107,7 +107,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Dot)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Dot, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (dx, dy) = node.inputs, tangents
     terms = [matrix_product(dx, y)] if dx is not None else []
     terms += [matrix_product(x, dy)] if dy is not None else []
@@ -115,13 +115,13 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Dot)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Dot, Tensor], input_shapes: list[Any]) -> list[Any]:
     x, y = input_shapes
     return [tuple(x[:-1]) + tuple(y[1:])]
 
 
 @native_kernel.register(Dot)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
     """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
     x, y = (v.type for v in node.inputs)
     dtype = node.outputs[0].type.dtype

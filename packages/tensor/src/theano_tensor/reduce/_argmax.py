@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class ArgExtremum(Op):
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; the result is int64."""
         variable = as_tensor_variable(x)
         if variable.type.dtype in COMPLEX_DTYPES:
@@ -49,7 +49,7 @@ class ArgExtremum(Op):
         return Apply(op, [variable], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         (x,) = inputs
@@ -89,25 +89,25 @@ class ArgMin(ArgExtremum):
 
 
 @pullback.register(ArgExtremum)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[ArgExtremum, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """A position is constant almost everywhere."""
     return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
 
 
 @pushforward.register(ArgExtremum)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[ArgExtremum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @native_kernel.register(ArgExtremum)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[ArgExtremum, Tensor]) -> Kernel | None:
     (x,) = node.inputs
     largest = isinstance(node.op, ArgMax)
     return ArgmaxKernel(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 
 
 @shape_rule.register(ArgExtremum)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[ArgExtremum, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     gone = set(node.op.axes(len(shape)))
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]

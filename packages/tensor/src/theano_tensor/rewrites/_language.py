@@ -33,7 +33,7 @@ _LIFTED: dict[ScalarOp, Elemwise] = {}
 
 def call(op: ScalarOp, *inputs: Tensor) -> Tensor:
     """Apply a scalar op with one result to tensors."""
-    return cast(Tensor, lift(op).make_node(*inputs).outputs[0])
+    return lift(op).make_node(*inputs).outputs[0]
 
 
 def operands(variable: Variable, *ops: ScalarOp) -> list[Tensor] | None:

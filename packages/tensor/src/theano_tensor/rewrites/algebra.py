@@ -122,7 +122,7 @@ def sign_in_product(a: Anything, x: Real, y: Real) -> Equations:
     names=("local_neg_to_mul", "local_inv_canon"),
     tags=ONLY_RUN,
 )
-def factors_gathered(fgraph: FunctionGraph, node: Apply) -> Found:
+def factors_gathered(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x * y / x -> y``, ``2 * (3 * x) -> 6 * x``, ``x**3 / x**2 -> x``: the normal form, where it is shorter.
 
     As everywhere in the language, ``x * y / y`` is x also where y is zero, and ``x / x`` is 1.
@@ -150,7 +150,7 @@ def _leaves(root: Variable, fgraph: FunctionGraph) -> list[Variable]:
 
 
 @rule(scalar.add, scalar.sub, reach=2)
-def constants_in_sum(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | Found:
+def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> dict[Variable, Variable] | Found:
     """``(x + 1) + 2 -> x + 3``, also with differences, where nothing else uses the inner sum.
 
     Constants that are added further up go into the same sum, one after the other: a chain of them is one replacement.

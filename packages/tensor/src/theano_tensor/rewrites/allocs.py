@@ -79,7 +79,7 @@ def alloc_of_own_shape(a: Anything) -> Equations:
 @rule(
     Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_elemwise_alloc", names=("local_alloc_optimization",)
 )
-def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(alloc(value, shape), y) -> f(value, y)`` where y is known to have that shape."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.inputs) < 2:
         return None
@@ -105,9 +105,9 @@ def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
 
 
 @rule(AdvancedIncSubtensor1, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), names=("local_useless_inc_subtensor_alloc",))
-def filled_rows(fgraph: FunctionGraph, node: Apply) -> Found:
+def filled_rows(fgraph: FunctionGraph, node: Apply[AdvancedIncSubtensor1, Tensor]) -> Found:
     """``inc_subtensor(x[rows], alloc(value, shape)) -> inc_subtensor(x[rows], value)`` where the shape fits."""
-    x, y, rows = cast("list[Tensor]", node.inputs)
+    x, y, rows = node.inputs
     made = _alloc(y)
     if made is None or y.type.ndim != x.type.ndim:
         return None
@@ -136,11 +136,11 @@ def _is_same_length(a: Variable, b: Variable) -> bool:
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.SPECIALIZE,), key="local_alloc_unary")
-def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(alloc(value, shape)) -> alloc(f(value), shape)``: f is computed once for each element of the value."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.outputs) != 1:
         return None
-    large = [v for v in node.inputs if not is_broadcast(cast(Tensor, v))]
+    large = [v for v in node.inputs if not is_broadcast(v)]
     made = _alloc(large[0]) if len(large) == 1 else None
     if made is None or sole_client(fgraph, large[0]) is None:
         return None
@@ -151,7 +151,7 @@ def elementwise_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, Prod, tags=ONLY_RUN, key="local_sum_alloc", names=("local_sum_prod_alloc", "local_opt_alloc"))
-def reduction_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def reduction_of_alloc(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     made = _alloc(node.inputs[0])
     if made is None:
@@ -191,7 +191,7 @@ def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
 
 
 @rule(DimShuffle, tags=ONLY_RUN, key="local_alloc_dimshuffle", names=("local_dimshuffle_alloc",))
-def view_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def view_of_alloc(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
     made = _alloc(node.inputs[0])
     if made is None or not is_broadcast(cast(Tensor, made.inputs[0])):

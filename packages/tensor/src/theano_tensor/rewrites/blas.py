@@ -22,7 +22,7 @@ from theano_optimize import (
 
 from .._core._dtypes import COMPLEX_DTYPES
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle, dimshuffle
+from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import (
     Dot,
     Dot22,
@@ -52,7 +52,7 @@ def _fitting(node: Apply, new: Tensor) -> Found:
 
 
 @node_rewriter([Dot], name="local_dot_to_dot22", phase=Phase.BLAS, tags=("fast_run", "dot22"))
-def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot_to_dot22(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
     """``Dot`` of two matrices of one dtype that BLAS has becomes ``Dot22``."""
     x, y = _inputs(node)
     if (
@@ -66,7 +66,7 @@ def dot_to_dot22(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @node_rewriter([lift(scalar.mul)], name="local_dot22_to_dot22scalar", phase=Phase.BLAS)
-def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``a * Dot22(x, y)`` becomes ``Dot22Scalar(x, y, a)``, unless elementwise operations go on with it."""
     factors = _inputs(node)
     products = [v for v in factors if v.owner is not None and isinstance(v.owner.op, Dot22)]
@@ -99,7 +99,7 @@ def _without(v: Tensor, axis: int) -> Tensor:
 
 
 @node_rewriter([Gemm], name="local_gemm_to_ger", phase=Phase.BLAS)
-def gemm_to_ger(fgraph: FunctionGraph, node: Apply) -> Found:
+def gemm_to_ger(fgraph: FunctionGraph, node: Apply[Gemm, Tensor]) -> Found:
     """``z + a x y`` for a column x and a row y: an update of rank 1."""
     z, a, x, y, b = _inputs(node)
     if number(b) != 1 or not (_has_length_one(x, 1) and _has_length_one(y, 0)):
@@ -108,7 +108,7 @@ def gemm_to_ger(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @node_rewriter([Gemm], name="local_gemm_to_gemv", phase=Phase.BLAS)
-def gemm_to_gemv(fgraph: FunctionGraph, node: Apply) -> Found:
+def gemm_to_gemv(fgraph: FunctionGraph, node: Apply[Gemm, Tensor]) -> Found:
     """``b z + a x y`` where the result is one column, or one row."""
     z, a, x, y, b = _inputs(node)
     if _has_length_one(y, 1) and _has_length_one(z, 1):
@@ -121,7 +121,7 @@ def gemm_to_gemv(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @node_rewriter([Dot22], name="local_dot22_to_ger_or_gemv", phase=Phase.BLAS)
-def dot22_with_vectors(fgraph: FunctionGraph, node: Apply) -> Found:
+def dot22_with_vectors(fgraph: FunctionGraph, node: Apply[Dot22, Tensor]) -> Found:
     """A column times a row is elementwise; a product that is one column or one row is that of a vector."""
     x, y = _inputs(node)
     if _has_length_one(x, 1) and _has_length_one(y, 0):

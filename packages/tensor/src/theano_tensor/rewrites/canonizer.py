@@ -323,7 +323,7 @@ mul_canonizer.add_simplifier(quotients_by_own_size)
 
 
 @rule(scalar.add, scalar.sub, reach=4, exactness=Exactness.STABILIZING, key="local_add_canonizer", tags=ONLY_RUN)
-def terms_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
+def terms_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x + y - x -> y``, and constants of a sum in one; terms are otherwise left as they are."""
     output = node.outputs[0]
     client = sole_client(fgraph, output)
@@ -362,9 +362,9 @@ def _signed_sum(num: Sequence[Tensor], denum: Sequence[Tensor]) -> Tensor:
     names=("local_mul_canonizer",),
     tags=ONLY_RUN,
 )
-def quotient_by_own_size(fgraph: FunctionGraph, node: Apply) -> Found:
+def quotient_by_own_size(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x / abs(x) -> sgn(x)``, also with further factors; it is 0 at 0. Truth values have no sign."""
-    above, below = cast("list[Tensor]", node.inputs)
+    above, below = node.inputs
     if above.type.dtype == "bool" or not any(kind_of(v) is _ABS for v in (below, *_factors(below))):
         return None
     inner = mul_canonizer.get_num_denum(node.outputs[0], lambda v: sole_client(fgraph, v) is not None)

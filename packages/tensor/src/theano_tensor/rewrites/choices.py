@@ -25,7 +25,7 @@ Found = list[Variable] | None
 
 
 @rule(IfElse, key="cond_constant", reach=0)
-def choice_by_a_constant(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_by_a_constant(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """A constant condition leaves one branch."""
     condition, *branches = node.inputs
     if not isinstance(condition, Constant):
@@ -35,7 +35,7 @@ def choice_by_a_constant(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_remove_identical", reach=0)
-def choice_between_equals(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_between_equals(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """What is the same in both branches needs no choice."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -50,7 +50,7 @@ def choice_between_equals(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_same_condition", phases=(Phase.CANONICALIZE,))
-def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> Found:
+def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> Found:
     """A choice by the same condition, inside of a branch, is known there."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -61,7 +61,7 @@ def choice_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(IfElse, key="cond_unused_outputs")
-def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply[IfElse]) -> list[Variable | None] | None:
     """What nobody uses is not computed in either branch."""
     condition, *branches = node.inputs
     n = node.op.n_outs
@@ -74,7 +74,7 @@ def choice_without_unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Va
 
 
 @rule(TopK, key="local_useless_topk")
-def selection_without_unused_output(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+def selection_without_unused_output(fgraph: FunctionGraph, node: Apply[TopK, Tensor]) -> list[Variable | None] | None:
     """The largest elements are not taken where only their numbers are used, and the other way round."""
     op = node.op
     used = [fgraph.has_clients(output) for output in node.outputs]
@@ -90,7 +90,7 @@ WORK = (Elemwise, DimShuffle, Reduce, Dot, BatchedDot, Reshape, Subtensor, IncSu
 
 
 @rule(IfElse, tags=("fast_run",), key="ifelse_lift_single_if_through_acceptable_ops")
-def work_inside_a_choice(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Variable, Variable] | None:
     """``f(ifelse(c, a, 0), y) -> ifelse(c, f(a, y), f(0, y))``: what is done to zeros need not be done.
 
     Gradients of choices are such expressions: zero for the branch that is not taken. What its gradient needs is

@@ -30,11 +30,11 @@ _CAST: type[ScalarOp] = type(scalar.cast("float64"))
 
 
 @rule(Elemwise, key="local_cast_cast")
-def useless_cast(fgraph: FunctionGraph, node: Apply) -> Found:
+def useless_cast(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``cast(x, its dtype) -> x``; of two casts the inner one goes if it loses nothing."""
     if not is_cast(node.op):
         return None
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     dtype = node.outputs[0].type.dtype
     if x.type.dtype == dtype:
         return [x]

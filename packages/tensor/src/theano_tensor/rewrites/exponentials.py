@@ -12,7 +12,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
-from ..elemwise import DimShuffle
+from ..elemwise import DimShuffle, Elemwise
 from ..reduce import Max, Sum, Supremum
 from ._language import call, fitted, is_float, lift, operands, remade, scalar_constant
 from ._products import Product, flatten_product, is_inside_product, shared_product
@@ -62,7 +62,7 @@ def shifted(fgraph: FunctionGraph, x: Tensor, op: Sum) -> tuple[Tensor, Tensor]:
     reach=3,
     key="local_log_sum_exp",
 )
-def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(sum(exp(x))) -> m + log(sum(exp(x - m)))`` with m the maximum of x, also with the summed axes kept."""
     argument, view = behind_view(node.inputs[0])
     found = sum_of_exp(argument)
@@ -116,7 +116,7 @@ def _terms(x: Variable) -> list[tuple[Variable, int]]:
     scalar.reciprocal,
     reach=5,
 )
-def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> Found:
+def exp_over_sum_of_exp(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / sum(exp(x)) -> exp(x - m) / sum(exp(x - m))``: a softmax, or the gradient of ``log(sum(exp(x)))``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):

@@ -33,7 +33,7 @@ def fill_like_fill(a: Anything, b: Anything, like: Anything) -> Equations:
 
 
 @rule(Elemwise, key="local_fill_cut", tags=ONLY_RUN)
-def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(second(like, value), y) -> f(value, y)`` where y has the shape of the result anyway."""
     op = node.op
     if op.scalar_op == scalar.second:
@@ -54,7 +54,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Elemwise, key="local_fill_sink", tags=ONLY_RUN)
-def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``f(second(a, b), second(c, d), e) -> second(a, second(c, f(b, d, e)))``, where f is then computed less often."""
     op = node.op
     if type(op) is not Elemwise or op.scalar_op == scalar.second or op.inplace_pattern or len(node.outputs) != 1:
@@ -62,7 +62,7 @@ def fill_outside_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[Tensor]", node.inputs)
+    inputs = node.inputs
     new: Tensor = op.make_node(*(v if own is None else own[1] for v, own in zip(inputs, fills, strict=True))).outputs[0]
     if sum(new.type.broadcastable) <= sum(node.outputs[0].type.broadcastable):
         return None
@@ -87,4 +87,4 @@ def is_filled_with(variable: Variable, value: float) -> bool:
 def filled_like(like: Tensor, value: float) -> Tensor:
     """Return a tensor of the shape and dtype of `like` that is filled with a number."""
     number_ = scalar_constant(value, like.type.dtype, like.type.ndim)
-    return cast(Tensor, lift(scalar.second).make_node(like, number_).outputs[0])
+    return lift(scalar.second).make_node(like, number_).outputs[0]

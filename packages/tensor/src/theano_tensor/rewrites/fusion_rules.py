@@ -8,6 +8,7 @@ from theano_graph import Apply, FunctionGraph, Variable, origin_from
 from theano_linker_c import scalar
 from theano_optimize import Phase, SequenceDatabase, WalkRewriter, node_rewriter
 
+from .._core._variable import Tensor
 from ..elemwise import Elemwise
 from ._groups import MAX_OPERANDS
 from ._language import lift, sole_client
@@ -38,7 +39,7 @@ def _joins(fgraph: FunctionGraph, inner: Apply, node: Apply, terms: int) -> bool
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
-def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> Any:
+def sums_and_products_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Any:
     """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside.
 
     Only first terms are looked into, so that terms are added in the order in which they were before. From the innermost
@@ -62,7 +63,7 @@ def sums_and_products_joined(fgraph: FunctionGraph, node: Apply) -> Any:
 
 
 @node_rewriter([lift(scalar.add), lift(scalar.mul)], phase=Phase.FUSE)
-def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+def long_sums_and_products_cut(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> list[Variable] | None:
     """``add(x1, ..., xn) -> add(add(x1, ..., xk), ..., xn)`` where one kernel would have too many operands.
 
     The terms are added in the order in which they were before, so that no result is rounded differently.

@@ -41,11 +41,11 @@ class Scaled:
 
 
 @stabilizing(Sum, reach=2, key="local_shift_exponentials", names=("local_softmax_shift",))
-def exponentials_shifted(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+def exponentials_shifted(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> dict[Variable, Variable] | None:
     """``exp(x) -> exp(x - m)`` with m the maximum along summed axes, where it cancels in all that is made of it."""
     e = node.inputs[0]
     inner = operands(e, scalar.exp)
-    if inner is None or not is_float(e) or inner[0].type.dtype != cast(Tensor, e).type.dtype:
+    if inner is None or not is_float(e) or inner[0].type.dtype != e.type.dtype:
         return None
     (x,) = inner
     if is_shifted(x) or node.outputs[0].type.dtype != x.type.dtype:

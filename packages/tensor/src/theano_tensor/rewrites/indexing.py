@@ -98,7 +98,7 @@ def _is_length(bound: Any, x: Variable, axis: int) -> bool:
     names=("local_useless_slice",),
 )
 @unless_out_of_range
-def whole_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def whole_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[0:n] -> x`` for a dimension of length n, and slices that take all of a dimension become ``:``."""
     x, index = node.inputs[0], index_of(node)
     new = [FULL if _is_whole(item, x, axis) else item for axis, item in enumerate(index)]
@@ -115,7 +115,7 @@ def _if_it_fits(node: Apply, new: Variable) -> Found:
 
 @rule(Subtensor, phases=BOTH, key="local_subtensor_merge")
 @unless_out_of_range
-def part_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``x[a:][b:] -> x[a+b:]``, where that is known to be the same for tensors of all lengths."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Subtensor):
@@ -208,7 +208,7 @@ LOOK_UP = 32
 
 @rule(Subtensor, phases=(Phase.SPECIALIZE,), tags=ONLY_RUN, key="local_subtensor_lift")
 @unless_out_of_range
-def part_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_before_elementwise(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``f(x)[i] -> f(x[i])`` where nothing else uses f(x); other arguments of f must have length 1 where i takes parts.
 
     This runs after stabilisation, whose patterns it would hide. A part that another one will come down to waits for
@@ -264,13 +264,13 @@ def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_of_alloc")
 @unless_out_of_range
-def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``alloc(value, n, m)[i:] -> alloc(value, n - i, m)``."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Alloc):
         return None
     value, *lengths = cast("list[Tensor]", inner.inputs)
-    whole = cast(Tensor, node.inputs[0]).type.shape
+    whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
     kept: list[Any] = []
     taken: list[Any] = []
@@ -290,7 +290,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(Subtensor, key="local_subtensor_make_vector")
 @unless_out_of_range
-def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
+def element_of_vector(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``make_vector(a, b, c)[1] -> b``, and parts of such vectors are vectors of fewer scalars."""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, MakeVector) or len(node.op.entries) != 1:
@@ -307,7 +307,7 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(Subtensor, phases=BOTH, tags=ONLY_RUN, key="local_subtensor_of_dot")
 @unless_out_of_range
-def part_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_of_product(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``dot(A, B)[i, j] -> dot(A[i], B[:, j])`` where nothing else uses the product."""
     whole = node.inputs[0]
     inner = whole.owner
@@ -332,7 +332,7 @@ def same_index(read: Apply, write: Apply) -> bool:
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
 @unless_out_of_range
-def part_that_was_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def part_that_was_written(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     """``set_subtensor(x[i], y)[i] -> y``, and ``inc_subtensor(x[i], y)[i] -> x[i] + y``.
 
     A number could be out of range, which y alone would not tell. Where a length could differ, y is filled into the
@@ -359,7 +359,7 @@ def _known_to_fit(node: Apply, y: Variable) -> bool:
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
 @unless_out_of_range
-def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+def set_of_sum(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)``.
 
     Not for arrays of numbers, in which duplicates would add up.
@@ -379,13 +379,13 @@ def set_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor")
 @unless_out_of_range
-def whole_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def whole_written(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """A tensor that is replaced or incremented as a whole needs no index.
 
     Where a new value of the whole is not known to have its shape, lengths are compared when the graph runs. Its rows
     may be in the opposite order.
     """
-    x, y = cast("list[Tensor]", node.inputs[:2])
+    x, y = node.inputs[:2]
     index = index_of(node, 2)
     flips = [item if item == BACKWARDS else FULL for item in index]
     is_set = node.op.set_instead_of_inc
@@ -420,14 +420,14 @@ def _equally_long(fgraph: FunctionGraph, x: Tensor, y: Tensor) -> bool:
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_useless_inc_subtensor_alloc")
 @unless_out_of_range
-def filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def filled_part(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Found:
     """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)`` where the lengths are known to fit."""
     x, y, *inputs = node.inputs
     owner = y.owner
     if owner is None or not isinstance(owner.op, Alloc):
         return None
     part = Subtensor(node.op.entries)(x, *inputs)
-    if None in part.type.shape or part.type.shape != cast(Tensor, y).type.shape:
+    if None in part.type.shape or part.type.shape != y.type.shape:
         return None
     return _if_it_fits(node, node.op(x, owner.inputs[0], *inputs))
 
@@ -498,7 +498,7 @@ def _increments(fgraph: FunctionGraph, node: Apply, total: Variable) -> Iterator
 
 
 @rule(scalar.add, tags=ONLY_RUN, key="local_IncSubtensor_serialize")
-def sum_of_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``inc(a, b, i) + inc(c, d, j) -> inc(inc(a + c, b, i), d, j)``, without those of a and c that are zeros."""
     total = node.outputs[0]
     found = dict(_increments(fgraph, node, total))
@@ -529,7 +529,7 @@ def _chain(fgraph: FunctionGraph, last: Apply) -> tuple[list[Apply], Variable]:
 
 
 @rule(scalar.sub, tags=ONLY_RUN)
-def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def difference_with_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``x - inc(zeros, y, i) -> inc(x, -y, i)``, for several increments too: no tensor of the size of x is made."""
     x, term = node.inputs
     inner = term.owner
@@ -545,7 +545,7 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(scalar.mul, scalar.neg, tags=ONLY_RUN)
-def scaled_increments(fgraph: FunctionGraph, node: Apply) -> Found:
+def scaled_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``c * inc(zeros, y, i) -> inc(zeros, c * y, i)`` for finite numbers c, for several increments too."""
     found = dict(_increments(fgraph, node, node.outputs[0]))
     if len(found) != 1:
@@ -579,13 +579,13 @@ def _is_finite_number(variable: Variable) -> bool:
 
 
 @rule(AdvancedSubtensor, tags=(*ONLY_RUN, "local_useless_subtensor"))
-def all_rows_in_order(fgraph: FunctionGraph, node: Apply) -> Found:
+def all_rows_in_order(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor, Tensor]) -> Found:
     """``x[[0, 1, ..., n - 1]] -> x`` for a dimension of known length n."""
     x, *inputs = node.inputs
     if len(inputs) != 1 or node.op.entries[-1] == Slice() or not _takes_one_axis(node.op.entries):
         return None
     axis = len(node.op.entries) - 1
-    data, length = getattr(inputs[0], "data", None), cast(Tensor, x).type.shape[axis]
+    data, length = getattr(inputs[0], "data", None), x.type.shape[axis]
     if not isinstance(data, np.ndarray) or data.dtype == np.bool_ or data.ndim != 1 or length is None:
         return None
     return [x] if np.array_equal(data, np.arange(length)) and can_replace(node.outputs[0], x) else None

@@ -14,7 +14,7 @@ from theano_linker_c import scalar
 from theano_optimize import Phase
 
 from .._core._variable import Tensor
-from ..elemwise import dimshuffle
+from ..elemwise import Elemwise, dimshuffle
 from ..indexing import AdvancedIncSubtensor, AdvancedSubtensor, IncSubtensor, Subtensor
 from ..reduce import Sum
 from ._language import call, can_replace, cast_to, fitted, is_float, operands, scalar_constant
@@ -45,9 +45,9 @@ def _has_steep_factor(product: Product) -> bool:
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_product", names=("local_log_softmax",))
-def log_of_product(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_product(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(a * exp(x) / sum(exp(x))) -> log(a) + x - log(sum(exp(x)))``, where factors are positive by form."""
-    (argument,) = cast("list[Tensor]", node.inputs)
+    (argument,) = node.inputs
     if not is_float(argument) or not is_product(argument) or logistic_atom(argument) is not None:
         return None
     product = flatten_product(argument)
@@ -112,7 +112,7 @@ def _log_of_half_complement(product: Product) -> Tensor | None:
 
 
 @stabilizing(scalar.log, reach=5, key="local_log_of_part")
-def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(p[i]) -> log(p)[i]`` where p is a product that has a stable logarithm: the entry of a softmax, say."""
     (part,) = node.inputs
     inner = part.owner
@@ -126,7 +126,7 @@ def log_of_part(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, scalar.reciprocal, reach=6, key="local_steep_quotients")
-def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply) -> Found:
+def steep_factors_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``g / (e / s) * e -> g * s`` for exponentials and what they sum to, also where something else uses ``e / s``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
@@ -212,7 +212,7 @@ def _leaves(root: Variable) -> list[tuple[Tensor, int]]:
 
 
 @stabilizing(scalar.mul, scalar.true_div, scalar.neg, reach=6, key="local_exp_multiplied_out")
-def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+def exponential_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``(a / exp(x) + b) * exp(x) -> a + b * exp(x)``, however the quotient is written."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):
@@ -276,12 +276,12 @@ def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, 
     key="local_sum_div_sum_of_exp",
     names=("local_sum_div_dimshuffle",),
 )
-def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> Found:
+def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """``sum(a / sum(exp(x)), axis) -> sum(a, axis) / sum(exp(x))``: the divisor meets the exponential outside.
 
     Not where an exponential is in a itself: it belongs to the divisor.
     """
-    (x,) = cast("list[Tensor]", node.inputs)
+    (x,) = node.inputs
     axes = node.op.axes(x.type.ndim)
     if not axes or not is_float(x) or not is_float(node.outputs[0]) or not is_product(x):
         return None

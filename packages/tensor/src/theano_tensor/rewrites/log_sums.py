@@ -10,6 +10,7 @@ from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._language import call, fitted, is_float, number, operands, scalar_constant
 from ._logistic import logistic_atom
 from ._products import is_inside_product, shared_product
@@ -59,7 +60,7 @@ def log_of_sum(terms: list[Tensor]) -> Tensor:
     key="local_log_add",
     names=("local_log_add_exp",),
 )
-def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+def log_of_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``log(exp(x) + exp(y)) -> logaddexp(x, y)``, for any number of terms."""
     terms = exponents(node.inputs[0])
     return None if terms is None else fitted(node, log_of_sum(terms))
@@ -73,7 +74,7 @@ def log_of_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
     key="local_exp_over_added_exps",
     names=("local_exp_over_1_plus_exp",),
 )
-def exp_over_added_exps(fgraph: FunctionGraph, node: Apply) -> Found:
+def exp_over_added_exps(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``; of more terms, ``exp(x - log(exp(x) + exp(y) + ...))``."""
     root = node.outputs[0]
     if not is_float(root) or is_inside_product(fgraph, node):

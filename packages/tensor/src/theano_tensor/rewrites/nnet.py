@@ -113,7 +113,7 @@ def softmax_as_exponentials(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Sum, key="local_advanced_indexing_crossentropy_onehot_grad", reach=2)
-def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     """Sum over the rows of zeros in which single elements were incremented: a vector, with no matrix in between."""
     placed = node.inputs[0].owner
     if placed is None or node.op.axis != (1,) or not isinstance(placed.op, AdvancedIncSubtensor):
@@ -137,7 +137,7 @@ def sum_of_placed_elements(fgraph: FunctionGraph, node: Apply) -> Found:
     reach=2,
     key="local_placed_elements_added",
 )
-def placed_elements_added(fgraph: FunctionGraph, node: Apply) -> Found:
+def placed_elements_added(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``zeros.with(increment) - x -> (-x).with(increment)``: no zeros, and no second matrix."""
     for k, variable in enumerate(node.inputs):
         placed = variable.owner

@@ -62,7 +62,7 @@ def has_dimensions_of_result(node: Apply, b: Tensor) -> bool:
 
 
 @rule(AdvancedSubtensor1, tags=("local_adv_sub1_adv_inc_sub1",), key="local_adv_sub1_adv_inc_sub1")
-def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply) -> Found:
+def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply[AdvancedSubtensor1, Tensor]) -> Found:
     """``set_subtensor(x[i], y)[i] -> y`` for numbers i of rows; an assertion says that all fit."""
     write = node.inputs[0].owner
     if write is None or not isinstance(write.op, AdvancedIncSubtensor1) or not write.op.set_instead_of_inc:
@@ -85,14 +85,16 @@ def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply) -> Found:
     key="local_useless_inc_subtensor_alloc_on_request",
     names=("local_useless_inc_subtensor_alloc",),
 )
-def value_for_filled_part(fgraph: FunctionGraph, node: Apply) -> Found:
+def value_for_filled_part(
+    fgraph: FunctionGraph, node: Apply[IncSubtensor | AdvancedIncSubtensor | AdvancedIncSubtensor1, Tensor]
+) -> Found:
     """``inc_subtensor(x[i], alloc(value, n)) -> inc_subtensor(x[i], value)``; assertions compare lengths."""
     x, y, *inputs = node.inputs
     owner = y.owner
     if owner is None or not isinstance(owner.op, Alloc):
         return None
     part = _read(node)(x, *inputs)
-    extra = part.type.ndim - cast(Tensor, y).type.ndim
+    extra = part.type.ndim - y.type.ndim
     if extra < 0:
         return None
     own = computed_shape(fgraph, known_lengths(fgraph), part)

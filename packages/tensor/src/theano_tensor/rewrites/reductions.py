@@ -169,7 +169,9 @@ def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
 
 
 @rule(Sum, Prod, Max, Min, All, Any_, reach=0, key="local_reduce_broadcastable")
-def reduction_over_single_elements(fgraph: FunctionGraph, node: Apply) -> Found:
+def reduction_over_single_elements(
+    fgraph: FunctionGraph, node: Apply[Sum | Prod | Max | Min | All | Any_, Tensor]
+) -> Found:
     """Dimensions of length 1 need no reduction, they are dropped."""
     (x,) = node.inputs
     op = node.op
@@ -193,7 +195,7 @@ def _with_axes(op: Reduce, axes: list[int]) -> Any:
 
 
 @rule(Sum, Prod, key="local_sum_fill", names=("local_sum_alloc", "local_sum_prod_alloc"))
-def sum_of_fill(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_of_fill(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found:
     """The sum of equal numbers is one of them times their count, their product is its power."""
     (x,) = node.inputs
     inner = operands(x, scalar.second)

@@ -34,7 +34,7 @@ ONLY_RUN = ("fast_run",)
     key="local_dimshuffle_merge",
     names=("local_dimshuffle_lift", "local_useless_dimshuffle", "local_dimshuffle_no_inplace_at_canonicalize"),
 )
-def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+def views_joined(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """Two dimshuffles are one, and one that changes nothing is none."""
     (x,) = node.inputs
     order: list[int | str] = list(node.op.order)
@@ -46,7 +46,7 @@ def views_joined(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(ShapeOf, tags=ONLY_RUN, reach=0, key="local_shape_to_shape_i")
-def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
+def shape_as_lengths(fgraph: FunctionGraph, node: Apply[ShapeOf]) -> Found:
     """``shape(x)`` as a vector of the lengths of its dimensions."""
     (x,) = node.inputs
     if not isinstance(x.type, TensorType):
@@ -60,7 +60,7 @@ def shape_as_lengths(fgraph: FunctionGraph, node: Apply) -> Found:
     tags=(*ONLY_RUN, "local_shape_to_shape_i"),
     key="local_track_shape_i",
 )
-def length_from_inputs(fgraph: FunctionGraph, node: Apply) -> Found:
+def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):
         return None

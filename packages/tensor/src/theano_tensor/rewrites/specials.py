@@ -10,6 +10,7 @@ from theano_linker_c.scalar import Composite, ScalarOp, ScalarType
 from theano_optimize import Context, Exactness, Phase
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._conditions import gives_floats
 from ._equations import Anything, Equations, Number, Real, equations
 from ._language import call, fitted, kind_of, number, operands, sole_client
@@ -113,7 +114,7 @@ def _power(dtype: str, exponent: int) -> ScalarOp:
     reach=5,
     key="local_greedy_distributor",
 )
-def sum_multiplied_out(fgraph: FunctionGraph, node: Apply) -> Found:
+def sum_multiplied_out(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``(a / x + b / y) * x * y -> a * y + b * x``: where divisions cancel and fewer operations are left."""
     root = node.outputs[0]
     if root.type.dtype not in ("float32", "float64") or is_inside_product(fgraph, node):

@@ -12,6 +12,7 @@ from theano_linker_c import scalar
 from theano_optimize import Context
 
 from .._core._variable import Tensor
+from ..elemwise import Elemwise
 from ._conditions import gives_floats, is_as_precise
 from ._equations import Anything, Equations, Real, Whole, stabilizing_equations
 from ._language import call, cast_to, fitted, is_float, operands, sole_client
@@ -115,7 +116,7 @@ def one_minus_sigmoid(x: Real) -> Equations:
     key="local_logistic_factors",
     names=("local_sigm_times_exp", "local_inv_1_plus_exp", "local_exp_over_1_plus_exp"),
 )
-def logistic_factors(fgraph: FunctionGraph, node: Apply) -> Found:
+def logistic_factors(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """Products of sigmoids, ``exp`` and ``1 + exp`` in short form, and sums multiplied out where factors then cancel.
 
     ``1 / (1 + exp(-x)) -> sigmoid(x)``; ``exp(x) / (1 + exp(x)) -> sigmoid(x)``; and for the gradient of a
@@ -164,7 +165,7 @@ def _multiplied_out(whole: LogisticProduct, dtype: str, ndim: int) -> Tensor | N
     scalar.sub,
     reach=5,
 )
-def logistic_terms_joined(fgraph: FunctionGraph, node: Apply) -> Found:
+def logistic_terms_joined(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     """``a * s - a * s * s -> a * s * (1 - s)`` for a sigmoid s, with ``1 - s`` as the sigmoid of the opposite argument.
 
     Likewise ``a * s + a * (1 - s) -> a``. The gradient of ``exp(x) / (1 + exp(x))`` has such terms, which would cancel.

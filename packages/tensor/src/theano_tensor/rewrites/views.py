@@ -49,7 +49,7 @@ def _number(variable: Tensor, ndim: int) -> Tensor:
 
 
 @rule(DimShuffle, key="local_dimshuffle_lift")
-def view_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` where nothing else uses ``f(x, y)``.
 
     A permutation moves only where it meets another one: products of matrices take transposed factors as they are,
@@ -73,7 +73,7 @@ def reshapes_joined(a: Anything, shape: Anything, other: Anything) -> Equations:
 
 
 @rule(Reshape, tags=ONLY_RUN, key="local_reshape_lift", names=("local_flatten_lift",))
-def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply[Reshape, Tensor]) -> Found:
     """``reshape(f(x), shape) -> f(reshape(x, shape))``; other arguments of f must be single numbers."""
     inner = _elementwise_below(fgraph, node)
     if inner is None:
@@ -117,7 +117,7 @@ def _is_length_of(length: Any, x: Tensor, axis: int) -> bool:
 
 
 @rule(Rebroadcast, key="local_useless_rebroadcast")
-def useless_rebroadcast(fgraph: FunctionGraph, node: Apply) -> Found:
+def useless_rebroadcast(fgraph: FunctionGraph, node: Apply[Rebroadcast]) -> Found:
     """A claim about dimensions that the type makes already is dropped; others are kept."""
     return _without_effect(node)
 
@@ -134,7 +134,7 @@ def _without_effect(node: Apply) -> Found:
 
 
 @rule(Rebroadcast, tags=ONLY_RUN, key="local_rebroadcast_lift")
-def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply) -> Found:
+def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply[Rebroadcast]) -> Found:
     """``rebroadcast(f(x)) -> f(rebroadcast(x))`` for f of one argument, and two rebroadcasts are one."""
     joined = _joined_with_below(node)
     inner = _elementwise_below(fgraph, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Reshape(Op):
     def __init__(self, ndim: int) -> None:
         self.ndim = int(ndim)
 
-    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply:
+    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and a shape.
 
         Raises
@@ -57,7 +57,7 @@ class Reshape(Op):
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Reshape; ValueError if the number of elements does not fit."""
         x, shape = inputs
@@ -82,7 +82,7 @@ class Reshape(Op):
                 )
             ) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the shape."""
         return [[True], [False]]
 
@@ -130,25 +130,25 @@ def _is_no_shape(entries: Sequence[int | None]) -> bool:
 
 
 @pullback.register(Reshape)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Reshape, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x = node.inputs[0]
     return [reshape(cotangents[0], lengths_of(x)), None]
 
 
 @pushforward.register(Reshape)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Reshape, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
 
 
 @shape_rule.register(Reshape)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Reshape, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape, _ = input_shapes
     static, vector = node.outputs[0].type.shape, node.inputs[1]
     entries: list[Any] = list(_entries(vector, node.op.ndim))
     for i, entry in enumerate(entries):
         if entry is None:
-            made = vector.owner is not None and isinstance(vector.owner.op, MakeVector)
-            entries[i] = vector.owner.inputs[i] if made else vector[i]
+            made = vector.owner
+            entries[i] = made.inputs[i] if made is not None and isinstance(made.op, MakeVector) else vector[i]
     return [tuple(_length(x_shape, entries, i) if n is None else n for i, n in enumerate(static))]
 
 

@@ -7,7 +7,7 @@ from typing import cast
 from theano_graph import Apply
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
 
-from ..._core._variable import TensorVariable
+from ..._core._variable import Tensor, TensorVariable
 from ._ops import AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights, BaseAbstractConv
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
@@ -25,7 +25,9 @@ def _has_form(node: Apply) -> bool:
 
 
 @native_kernel.register(AbstractConv, AbstractConv_gradInputs, AbstractConv_gradWeights)
-def _convolution(node: Apply) -> Kernel | None:
+def _convolution(
+    node: Apply[AbstractConv | AbstractConv_gradInputs | AbstractConv_gradWeights, Tensor],
+) -> Kernel | None:
     if not _has_form(node):
         return None
     op: BaseAbstractConv = node.op
