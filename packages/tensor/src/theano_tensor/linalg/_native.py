@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
@@ -17,9 +17,9 @@ from ._solve import Solve
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 
 
-def _dtype_of(node: Apply) -> str | None:
+def _dtype_of(node: Apply[Any, Tensor]) -> str | None:
     """Return the dtype of the matrices, or None where the runtime does not take them."""
-    x = cast(Tensor, node.inputs[0])
+    x = node.inputs[0]
     return x.type.dtype if x.type.ndim == 2 and x.type.dtype in _NATIVE_DTYPES else None
 
 
@@ -75,7 +75,7 @@ def _eigh(node: Apply[Eigh, Tensor]) -> Kernel | None:
 
 
 @native_kernel.register(SVD)
-def _svd(node: Apply) -> Kernel | None:
+def _svd(node: Apply[Any, Tensor]) -> Kernel | None:
     dtype = _dtype_of(node)
     flag = 0 if not node.op.compute_uv else 2 if node.op.full_matrices else 1
     return None if dtype is None else LapackKernel("svd", dtype, flag)

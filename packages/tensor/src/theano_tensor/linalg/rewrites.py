@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -38,7 +38,7 @@ solved, solve, solve_symmetric = (
 )
 
 
-def _as_replacement(node: Apply, new: Variable) -> Found:
+def _as_replacement(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
@@ -126,7 +126,7 @@ def is_vector(b: Tensor) -> bool:
     return b.type.ndim == 1
 
 
-def is_matrix_of_result_dtype(node: Apply, a: Tensor) -> bool:
+def is_matrix_of_result_dtype(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """What is inverted is a matrix, of the dtype of the result."""
     return a.type.ndim == 2 and bool(a.type.dtype == node.outputs[0].type.dtype)
 
@@ -137,7 +137,7 @@ def tag_solve_triangular(a: Anything, b: Anything) -> Equations:
     return [(solved(a, b) >> triangular_solve(a, b)).when(is_general, is_triangular)]
 
 
-def is_general(node: Apply) -> bool:
+def is_general(node: Apply[Any, Tensor]) -> bool:
     """Nothing is said of the matrix, and nothing overwritten."""
     return node.op.A_structure == "general" and not node.op.destroy_map
 
@@ -160,7 +160,7 @@ def psd_solve_with_chol(a: Anything, b: Anything) -> Equations:
     return [(solved(a, b) >> solve_by_factor(factor(a), b)).when(has_factor)]
 
 
-def has_factor(fgraph: FunctionGraph, node: Apply, a: Tensor) -> bool:
+def has_factor(fgraph: FunctionGraph, node: Apply[Any, Tensor], a: Tensor) -> bool:
     """A factor of the matrix is known, of the dtype of the result."""
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
         return False
@@ -219,7 +219,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
     """``log(det(x))`` without the determinant, which overflows for large matrices; NaN for a negative one."""
     inner = node.inputs[0].owner
     if inner is not None and isinstance(inner.op, Det):
-        x = cast(Tensor, inner.inputs[0])
+        x = inner.inputs[0]
         if _triangle(fgraph, x) is None:
             known = _logarithm_of_size(fgraph, x)
             if known is not None:
@@ -230,7 +230,7 @@ def log_of_determinant(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> 
         return _as_replacement(node, size + log(sign))
     within = operands(node.inputs[0], scalar.abs)
     if within is not None and within[0].owner is not None and isinstance(within[0].owner.op, Det):
-        x = cast(Tensor, within[0].owner.inputs[0])
+        x = within[0].owner.inputs[0]
         size = _logarithm_of_size(fgraph, x)
         return _as_replacement(node, SLogDet()(x)[1] if size is None else size)
     return None
@@ -245,7 +245,7 @@ def trace_of_product(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found:
     product = inner.inputs[0].owner
     if product is None or not isinstance(product.op, Dot) or sole_client(fgraph, inner.inputs[0]) is None:
         return None
-    a, b = cast("list[Tensor]", product.inputs)
+    a, b = product.inputs
     if a.type.ndim != 2 or b.type.ndim != 2 or sole_client(fgraph, node.inputs[0]) is None:
         return None
     rows, columns = a.type.shape[0], b.type.shape[1]

@@ -19,7 +19,7 @@ from ..elemwise import broadcast_static, check_broadcast
 from ..reduce import Reduce
 
 
-def is_fusible_reduction(node: Apply) -> bool:
+def is_fusible_reduction(node: Apply[Any, Tensor]) -> bool:
     """Tell whether a node is a reduction that a :class:`FusedReduce` can compute besides others."""
     op = node.op
     if not isinstance(op, Reduce) or not op.axes(node.inputs[0].type.ndim):

@@ -85,7 +85,7 @@ def can_replace(old: Variable, new: Variable) -> bool:
     return old.type.is_super(new.type) and pattern == getattr(new.type, "broadcastable", None)
 
 
-def fitted(node: Apply, new: Tensor, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
+def fitted(node: Apply[Any, Tensor], new: Tensor, donors: Sequence[Variable] | None = None) -> list[Variable] | None:
     """Return `new` as the replacement for the only output of an elementwise node, or None if it cannot be made to fit.
 
     Parameters
@@ -126,7 +126,7 @@ def negated(variable: Variable) -> Tensor | None:
     return inner[0] if inner is not None and is_float(inner[0]) else None
 
 
-def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
+def sole_client(fgraph: FunctionGraph, variable: Variable) -> Apply[Any, Tensor] | None:
     """Return the node that is the only user of `variable`, or None."""
     return fgraph.sole_client(variable)
 

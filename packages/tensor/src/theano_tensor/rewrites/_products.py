@@ -41,7 +41,7 @@ def is_product(variable: Variable) -> bool:
     return node is not None and isinstance(node.op, Elemwise) and type(node.op.scalar_op) in _PRODUCTS
 
 
-def is_inside_product(fgraph: FunctionGraph, node: Apply) -> bool:
+def is_inside_product(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """Tell whether the only user of a product is a product of the same dtype: the better place to look at both."""
     output = node.outputs[0]
     client = sole_client(fgraph, output)
@@ -223,9 +223,11 @@ def _absorb(product: Product, value: Any, power: int, dtype: str) -> bool:
     return True
 
 
-def _parts(product: Product, node: Apply, kind: type[ScalarOp] | None, power: int) -> list[tuple[Tensor, int]]:
+def _parts(
+    product: Product, node: Apply[Any, Tensor], kind: type[ScalarOp] | None, power: int
+) -> list[tuple[Tensor, int]]:
     """Return what the product that a node makes consists of, the last factor first, with powers."""
-    inputs = cast("list[Tensor]", node.inputs)
+    inputs = node.inputs
     if kind is _MUL:
         product.nodes += (len(inputs) - 1) * abs(power)
         return [(v, power) for v in reversed(inputs)]

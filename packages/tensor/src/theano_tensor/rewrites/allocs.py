@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,7 +40,7 @@ ONLY_RUN = ("fast_run",)
 allocated, empty = applied("alloc", Alloc), applied("empty", AllocEmpty)
 
 
-def _alloc(variable: Variable) -> Apply | None:
+def _alloc(variable: Variable) -> Apply[Any, Tensor] | None:
     node = variable.owner
     return node if node is not None and isinstance(node.op, Alloc) else None
 
@@ -56,7 +56,7 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     if view is None or not isinstance(view.op, DimShuffle):
         return False
     source = view.op.order[axis]
-    return isinstance(source, int) and _is_length(length, cast(Tensor, view.inputs[0]), source)
+    return isinstance(source, int) and _is_length(length, view.inputs[0], source)
 
 
 def _padded(value: Variable, ndim: int) -> Tensor:
@@ -64,9 +64,9 @@ def _padded(value: Variable, ndim: int) -> Tensor:
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
-def are_own_lengths(fgraph: FunctionGraph, node: Apply) -> bool:
+def are_own_lengths(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """The lengths are those of the value."""
-    value, lengths = cast(Tensor, node.inputs[0]), node.inputs[1:]
+    value, lengths = node.inputs[0], node.inputs[1:]
     return value.type.ndim == len(lengths) and all(_is_length(n, value, axis) for axis, n in enumerate(lengths))
 
 
@@ -95,7 +95,7 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor
     return cast("list[Variable]", node.op.make_node(*inputs).outputs) if changed else None
 
 
-def _has_shape(made: Apply, x: Tensor, y: Tensor) -> bool:
+def _has_shape(made: Apply[Any, Tensor], x: Tensor, y: Tensor) -> bool:
     """Tell whether y is known, or by the user's leave assumed, to have the shape of the alloc `made`, giving x."""
     if y.type.broadcastable != x.type.broadcastable:
         return False
@@ -156,7 +156,7 @@ def reduction_of_alloc(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -
     made = _alloc(node.inputs[0])
     if made is None:
         return None
-    value = cast(Tensor, made.inputs[0])
+    value = made.inputs[0]
     output = node.outputs[0]
     if not is_broadcast(value) or not is_regular(value) or is_float(value) != is_float(output):
         return None
@@ -170,7 +170,7 @@ def fill_as_alloc(like: Anything, a: Anything) -> Equations:
     return [(fill(like, a) >> allocated_like(like, a)).when(is_needed_no_more)]
 
 
-def is_needed_no_more(fgraph: FunctionGraph, node: Apply, like: Tensor) -> bool:
+def is_needed_no_more(fgraph: FunctionGraph, node: Apply[Any, Tensor], like: Tensor) -> bool:
     """The tensor `like` then goes, or no loop has the result for an operand."""
     if like.type.ndim == 0 or like.type.broadcastable != node.outputs[0].type.broadcastable:
         return False
@@ -194,7 +194,7 @@ def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
 def view_of_alloc(fgraph: FunctionGraph, node: Apply[DimShuffle, Tensor]) -> Found:
     """``dimshuffle(alloc(number, n, m)) -> alloc(number, ...)`` with the lengths in their new order."""
     made = _alloc(node.inputs[0])
-    if made is None or not is_broadcast(cast(Tensor, made.inputs[0])):
+    if made is None or not is_broadcast(made.inputs[0]):
         return None
     lengths = made.inputs[1:]
     one = scalar_constant(1, "int64", 0)

@@ -6,7 +6,7 @@ All rules of this module are steps of one database, ``BlasOpt``, whose parts mod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
@@ -43,11 +43,11 @@ Found = list[Variable] | None
 _TAGS = ("fast_run", "o3", "o4", "unsafe")
 
 
-def _inputs(node: Apply) -> list[Tensor]:
-    return cast("list[Tensor]", node.inputs)
+def _inputs(node: Apply[Any, Tensor]) -> list[Tensor]:
+    return node.inputs
 
 
-def _fitting(node: Apply, new: Tensor) -> Found:
+def _fitting(node: Apply[Any, Tensor], new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -94,7 +94,7 @@ def _without(v: Tensor, axis: int) -> Tensor:
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 1:
         order = list(node.op.order)
         if order[axis] == "x" and order[kept] == 0:
-            return cast(Tensor, node.inputs[0])
+            return node.inputs[0]
     return dimshuffle(v, (kept,))
 
 
@@ -133,7 +133,7 @@ def dot22_with_vectors(fgraph: FunctionGraph, node: Apply[Dot22, Tensor]) -> Fou
     return None
 
 
-def _inplace_forms(node: Apply) -> Iterator[Op]:
+def _inplace_forms(node: Apply[Any, Tensor]) -> Iterator[Op]:
     """Yield the form of a node that uses the memory of what the product is added to."""
     z, _, *factors = node.inputs[:4]
     roots = view_roots(z)

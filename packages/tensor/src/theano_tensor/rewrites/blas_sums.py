@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def without_dimensions(v: Tensor) -> Tensor:
         return constant(np.asarray(value, dtype=v.type.dtype))
     node = v.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].type.ndim == 0:
-        return cast(Tensor, node.inputs[0])
+        return node.inputs[0]
     return dimshuffle(v, ())
 
 
@@ -145,7 +145,7 @@ def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
     return found
 
 
-def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply | None:
+def _product_of(fgraph: FunctionGraph, term: Term, root: Tensor) -> Apply[Any, Tensor] | None:
     """Return the node of a product that BLAS can add to something and that nothing else uses."""
     v = term.array
     node = v.owner
@@ -209,7 +209,7 @@ def transposed(matrix: Tensor) -> Tensor:
     """Return the transpose; of a transpose, what it was made of."""
     node = matrix.owner
     if node is not None and isinstance(node.op, DimShuffle) and list(node.op.order) == [1, 0]:
-        return cast(Tensor, node.inputs[0])
+        return node.inputs[0]
     return dimshuffle(matrix, (1, 0))
 
 
@@ -277,14 +277,14 @@ class GemmOptimizer(GraphRewriter):
     def _has_products(self, fgraph: FunctionGraph) -> bool:
         return any(isinstance(node.op, (Dot, Dot22)) for node in fgraph.apply_nodes)
 
-    def _is_root(self, node: Apply) -> bool:
+    def _is_root(self, node: Apply[Any, Tensor]) -> bool:
         if not isinstance(node.op, Elemwise) or len(node.outputs) != 1:
             return False
         type_ = node.outputs[0].type
         return type_.dtype in DTYPES and type_.ndim in (1, 2) and not all(type_.broadcastable)
 
-    def _rewrite(self, fgraph: FunctionGraph, node: Apply, found: Sum) -> bool:
-        root = cast(Tensor, node.outputs[0])
+    def _rewrite(self, fgraph: FunctionGraph, node: Apply[Any, Tensor], found: Sum) -> bool:
+        root = node.outputs[0]
         products = [term for term in found.terms if _product_of(fgraph, term, root) is not None]
         goes_on = is_read_elementwise(fgraph, root)
         if not products or (goes_on and len(products) == 1):

@@ -214,7 +214,7 @@ class AlgebraicCanonizer(NodeRewriter):
             return list(orig_num), list(orig_denum)
         return [_constant(value, out_type), *num], denum
 
-    def transform(self, fgraph: FunctionGraph, node: Apply) -> Found:
+    def transform(self, fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
         """Replace a sum or product by one of fewer terms; the work is done at its root."""
         output = node.outputs[0]
         client = sole_client(fgraph, output)

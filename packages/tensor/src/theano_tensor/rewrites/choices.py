@@ -109,7 +109,7 @@ def work_inside_a_choice(fgraph: FunctionGraph, node: Apply[IfElse]) -> dict[Var
     return found or None
 
 
-def _inside(node: Apply) -> Variable | None:
+def _inside(node: Apply[Any, Tensor]) -> Variable | None:
     if len(node.outputs) != 1 or node.op.destroy_map:
         return None
     choices = [v.owner if v.owner is not None and isinstance(v.owner.op, IfElse) else None for v in node.inputs]
@@ -126,7 +126,7 @@ def _inside(node: Apply) -> Variable | None:
     return new if can_replace(node.outputs[0], new) else None
 
 
-def _applied(node: Apply, inputs: list[Variable]) -> Variable:
+def _applied(node: Apply[Any, Tensor], inputs: list[Variable]) -> Variable:
     """Return what the op of a node makes of other inputs; zeros are left out of sums."""
     if node.op == lift(scalar.add):
         kept = [v for v in inputs if _constant_of(v) != 0]
@@ -181,6 +181,6 @@ def _seen_through(variable: Variable, condition: Variable, value: bool) -> Varia
     return inner
 
 
-def _fitting(node: Apply, found: list[Variable]) -> Found:
+def _fitting(node: Apply[Any, Tensor], found: list[Variable]) -> Found:
     """Return replacements that have the types of the outputs, or none."""
     return found if all(o.type.is_super(v.type) for o, v in zip(node.outputs, found, strict=True)) else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable
@@ -40,7 +38,7 @@ def useless_cast(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
         return [x]
     inner = x.owner
     if inner is not None and is_cast(inner.op):
-        source = cast(Tensor, inner.inputs[0])
+        source = inner.inputs[0]
         if np.can_cast(source.type.dtype, x.type.dtype, "safe"):
             return [cast_to(source, dtype)]
     return None

@@ -158,7 +158,7 @@ class FuseReductions(GraphRewriter):
                 profile.count(self.name)
         return profile
 
-    def _fuse(self, fgraph: FunctionGraph, node: Apply) -> bool:
+    def _fuse(self, fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
         (x,) = node.inputs
         producer = x.owner
         if producer is None or not node.op.axes(x.type.ndim):

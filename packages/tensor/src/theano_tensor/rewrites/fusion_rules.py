@@ -18,7 +18,7 @@ from .fusion import FuseElementwise, FuseMultiOutput, FuseReductions
 TAGS = ("fast_run", "fusion", "o2", "o3", "o4", "unsafe")
 
 
-def joined_with_first(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+def joined_with_first(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> list[Variable] | None:
     """``add(add(x, y), z) -> add(x, y, z)``, likewise for products, where nothing else uses what is inside."""
     inner = node.inputs[0].owner
     if inner is None or not _joins(fgraph, inner, node, len(inner.inputs)):
@@ -27,7 +27,7 @@ def joined_with_first(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return [new] if new.type.exact == node.outputs[0].type.exact else None
 
 
-def _joins(fgraph: FunctionGraph, inner: Apply, node: Apply, terms: int) -> bool:
+def _joins(fgraph: FunctionGraph, inner: Apply[Any, Tensor], node: Apply[Any, Tensor], terms: int) -> bool:
     """Tell whether a sum of so many terms can become part of the one that a node adds to it."""
     return (
         inner.op == node.op

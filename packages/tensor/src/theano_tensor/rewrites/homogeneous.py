@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable, record
 from theano_linker_c import scalar
@@ -69,9 +69,9 @@ def exponentials_shifted(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> dic
     return changes
 
 
-def _corrected(log: Apply, scaled: Scaled, largest: Tensor, varying: list[int]) -> Tensor:
+def _corrected(log: Apply[Any, Tensor], scaled: Scaled, largest: Tensor, varying: list[int]) -> Tensor:
     """Return the logarithm of something with a degree, made right; `varying` are the dimensions of `largest` to use."""
-    argument = cast(Tensor, log.inputs[0])
+    argument = log.inputs[0]
     order: list[int | str] = ["x"] * argument.type.ndim
     for axis, place in zip(varying, scaled.places, strict=True):
         order[place] = axis
@@ -128,7 +128,7 @@ def _users(fgraph: FunctionGraph, variable: Variable) -> list[Apply]:
 _LOG = Elemwise(scalar.log)
 
 
-def _result(node: Apply, known: dict[Variable, Scaled]) -> Scaled | None:
+def _result(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> Scaled | None:
     """Return the degree of the result of a node, or None if it has none."""
     op = node.op
     if not any(v in known for v in node.inputs) or isinstance(op, (ShapeI, ShapeOf)):
@@ -152,8 +152,8 @@ def _viewed(op: DimShuffle, given: Scaled) -> Scaled | None:
     return Scaled(given.degree, tuple(where[place] for place in given.places), given.is_safe)
 
 
-def _summed(node: Apply, given: Scaled) -> Scaled | None:
-    ndim = cast(Tensor, node.inputs[0]).type.ndim
+def _summed(node: Apply[Any, Tensor], given: Scaled) -> Scaled | None:
+    ndim = node.inputs[0].type.ndim
     gone = node.op.axes(ndim)
     if any(place in gone for place in given.places) or not is_float(node.outputs[0]):
         return None
@@ -161,7 +161,7 @@ def _summed(node: Apply, given: Scaled) -> Scaled | None:
     return Scaled(given.degree, tuple(kept.index(place) for place in given.places), given.is_safe)
 
 
-def _degree(node: Apply, known: dict[Variable, Scaled]) -> float | None:
+def _degree(node: Apply[Any, Tensor], known: dict[Variable, Scaled]) -> float | None:
     degrees = [known[v].degree if v in known else 0.0 for v in node.inputs]
     op = node.op.scalar_op
     if op == scalar.mul:

@@ -38,7 +38,7 @@ def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Ca
     """Leave a node alone where the new form shows that an index cannot fit: that is for the call to say."""
 
     @wraps(function)
-    def careful(fgraph: FunctionGraph, node: Apply) -> Found:
+    def careful(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Found:
         try:
             return function(fgraph, node)
         except (IndexError, ShapeError):
@@ -47,7 +47,7 @@ def unless_out_of_range(function: Callable[[FunctionGraph, Apply], Found]) -> Ca
     return careful
 
 
-def index_of(node: Apply, first: int = 1) -> tuple[Any, ...]:
+def index_of(node: Apply[Any, Tensor], first: int = 1) -> tuple[Any, ...]:
     """Return the index of a node with variables in it."""
     return as_python(node.op.entries, node.inputs[first:])
 
@@ -109,7 +109,7 @@ def whole_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     return _if_it_fits(node, part_of(x, new))
 
 
-def _if_it_fits(node: Apply, new: Variable) -> Found:
+def _if_it_fits(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -124,7 +124,7 @@ def part_of_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found
     merged: list[Any] = []
     for axis, item in enumerate(index_of(inner)):
         if isinstance(item, slice) and outer:
-            found = _merged(item, outer.pop(0), cast(Tensor, x).type.shape[axis])
+            found = _merged(item, outer.pop(0), x.type.shape[axis])
             if found is None:
                 return None
             merged.append(found)
@@ -223,12 +223,12 @@ def part_before_elementwise(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor
     if large is None or _another_comes(fgraph, node):
         return None
     one = [0 if not isinstance(item, slice) else FULL for item in index]
-    inputs = cast("list[Tensor]", inner.inputs)
+    inputs = inner.inputs
     new = inner.op.make_node(*(part_of(v, index if v is large else one) for v in inputs))
     return _if_it_fits(node, new.outputs[0])
 
 
-def _large_input(node: Apply, index: Sequence[Any]) -> Variable | None:
+def _large_input(node: Apply[Any, Tensor], index: Sequence[Any]) -> Variable | None:
     """Return the input of an elementwise node that alone has more than one element where an index takes a part.
 
     It must have the length of the output there. Elsewhere all inputs stay as they are, so that lengths are checked.
@@ -236,13 +236,13 @@ def _large_input(node: Apply, index: Sequence[Any]) -> Variable | None:
     if type(node.op) is not Elemwise or len(node.outputs) != 1:
         return None
     touched = [axis for axis, item in enumerate(index) if item != FULL]
-    large = [v for v in cast("list[Tensor]", node.inputs) if not all(v.type.broadcastable[d] for d in touched)]
-    whole = cast(Tensor, node.outputs[0]).type.broadcastable
+    large = [v for v in node.inputs if not all(v.type.broadcastable[d] for d in touched)]
+    whole = node.outputs[0].type.broadcastable
     fits = len(large) == 1 and all(large[0].type.broadcastable[d] == whole[d] for d in touched)
     return large[0] if fits else None
 
 
-def _another_comes(fgraph: FunctionGraph, node: Apply) -> bool:
+def _another_comes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """Tell whether a part further up can pass all that lies between. Looks up a bounded number of nodes."""
     variable = node.outputs[0]
     passed: list[tuple[Apply, Variable]] = []
@@ -269,7 +269,7 @@ def part_of_alloc(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Foun
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Alloc):
         return None
-    value, *lengths = cast("list[Tensor]", inner.inputs)
+    value, *lengths = inner.inputs
     whole = node.inputs[0].type.shape
     extra = len(lengths) - value.type.ndim
     kept: list[Any] = []
@@ -313,7 +313,7 @@ def part_of_product(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Fo
     inner = whole.owner
     if inner is None or not isinstance(inner.op, Dot) or sole_client(fgraph, whole) is not node:
         return None
-    a, b = cast("list[Tensor]", inner.inputs)
+    a, b = inner.inputs
     if a.type.ndim not in (1, 2) or b.type.ndim not in (1, 2):
         return None
     index = [*index_of(node), FULL, FULL]
@@ -323,7 +323,7 @@ def part_of_product(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Fo
     return _if_it_fits(node, Dot()(part_of(a, left), part_of(b, [FULL, *right] if right else [])))
 
 
-def same_index(read: Apply, write: Apply) -> bool:
+def same_index(read: Apply[Any, Tensor], write: Apply[Any, Tensor]) -> bool:
     """Tell whether one node reads the very part that another writes."""
     mine, theirs = read.inputs[1:], write.inputs[2:]
     same = len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
@@ -342,7 +342,7 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor])
     if write is None or not isinstance(write.op, IncSubtensor) or not same_index(node, write):
         return None
     x, y = write.inputs[:2]
-    part, y = node.op(x, *node.inputs[1:]), cast(Tensor, y)
+    part, y = node.op(x, *node.inputs[1:]), y
     if y.type.ndim < part.type.ndim:
         y = y.dimshuffle(["x"] * (part.type.ndim - y.type.ndim) + list(range(y.type.ndim)))
     if not write.op.set_instead_of_inc:
@@ -352,8 +352,8 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor])
     return _if_it_fits(node, y if _known_to_fit(node, y) else call(scalar.second, part, y))
 
 
-def _known_to_fit(node: Apply, y: Variable) -> bool:
-    shape = cast(Tensor, node.outputs[0]).type.shape
+def _known_to_fit(node: Apply[Any, Tensor], y: Variable) -> bool:
+    shape = node.outputs[0].type.shape
     return None not in shape and shape == cast(Tensor, y).type.shape
 
 
@@ -482,14 +482,14 @@ def same_shape(a: Variable, b: Variable) -> bool:
     return shape_source(a) is shape_source(b) or (None not in static and static == getattr(b.type, "shape", None))
 
 
-def _adds(node: Apply | None) -> bool:
+def _adds(node: Apply[Any, Tensor] | None) -> bool:
     """Tell whether a node adds to a part, once for each time that an element is indexed."""
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)):
         return False
     return not node.op.set_instead_of_inc and not getattr(node.op, "ignore_duplicates", False)
 
 
-def _increments(fgraph: FunctionGraph, node: Apply, total: Variable) -> Iterator[tuple[int, Apply]]:
+def _increments(fgraph: FunctionGraph, node: Apply[Any, Tensor], total: Variable) -> Iterator[tuple[int, Apply]]:
     """Yield the terms of a sum that are increments used nowhere else."""
     for i, term in enumerate(node.inputs):
         owner = term.owner

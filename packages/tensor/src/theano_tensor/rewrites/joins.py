@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -27,7 +27,7 @@ MAX_PARTS = 8
 _CHECKED = Assert("split: the lengths of the parts do not add up to that of the tensor")
 
 
-def _one(node: Apply, new: Variable) -> Found:
+def _one(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -95,10 +95,10 @@ def reduction_of_join(fgraph: FunctionGraph, node: Apply[Sum | Prod | Max | Min,
         return None
     if isinstance(inner.op, MakeVector):
         axis: int | None = 0
-        parts = cast("list[Tensor]", inner.inputs)
+        parts = inner.inputs
     elif isinstance(inner.op, Join):
         axis = static_int(inner.inputs[0])
-        parts = cast("list[Tensor]", inner.inputs[1:])
+        parts = inner.inputs[1:]
     else:
         return None
     if axis is None or not 1 <= len(parts) <= MAX_PARTS or op.axes(x.type.ndim) != (axis,):

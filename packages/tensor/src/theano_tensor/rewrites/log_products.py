@@ -121,7 +121,7 @@ def log_of_part(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Found:
     p = inner.inputs[0]
     if not is_float(p) or not is_product(p) or not _has_steep_factor(flatten_product(p)):
         return None
-    new: Variable = inner.op.make_node(call(scalar.log, cast(Tensor, p)), *inner.inputs[1:]).outputs[0]
+    new: Variable = inner.op.make_node(call(scalar.log, p), *inner.inputs[1:]).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -172,7 +172,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
     node = variable.owner
     if node is None or not isinstance(node.op, (IncSubtensor, AdvancedIncSubtensor)) or node.op.set_instead_of_inc:
         return None
-    zeros, y, *index = cast("list[Tensor]", node.inputs)
+    zeros, y, *index = node.inputs
     if not is_zeros(zeros) or not is_float(y) or not is_product(y):
         return None
     product = flatten_product(y)
@@ -180,7 +180,7 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
         part = factor.owner
         if power != -1 or part is None or not isinstance(part.op, (Subtensor, AdvancedSubtensor)):
             continue
-        p, *same = cast("list[Tensor]", part.inputs)
+        p, *same = part.inputs
         if part.op.entries != node.op.entries or any(a is not b for a, b in zip(same, index, strict=True)):
             continue
         divisor = flatten_product(p)

@@ -6,7 +6,7 @@ An index that does not fit, rows that are given twice and numbers outside of the
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -50,13 +50,13 @@ def part_as_it_was_written(a: Anything, b: Anything) -> Equations:
     return [(part(written(a, b, ...), ...) >> wide(b)).when(is_part_that_was_set, has_dimensions_of_result)]
 
 
-def is_part_that_was_set(node: Apply) -> bool:
+def is_part_that_was_set(node: Apply[Any, Tensor]) -> bool:
     """The part that is read is the one that was set."""
     write = node.inputs[0].owner
     return write is not None and same_index(node, write) and write.op.set_instead_of_inc
 
 
-def has_dimensions_of_result(node: Apply, b: Tensor) -> bool:
+def has_dimensions_of_result(node: Apply[Any, Tensor], b: Tensor) -> bool:
     """The tensor `b` has the dimensions of the result."""
     return bool(b.type.broadcastable == node.outputs[0].type.broadcastable)
 
@@ -67,7 +67,7 @@ def rows_as_they_were_written(fgraph: FunctionGraph, node: Apply[AdvancedSubtens
     write = node.inputs[0].owner
     if write is None or not isinstance(write.op, AdvancedIncSubtensor1) or not write.op.set_instead_of_inc:
         return None
-    x, y, rows = cast("list[Tensor]", write.inputs)
+    x, y, rows = write.inputs
     if rows is not node.inputs[1] or y.type.broadcastable != node.outputs[0].type.broadcastable:
         return None
     count = shape_i(x, 0)
@@ -103,7 +103,7 @@ def value_for_filled_part(
         known = None if own is None else own[axis]
         if not _is_same(known, wanted) and not part.type.broadcastable[axis]:
             checks.append(eq(shape_i(part, axis), wanted))
-    value = cast(Tensor, owner.inputs[0])
+    value = owner.inputs[0]
     if checks:
         value = Assert("the value has not the shape of the part that it changes")(value, reduce(and_, checks))
     padded = dimshuffle(value, ["x"] * (part.type.ndim - value.type.ndim) + list(range(value.type.ndim)))
@@ -111,7 +111,7 @@ def value_for_filled_part(
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _read(node: Apply) -> Any:
+def _read(node: Apply[Any, Tensor]) -> Any:
     """Return the op that reads the part which a node changes."""
     if isinstance(node.op, IncSubtensor):
         return Subtensor(node.op.entries)

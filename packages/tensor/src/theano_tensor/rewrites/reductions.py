@@ -46,7 +46,7 @@ reduction, total, product, largest, smallest, all_true, any_true = map(
 ONLY_RUN = ("fast_run",)
 
 
-def _as_type(node: Apply, new: Tensor) -> Found:
+def _as_type(node: Apply[Any, Tensor], new: Tensor) -> Found:
     new = cast_to(new, node.outputs[0].type.dtype)
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -89,9 +89,9 @@ def is_no_zero(c: Tensor) -> bool:
     return bool(number(c) != 0)
 
 
-def has_dtype_of_argument(node: Apply, x: Tensor) -> bool:
+def has_dtype_of_argument(node: Apply[Any, Tensor], x: Tensor) -> bool:
     """The tensor `x` has the dtype of what is reduced."""
-    return x.type.dtype == cast(Tensor, node.inputs[0]).type.dtype
+    return x.type.dtype == node.inputs[0].type.dtype
 
 
 def is_regular(c: Tensor) -> bool:
@@ -137,13 +137,13 @@ def sum_of_sum(a: Anything) -> Equations:
     ]
 
 
-def is_same_reduction(node: Apply) -> bool:
+def is_same_reduction(node: Apply[Any, Tensor]) -> bool:
     """The reductions are of one kind."""
     inner = node.inputs[0].owner
     return inner is not None and type(inner.op) is type(node.op) and type(node.op) in _MERGED
 
 
-def is_same_in_any_order(node: Apply, a: Tensor) -> bool:
+def is_same_in_any_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """The order of the elements does not matter."""
     return not isinstance(node.op, AccumulatingReduce) or _same_whatever_the_order(node, a)
 
@@ -158,7 +158,7 @@ def reduced_at_once(context: Context, a: Tensor) -> Tensor:
     return cast(Tensor, _with_axes(node.op, sorted(gone))(a))
 
 
-def _same_whatever_the_order(node: Apply, source: Tensor) -> bool:
+def _same_whatever_the_order(node: Apply[Any, Tensor], source: Tensor) -> bool:
     """Tell whether sums or products may be put together: of one float dtype, or of integers that wrap around."""
     result = node.outputs[0].type.dtype
     if is_float(source):
@@ -214,7 +214,7 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found
     return [new] if can_replace(output, new) else None
 
 
-def filled_reduced(node: Apply, value: Tensor, lengths: Sequence[Any]) -> Tensor:
+def filled_reduced(node: Apply[Any, Tensor], value: Tensor, lengths: Sequence[Any]) -> Tensor:
     """Return the sum or product of a tensor of some lengths that is filled with a number, over the axes of `node`."""
     dtype = node.outputs[0].type.dtype
     gone = set(node.op.axes(len(lengths)))
@@ -240,7 +240,7 @@ def truth_of_fill(like: Anything, k: Number) -> Equations:
     return [equation.when(gives_one_number) for equation in known]
 
 
-def gives_one_number(node: Apply) -> bool:
+def gives_one_number(node: Apply[Any, Tensor]) -> bool:
     """The result has no dimensions."""
     return not node.outputs[0].type.ndim
 
@@ -266,7 +266,7 @@ def reduction_of_permuted(a: Anything) -> Equations:
     ]
 
 
-def drops_nothing(node: Apply) -> bool:
+def drops_nothing(node: Apply[Any, Tensor]) -> bool:
     """The view drops no dimensions."""
     inner = node.inputs[0].owner
     return inner is not None and not inner.op.drop
@@ -280,9 +280,9 @@ def reduced_to_one(context: Context, a: Tensor) -> Tensor:
     return cast(Tensor, _with_axes(context.node.op, list(range(a.type.ndim)))(a))
 
 
-def has_no_axes(fgraph: FunctionGraph, node: Apply) -> bool:
+def has_no_axes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
     """There are no axes."""
-    return not node.op.axes(cast(Tensor, node.inputs[0]).type.ndim)
+    return not node.op.axes(node.inputs[0].type.ndim)
 
 
 @equations(Reduce, reach=0, key="local_cut_useless_reduce", names=("local_useless_reduce",), guard=has_no_axes)
@@ -300,7 +300,7 @@ def extremum_of_negative(x: Real) -> Equations:
     ]
 
 
-def is_plain_extremum(node: Apply) -> bool:
+def is_plain_extremum(node: Apply[Any, Tensor]) -> bool:
     """The reduction is `Max` or `Min` itself."""
     return type(node.op) in (Max, Min)
 
@@ -327,9 +327,9 @@ def sum_of_quotients(x: Real, b: Anything) -> Equations:
     return [(total(x / b) >> total(x) / without_axes(b)).when(has_dtype_of_argument, is_constant_along_axes).alone()]
 
 
-def is_constant_along_axes(node: Apply, x: Tensor, b: Tensor) -> bool:
+def is_constant_along_axes(node: Apply[Any, Tensor], x: Tensor, b: Tensor) -> bool:
     """The divisor is regular, and does not change along the axes that are summed."""
-    whole = cast(Tensor, node.inputs[0]).type
+    whole = node.inputs[0].type
     axes = node.op.axes(whole.ndim)
     if not axes or x.type.broadcastable != whole.broadcastable or not _is_regular_divisor(b):
         return False

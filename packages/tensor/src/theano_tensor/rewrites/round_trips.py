@@ -55,7 +55,7 @@ def number_there_and_back(a: Anything) -> Equations:
     ]
 
 
-def has_type_of_result(node: Apply, a: Variable) -> bool:
+def has_type_of_result(node: Apply[Any, Tensor], a: Variable) -> bool:
     """The variable `a` has the type of the result."""
     return bool(a.type == node.outputs[0].type)
 
@@ -115,7 +115,7 @@ def alloc_of_alloc(fgraph: FunctionGraph, node: Apply[Alloc, Tensor]) -> Found:
         if own is not wanted and number(own) != 1:
             if number(own) is not None and number(own) == number(wanted):
                 continue
-            same = call(scalar.eq, cast(Tensor, own), wanted)
+            same = call(scalar.eq, own, wanted)
             lengths[axis] = assert_op(wanted, same)
     new = alloc(inner.inputs[0], *lengths)
     return [new] if can_replace(node.outputs[0], new) else None
@@ -127,7 +127,7 @@ def reshape_of_view(a: Anything, shape: Anything) -> Equations:
     return [(reshape(view(a), shape) >> reshape(a, shape)).when(keeps_order)]
 
 
-def keeps_order(node: Apply, a: Tensor) -> bool:
+def keeps_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
     """The elements stay in order."""
     inner = node.inputs[0].owner
     order = [] if inner is None else inner.op.order
@@ -214,7 +214,7 @@ def increment_by_zeros(a: Anything, b: Anything) -> Equations:
     ]
 
 
-def is_increment(node: Apply) -> bool:
+def is_increment(node: Apply[Any, Tensor]) -> bool:
     """What is written is added."""
     return not node.op.set_instead_of_inc
 
@@ -236,7 +236,7 @@ def part_set_to_what_it_is(a: Anything, b: Anything) -> Equations:
     return [(written(a, b, ...) >> a).when(is_replacement, are_zeros, is_made_of_zeros)]
 
 
-def is_replacement(node: Apply) -> bool:
+def is_replacement(node: Apply[Any, Tensor]) -> bool:
     """What is written replaces what stands there."""
     return bool(node.op.set_instead_of_inc)
 
@@ -302,7 +302,7 @@ def sum_of_squared_outer_product(fgraph: FunctionGraph, node: Apply[Sum, Tensor]
     for factor in factors:
         if factor.owner is None or not isinstance(factor.owner.op, DimShuffle):
             return None
-        found[tuple(factor.owner.op.order)] = cast(Tensor, factor.owner.inputs[0])
+        found[tuple(factor.owner.op.order)] = factor.owner.inputs[0]
     w, g = found.get(("x", 0, 1)), found.get((0, "x", 1))
     dtype = node.outputs[0].type.dtype
     if w is None or g is None or w.type.dtype != dtype or g.type.dtype != dtype or "float" not in dtype:

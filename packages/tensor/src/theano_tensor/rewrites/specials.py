@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, reduce
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -50,7 +51,7 @@ def is_not_negative(k: float) -> bool:
     return k >= 0
 
 
-def has_factors_of_result_dtype(node: Apply) -> bool:
+def has_factors_of_result_dtype(node: Apply[Any, Tensor]) -> bool:
     """The factors have the dtype of the result."""
     dtype = node.outputs[0].type.dtype
     factors = [

@@ -7,6 +7,8 @@ at 0 or 1: infinity times zero.
 
 from __future__ import annotations
 
+from typing import Any
+
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Context
@@ -63,12 +65,12 @@ def log_of_one_plus(x: Real, n: Whole) -> Equations:
     ]
 
 
-def is_of_integers(node: Apply) -> bool:
+def is_of_integers(node: Apply[Any, Tensor]) -> bool:
     """The argument holds integers."""
     return "int" in node.inputs[0].type.dtype
 
 
-def is_not_logistic(node: Apply) -> bool:
+def is_not_logistic(node: Apply[Any, Tensor]) -> bool:
     """The argument is no product of sigmoids."""
     return logistic_atom(node.inputs[0]) is None
 

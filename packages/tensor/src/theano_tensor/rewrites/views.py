@@ -24,7 +24,7 @@ reshape = applied("reshape", Reshape)
 ONLY_RUN = ("fast_run",)
 
 
-def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
+def _elementwise_below(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Apply[Any, Tensor] | None:
     """Return the elementwise node that makes the input, if it has one result that only `node` uses."""
     x = node.inputs[0]
     inner = x.owner
@@ -33,10 +33,10 @@ def _elementwise_below(fgraph: FunctionGraph, node: Apply) -> Apply | None:
     return inner if inner.inputs and sole_client(fgraph, x) is not None else None
 
 
-def _lifted(node: Apply, inner: Apply, view: Callable[[Tensor], Tensor]) -> Found:
+def _lifted(node: Apply[Any, Tensor], inner: Apply[Any, Tensor], view: Callable[[Tensor], Tensor]) -> Found:
     """Return the elementwise op of `inner` applied to views of its inputs; numbers need none."""
     ndim = node.outputs[0].type.ndim
-    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in cast("list[Tensor]", inner.inputs)]
+    inputs = [_number(v, ndim) if is_broadcast(v) else view(v) for v in inner.inputs]
     new: Variable = inner.op.make_node(*inputs).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 
@@ -60,7 +60,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tenso
         return None
     shuffle = node.op.shuffle
     if list(shuffle) != sorted(shuffle):
-        rest = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
+        rest = [v for v in inner.inputs if not is_broadcast(v)]
         if not all(v.owner is not None and isinstance(v.owner.op, DimShuffle) for v in rest):
             return None
     return _lifted(node, inner, lambda v: dimshuffle(v, list(node.op.order)))
@@ -78,7 +78,7 @@ def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply[Reshape, Tenso
     inner = _elementwise_below(fgraph, node)
     if inner is None:
         return None
-    large = [v for v in inner.inputs if not is_broadcast(cast(Tensor, v))]
+    large = [v for v in inner.inputs if not is_broadcast(v)]
     if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
         return None
     return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))
@@ -90,7 +90,7 @@ def reshape_to_own_shape(a: Anything, shape: Anything) -> Equations:
     return [(reshape(a, shape) >> a).when(is_own_shape)]
 
 
-def is_own_shape(a: Tensor, shape: Tensor, node: Apply) -> bool:
+def is_own_shape(a: Tensor, shape: Tensor, node: Apply[Any, Tensor]) -> bool:
     """The lengths in `shape` are those of `a`."""
     if a.type.ndim != node.op.ndim or not can_replace(node.outputs[0], a):
         return False
@@ -122,7 +122,7 @@ def useless_rebroadcast(fgraph: FunctionGraph, node: Apply[Rebroadcast]) -> Foun
     return _without_effect(node)
 
 
-def _without_effect(node: Apply) -> Found:
+def _without_effect(node: Apply[Any, Tensor]) -> Found:
     x = node.inputs[0]
     pattern = getattr(x.type, "broadcastable", None)
     if pattern is None:
@@ -143,7 +143,7 @@ def rebroadcast_before_elementwise(fgraph: FunctionGraph, node: Apply[Rebroadcas
     return _through(node, inner)
 
 
-def _joined_with_below(node: Apply) -> Found:
+def _joined_with_below(node: Apply[Any, Tensor]) -> Found:
     x = node.inputs[0]
     if x.owner is None or not isinstance(x.owner.op, Rebroadcast):
         return None
@@ -153,7 +153,7 @@ def _joined_with_below(node: Apply) -> Found:
     return [Rebroadcast(*{**below, **above}.items())(x.owner.inputs[0])]
 
 
-def _through(node: Apply, inner: Apply) -> Found:
+def _through(node: Apply[Any, Tensor], inner: Apply[Any, Tensor]) -> Found:
     new: Variable = inner.op.make_node(node.op(inner.inputs[0])).outputs[0]
     return [new] if can_replace(node.outputs[0], new) else None
 

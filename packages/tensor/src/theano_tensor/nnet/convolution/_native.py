@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from theano_graph import Apply
 from theano_linker_c.kernels import ConvolutionKernel, ConvolutionTask, Kernel, native_kernel
@@ -16,7 +16,7 @@ _MOST_AXES = 3
 _MOST = 1 << 20
 
 
-def _has_form(node: Apply) -> bool:
+def _has_form(node: Apply[Any, Tensor]) -> bool:
     op: BaseAbstractConv = node.op
     dtypes = {v.type.dtype for v in cast("list[TensorVariable]", [*node.inputs[:2], *node.outputs])}
     borders = [] if isinstance(op.border_mode, str) else [n for side in op.border_mode for n in side]
