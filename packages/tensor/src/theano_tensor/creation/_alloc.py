@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -19,7 +20,7 @@ from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
 
-class Alloc(Op):
+class Alloc(TensorOp):
     """A new tensor of a given shape, filled with a value, which is broadcast to it.
 
     Inputs are the value and one integer scalar for each dimension.
@@ -130,7 +131,7 @@ def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
     return result
 
 
-class AllocEmpty(Op):
+class AllocEmpty(TensorOp):
     """A new tensor of a given shape whose elements are whatever was in memory; inputs are the lengths.
 
     Parameters

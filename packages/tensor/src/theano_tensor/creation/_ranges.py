@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES, canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -22,7 +23,7 @@ from ..gradient import derived_pushforward
 from ..shape import as_length, static_int
 
 
-class ARange(Op):
+class ARange(TensorOp):
     """The numbers from `start` up to, and without, `stop`, in steps of `step`.
 
     Parameters
@@ -72,7 +73,7 @@ def _numbers(bounds: Sequence[Any], dtype: str) -> Any:
     return np.arange(start, stop, step, dtype=dtype)
 
 
-class Eye(Op):
+class Eye(TensorOp):
     """A matrix of zeros with ones on one diagonal; inputs are the numbers of rows and columns and the diagonal."""
 
     __props__ = ("dtype",)

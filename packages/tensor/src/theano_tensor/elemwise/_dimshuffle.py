@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, TransposeKernel, native_kernel
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -19,7 +20,7 @@ from .._errors import ShapeError
 from .._protocols._operators import call, operation
 
 
-class DimShuffle(Op):
+class DimShuffle(TensorOp):
     """Permute the dimensions of a tensor, insert dimensions of length 1, drop such dimensions.
 
     Parameters

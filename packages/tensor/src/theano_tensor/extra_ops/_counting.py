@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ..reduce import sum_dtype
 from ..shape import as_length, shape_i
 
 
-class BinCount(Op):
+class BinCount(TensorOp):
     """How often each number occurs in a vector, or the sum of weights for each number.
 
     Inputs are the vector of numbers, the least length of the result and, if there are any, the weights.

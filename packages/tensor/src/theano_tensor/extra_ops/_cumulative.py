@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import DISCRETE_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -26,7 +27,7 @@ from ..shape import flatten, flip
 _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
-class Cumulative(Op):
+class Cumulative(TensorOp):
     """What has been accumulated up to each element along an axis: cumulative sum or product.
 
     Parameters

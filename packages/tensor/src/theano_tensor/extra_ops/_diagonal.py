@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -25,7 +26,7 @@ from ..reduce import sum as sum_over
 from ..shape import as_length, lengths_of, moveaxis, shape_i
 
 
-class ExtractDiag(Op):
+class ExtractDiag(TensorOp):
     """The elements on a diagonal of two dimensions, which become the last dimension of the result.
 
     Parameters
@@ -135,7 +136,7 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 extract_diag = diagonal
 
 
-class AllocDiag(Op):
+class AllocDiag(TensorOp):
     """Matrices of zeros with the elements of the last dimension on a diagonal.
 
     Parameters
@@ -239,7 +240,7 @@ def trace(x: TensorLike) -> Tensor:
     return sum_over(diagonal(matrix))
 
 
-class FillDiagonal(Op):
+class FillDiagonal(TensorOp):
     """A copy of a tensor with one value on its main diagonal, where all numbers of an element are equal."""
 
     __props__ = ()
@@ -271,7 +272,7 @@ class FillDiagonal(Op):
         output_storage[0][0] = result
 
 
-class FillDiagonalOffset(Op):
+class FillDiagonalOffset(TensorOp):
     """A copy of a matrix with one value on a diagonal; inputs are matrix, value and the number of the diagonal."""
 
     __props__ = ()

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -230,7 +231,7 @@ def ravel_multi_index(
     return result
 
 
-class CpuContiguous(Op):
+class CpuContiguous(TensorOp):
     """The input itself where it lies in C order without gaps, otherwise a copy that does."""
 
     __props__ = ()

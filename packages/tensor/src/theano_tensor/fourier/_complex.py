@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
@@ -21,7 +22,7 @@ from ._lazy import scipy_fft
 from ._norm import scaled
 
 
-class Fourier(Op):
+class Fourier(TensorOp):
     """Transform of complex numbers over axes, without a factor in either direction.
 
     Parameters

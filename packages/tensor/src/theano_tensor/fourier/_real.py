@@ -11,10 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -48,7 +49,7 @@ def _real_tensor(name: str, x: TensorLike, least: int, shape: str) -> Tensor:
     return cast(variable, "float32" if variable.type.dtype == "float16" else "float64")
 
 
-class RealFourier(Op):
+class RealFourier(TensorOp):
     """Transform of real numbers over all dimensions but the first, without a factor; see :func:`rfft`."""
 
     __props__ = ()
@@ -73,7 +74,7 @@ class RealFourier(Op):
         output_storage[0][0] = found.view(x.dtype).reshape(*found.shape, 2)
 
 
-class InverseRealFourier(Op):
+class InverseRealFourier(TensorOp):
     """Inverse of :class:`RealFourier`, without a factor; inputs are the pairs and the length of the last dimension."""
 
     __props__ = ()

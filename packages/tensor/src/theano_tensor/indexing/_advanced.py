@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe
+from theano_graph import Apply, Constant, Variable, compose, describe
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
@@ -35,7 +36,7 @@ from .entries import (
 )
 
 
-class AdvancedSubtensor(Op):
+class AdvancedSubtensor(TensorOp):
     """A part of a tensor by an index with arrays in it: ``x[entries]``, as NumPy has it.
 
     Parameters

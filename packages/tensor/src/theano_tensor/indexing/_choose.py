@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import upcast
 
 from .._assert import CheckAndRaise
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -27,7 +28,7 @@ from ._parts import sum_to
 from ._take import check_mode
 
 
-class Choose(Op):
+class Choose(TensorOp):
     """Elements of the choices, by number: ``result[i] = choices[a[i]][i]``, all broadcast against each other.
 
     Inputs are the numbers and the choices, with one number of dimensions.

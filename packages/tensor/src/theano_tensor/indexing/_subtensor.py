@@ -11,6 +11,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -21,7 +22,7 @@ from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum
 from .entries import Entries, as_entries, as_python, entries_text, fill_in, index_types, static_result
 
 
-class Subtensor(Op):
+class Subtensor(TensorOp):
     """A part of a tensor, as a view: ``x[entries]``.
 
     Parameters
@@ -67,7 +68,7 @@ class Subtensor(Op):
         return f"Subtensor{{{entries_text(self.entries)}}}"
 
 
-class IncSubtensor(Op):
+class IncSubtensor(TensorOp):
     """A copy of a tensor in which a part is incremented, or replaced.
 
     Parameters

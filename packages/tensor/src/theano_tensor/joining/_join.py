@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
@@ -21,7 +22,7 @@ from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
 
 
-class Join(Op):
+class Join(TensorOp):
     """Tensors one after the other along an axis; inputs are the axis and the tensors.
 
     Parameters

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, pushforward, shape_rule
+from theano_graph import Apply, Feature, FunctionGraph, Variable, pullback, pushforward, shape_rule
 from theano_optimize import GraphRewriter
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
 
 
-class Hint(Op):
+class Hint(TensorOp):
     """Its input, of which something is known; rewriting takes the hint out of the graph, and remembers it.
 
     Parameters

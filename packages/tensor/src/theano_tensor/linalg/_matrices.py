@@ -94,9 +94,9 @@ def linear_error(what: str, node: Apply[Any, Tensor], mend: str) -> np.linalg.Li
     return np.linalg.LinAlgError(compose(what, where=[describe(v) for v in node.inputs], mend=mend))
 
 
-def static_square(x: Variable) -> bool:
+def static_square(x: Tensor) -> bool:
     """Tell whether the matrices of a tensor are known to be square."""
-    rows, columns = typed(Tensor, x).type.shape[-2:]
+    rows, columns = x.type.shape[-2:]
     return rows is not None and rows == columns
 
 

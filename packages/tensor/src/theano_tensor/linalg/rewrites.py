@@ -42,18 +42,19 @@ def _as_replacement(node: Apply[Any, Tensor], new: Variable) -> Found:
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
-def _untransposed(variable: Variable) -> Tensor | None:
+def _untransposed(variable: Tensor) -> Tensor | None:
     """Return x if the variable is the matrix ``x.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle) or list(node.op.order) != [1, 0]:
         return None
-    return cast(Tensor, node.inputs[0])
+    return node.inputs[0]
 
 
-def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
+def _factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
     """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
     if hints_of(fgraph, variable).get("psd"):
-        return cast(Tensor, cholesky(variable))
+        factored: Tensor = cholesky(variable)
+        return factored
     node = variable.owner
     if node is None or not isinstance(node.op, Dot):
         return None
@@ -61,19 +62,20 @@ def _factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
     # A product of a triangular factor with its own transpose.
     own = _untransposed(right) is left or _untransposed(left) is right
     if own and _triangle(fgraph, left) == "lower_triangular":
-        return cast(Tensor, left)
+        return left
     return None
 
 
-def _any_factor_of(fgraph: FunctionGraph, variable: Variable) -> Tensor | None:
+def _any_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
     """Return a triangular factor, lower or upper: also one that the graph computes anyway, and raises where none is."""
     for client, _ in fgraph.clients(variable) if variable in fgraph.variables else []:
         if isinstance(client, Apply) and isinstance(client.op, Cholesky) and client.op.on_error == "raise":
-            return cast(Tensor, client.outputs[0])
+            there: Tensor = client.outputs[0]
+            return there
     return _factor_of(fgraph, variable)
 
 
-def _triangle(fgraph: FunctionGraph, variable: Variable) -> str | None:
+def _triangle(fgraph: FunctionGraph, variable: Tensor) -> str | None:
     """Return which triangle of a matrix holds all that is not zero, where this is known."""
     other = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
     known = hints_of(fgraph, variable)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -21,7 +22,7 @@ from ..elemwise import conj, dimshuffle
 from ._dot import check_inner
 
 
-class BatchedDot(Op):
+class BatchedDot(TensorOp):
     """Product of each pair of matrices: of shapes (b, m, k) and (b, k, n), the result has shape (b, m, n)."""
 
     __props__ = ()
@@ -127,7 +128,8 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
         )
     if max(x.type.ndim, y.type.ndim) > 3 and min(x.type.ndim, y.type.ndim) > 1:
         axes = [[x.type.ndim - 1], [max(1, y.type.ndim - 2)]]
-        return cast(Tensor, call("batched_tensordot", x, y, axes))
+        product: Tensor = call("batched_tensordot", x, y, axes)
+        return product
     check_inner("batched_dot", x, y, 0, 0)
     if x.type.ndim == 1:
         return dimshuffle(x, [0] + ["x"] * (y.type.ndim - 1)) * y

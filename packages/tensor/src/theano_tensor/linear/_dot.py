@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ..shape import patternbroadcast
 BLAS_DTYPES = frozenset({"float32", "float64"})
 
 
-class Dot(Op):
+class Dot(TensorOp):
     """Product of two vectors or matrices: the last dimension of the first is summed with the first of the second.
 
     Gives a scalar, a vector or a matrix. No dimension broadcasts. Complex numbers are not conjugated.

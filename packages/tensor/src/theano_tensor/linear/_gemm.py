@@ -26,6 +26,7 @@ from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.program import overwriting_form
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
@@ -188,7 +189,7 @@ def _check_matrices(node: Apply, x: Array, y: Array) -> None:
         )
 
 
-class Dot22(Op):
+class Dot22(TensorOp):
     """Product of two matrices of one dtype, of floats or complex numbers: ``x y``."""
 
     __props__ = ()
@@ -220,7 +221,7 @@ class Dot22(Op):
         return "Dot22"
 
 
-class Dot22Scalar(Op):
+class Dot22Scalar(TensorOp):
     """Product of two matrices and a number: ``a x y``."""
 
     __props__ = ()
@@ -247,7 +248,7 @@ class Dot22Scalar(Op):
         return "Dot22Scalar"
 
 
-class _Accumulation(Op):
+class _Accumulation(TensorOp):
     """Adds a product to its first input; with `inplace`, in the memory of that input."""
 
     __props__ = ("inplace",)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._ops import TensorOp
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
@@ -24,7 +25,7 @@ from ..shape import shape_padaxis, shape_padleft
 from ._quotients import share_divided
 
 
-class AlongAxis(Op):
+class AlongAxis(TensorOp):
     """Base of ops on the lines of a tensor along one axis, whose results have its shape.
 
     Parameters

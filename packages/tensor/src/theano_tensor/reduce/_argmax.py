@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -22,7 +23,7 @@ from ._functions import max as largest
 from ._reduce import keep_dims
 
 
-class ArgExtremum(Op):
+class ArgExtremum(TensorOp):
     """Base of `ArgMax` and `ArgMin`: index of the first extremum over axes, counted in the flattened axes."""
 
     __props__ = ("axis",)

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -22,7 +23,7 @@ from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
 
-class Reduce(Op):
+class Reduce(TensorOp):
     """Base of reductions of `axis` by `combine`.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +40,12 @@ ONLY_RUN = ("fast_run",)
 allocated, empty = applied("alloc", Alloc), applied("empty", AllocEmpty)
 
 
-def _alloc(variable: Variable) -> Apply[Any, Tensor] | None:
+def _alloc(variable: Tensor) -> Apply[Any, Tensor] | None:
     node = variable.owner
     return node if node is not None and isinstance(node.op, Alloc) else None
 
 
-def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
+def _is_length(length: Tensor, x: Tensor, axis: int) -> bool:
     owner = length.owner
     if owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x:
         return True
@@ -59,8 +59,8 @@ def _is_length(length: Variable, x: Tensor, axis: int) -> bool:
     return isinstance(source, int) and _is_length(length, view.inputs[0], source)
 
 
-def _padded(value: Variable, ndim: int) -> Tensor:
-    x = cast(Tensor, value)
+def _padded(value: Tensor, ndim: int) -> Tensor:
+    x = value
     return dimshuffle(x, ["x"] * (ndim - x.type.ndim) + list(range(x.type.ndim)))
 
 
@@ -83,7 +83,7 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor
     """``f(alloc(value, shape), y) -> f(value, y)`` where y is known to have that shape."""
     if type(node.op) is not Elemwise or node.op.inplace_pattern or len(node.inputs) < 2:
         return None
-    inputs = cast("list[Tensor]", list(node.inputs))
+    inputs = list(node.inputs)
     changed = False
     for i, x in enumerate(inputs):
         made = _alloc(x)
@@ -92,7 +92,7 @@ def alloc_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor
         trial = [*inputs[:i], _padded(made.inputs[0], x.type.ndim), *inputs[i + 1 :]]
         if all(map(can_replace, node.outputs, node.op.make_node(*trial).outputs)):
             inputs, changed = trial, True
-    return cast("list[Variable]", node.op.make_node(*inputs).outputs) if changed else None
+    return list(node.op.make_node(*inputs).outputs) if changed else None
 
 
 def _has_shape(made: Apply[Any, Tensor], x: Tensor, y: Tensor) -> bool:
@@ -118,13 +118,13 @@ def filled_rows(fgraph: FunctionGraph, node: Apply[AdvancedIncSubtensor1, Tensor
     return [new] if can_replace(node.outputs[0], new) else None
 
 
-def _is_length_of(length: Variable, x: Tensor, axis: int) -> bool:
+def _is_length_of(length: Tensor, x: Tensor, axis: int) -> bool:
     """Tell whether a variable is known to be the length of a dimension of a tensor, or of one that an `Alloc` made."""
     made = _alloc(x)
     return _is_length(length, x, axis) or (made is not None and _is_same_length(made.inputs[1 + axis], length))
 
 
-def _is_same_length(a: Variable, b: Variable) -> bool:
+def _is_same_length(a: Tensor, b: Tensor) -> bool:
     one, other = a.owner, b.owner
     return a is b or (
         one is not None
@@ -184,7 +184,7 @@ def allocated_like(context: Context, like: Tensor, a: Tensor) -> Tensor:
     return alloc(a, *(shape_i(like, axis) for axis in range(like.type.ndim)))
 
 
-def _is_operand(fgraph: FunctionGraph, variable: Variable) -> bool:
+def _is_operand(fgraph: FunctionGraph, variable: Tensor) -> bool:
     """Tell whether something that may become part of a loop, which needs no filled tensor, uses a variable."""
     users = [client.op for client, _ in fgraph.clients(variable) if isinstance(client, Apply)]
     return any(isinstance(op, (Elemwise, Reduce, DimShuffle)) for op in users)
@@ -233,7 +233,7 @@ def is_of_no_dimensions(a: Tensor) -> bool:
     return not a.type.ndim
 
 
-def is_filled_with_zeros(variable: Variable) -> bool:
+def is_filled_with_zeros(variable: Tensor) -> bool:
     """Tell whether a tensor is made by filling with zeros."""
     made = _alloc(variable)
     fill = operands(variable, scalar.second)

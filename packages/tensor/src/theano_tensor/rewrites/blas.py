@@ -6,7 +6,7 @@ All rules of this module are steps of one database, ``BlasOpt``, whose parts mod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Op, Variable
 from theano_linker_c import scalar
@@ -36,7 +36,7 @@ from ..linear import (
     matrix_product,
     view_roots,
 )
-from ._language import call, can_replace, cast_to, is_broadcast, lift, number, sole_client
+from ._language import call, can_replace, cast_to, is_broadcast, lift, maker, number, sole_client
 from .blas_sums import DTYPES, GemmOptimizer, is_read_elementwise, transposed, without_dimensions
 
 Found = list[Variable] | None
@@ -62,7 +62,7 @@ def dot_to_dot22(fgraph: FunctionGraph, node: Apply[Dot, Tensor]) -> Found:
         or x.type.dtype not in (*DTYPES, *COMPLEX_DTYPES)
     ):
         return None
-    return _fitting(node, cast(Tensor, dot22(x, y)))
+    return _fitting(node, dot22(x, y))
 
 
 @node_rewriter([lift(scalar.mul)], name="local_dot22_to_dot22scalar", phase=Phase.BLAS)
@@ -79,8 +79,8 @@ def dot22_to_dot22scalar(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -
     for v in numbers:
         own = cast_to(without_dimensions(v), products[0].type.dtype)
         alpha = own if alpha is None else call(scalar.mul, alpha, own)
-    x, y = cast(Apply, products[0].owner).inputs
-    return _fitting(node, cast(Tensor, dot22_scalar(x, y, alpha)))
+    x, y = maker(products[0]).inputs
+    return _fitting(node, dot22_scalar(x, y, alpha))
 
 
 def _has_length_one(v: Tensor, axis: int) -> bool:
@@ -104,7 +104,7 @@ def gemm_to_ger(fgraph: FunctionGraph, node: Apply[Gemm, Tensor]) -> Found:
     z, a, x, y, b = _inputs(node)
     if number(b) != 1 or not (_has_length_one(x, 1) and _has_length_one(y, 0)):
         return None
-    return _fitting(node, cast(Tensor, ger(z, a, _without(x, 1), _without(y, 0))))
+    return _fitting(node, ger(z, a, _without(x, 1), _without(y, 0)))
 
 
 @node_rewriter([Gemm], name="local_gemm_to_gemv", phase=Phase.BLAS)

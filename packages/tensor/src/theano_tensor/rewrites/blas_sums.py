@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, FunctionGraph, Variable, origin_from, record
+from theano_graph import Apply, FunctionGraph, origin_from, record
 from theano_linker_c import scalar
 from theano_optimize import GraphRewriter, Phase, RewriteInfo, RewriteProfile
 
@@ -27,7 +27,7 @@ from .._core._variable import Tensor
 from ..elemwise import DimShuffle, Elemwise, dimshuffle
 from ..linear import Dot, Dot22, dot22_scalar, gemm_no_inplace, gemv_no_inplace
 from ..reduce import Reduce
-from ._language import call, can_replace, cast_to, number, operands, scalar_constant, sole_client
+from ._language import call, can_replace, cast_to, maker, number, operands, scalar_constant, sole_client
 
 #: No sum with more terms is taken apart: the work for one node stays bounded.
 MAX_TERMS = 48
@@ -137,7 +137,7 @@ def terms_of(fgraph: FunctionGraph, root: Tensor) -> Sum:
         if parts is None:
             found.terms.append(term)
             continue
-        found.nodes.add(cast(Apply, v.owner))
+        found.nodes.add(maker(v))
         stack.extend(reversed(parts))
         if len(stack) + len(found.terms) > MAX_TERMS:
             found.complete = False
@@ -188,7 +188,8 @@ def _add_up(terms: Sequence[Term]) -> Tensor:
             total = call(scalar.neg, part) if minus else part
         else:
             total = call(scalar.sub if minus else scalar.add, total, part)
-    return cast(Tensor, total)
+    assert total is not None
+    return total
 
 
 def _one(dtype: str) -> Tensor:
@@ -197,12 +198,12 @@ def _one(dtype: str) -> Tensor:
 
 def _accumulated(z: Tensor, term: Term, beta: Tensor) -> Tensor:
     """Return ``beta z + term`` for a term that is a product."""
-    a, b = cast("list[Tensor]", cast(Apply, term.array.owner).inputs)
+    a, b = maker(term.array).inputs
     if term.array.type.ndim == 2:
-        return cast(Tensor, gemm_no_inplace(z, term.factor(), a, b, beta))
+        return gemm_no_inplace(z, term.factor(), a, b, beta)
     if a.type.ndim == 1:
         a, b = transposed(b), a
-    return cast(Tensor, gemv_no_inplace(z, term.factor(), a, b, beta))
+    return gemv_no_inplace(z, term.factor(), a, b, beta)
 
 
 def transposed(matrix: Tensor) -> Tensor:
@@ -218,12 +219,12 @@ def _multiplied(term: Term) -> Tensor:
     if term.coefficient == 1.0 and not term.scalars:
         return term.array
     if term.array.type.ndim == 2:
-        a, b = cast(Apply, term.array.owner).inputs
-        return cast(Tensor, dot22_scalar(a, b, term.factor()))
+        a, b = maker(term.array).inputs
+        return dot22_scalar(a, b, term.factor())
     return _add_up([term])
 
 
-def is_read_elementwise(fgraph: FunctionGraph, variable: Variable) -> bool:
+def is_read_elementwise(fgraph: FunctionGraph, variable: Tensor) -> bool:
     """Tell whether elementwise operations or reductions go on with a variable."""
     return any(
         isinstance(client, Apply) and isinstance(client.op, (Elemwise, Reduce))

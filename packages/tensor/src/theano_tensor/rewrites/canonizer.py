@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +88,8 @@ class AlgebraicCanonizer(NodeRewriter):
         kind = kind_of(variable)
         if kind is None or kind not in self._kinds:
             return None
-        node = cast(Apply, variable.owner)
+        node = variable.owner
+        assert node is not None
         dtype = getattr(variable.type, "dtype", None)
         if any(getattr(v.type, "dtype", None) != dtype and self.get_constant(v) is None for v in node.inputs):
             return None
@@ -333,7 +334,7 @@ def terms_cancelled(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> Fou
     if not add_canonizer.may_simplify(num, denum):
         return None
     num, denum = add_canonizer.widened(num, output.type), add_canonizer.widened(denum, output.type)
-    leaves = cast("list[Variable]", [*num, *denum])
+    leaves: list[Variable] = [*num, *denum]
     before = len(leaves)
     num, denum = add_canonizer.simplify(num, denum, output.type)
     if len(num) + len(denum) >= before:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -18,7 +18,7 @@ from ..linear import BatchedDot, Dot
 from ..reduce import Reduce
 from ..shape import Reshape
 from ..sorting import TopK
-from ._language import can_replace, lift, number, operands
+from ._language import can_replace, lift, maker, number, operands
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -126,31 +126,32 @@ def _inside(node: Apply[Any, Tensor]) -> Variable | None:
     return new if can_replace(node.outputs[0], new) else None
 
 
-def _applied(node: Apply[Any, Tensor], inputs: list[Variable]) -> Variable:
+def _applied(node: Apply[Any, Tensor], inputs: list[Tensor]) -> Tensor:
     """Return what the op of a node makes of other inputs; zeros are left out of sums."""
     if node.op == lift(scalar.add):
         kept = [v for v in inputs if _constant_of(v) != 0]
         if len(kept) == 1 and can_replace(node.outputs[0], kept[0]):
             return kept[0]
         if len(kept) > 1:
-            total = cast(Variable, node.op.make_node(*kept).outputs[0])
+            total: Tensor = node.op.make_node(*kept).outputs[0]
             if can_replace(node.outputs[0], total):
                 return total
-    return cast(Variable, node.op.make_node(*inputs).outputs[0])
+    made: Tensor = node.op.make_node(*inputs).outputs[0]
+    return made
 
 
-def _branches(variable: Variable) -> tuple[Variable, Variable]:
-    owner = cast(Apply, variable.owner)
+def _branches(variable: Tensor) -> tuple[Tensor, Tensor]:
+    owner = maker(variable)
     k = variable.index or 0
     return owner.inputs[1 + k], owner.inputs[1 + owner.op.n_outs + k]
 
 
-def _is_constant(variable: Variable) -> bool:
+def _is_constant(variable: Tensor) -> bool:
     """Tell whether the value is known now."""
     return isinstance(variable, Constant) or _constant_of(variable) is not None
 
 
-def _constant_of(variable: Variable) -> Any:
+def _constant_of(variable: Tensor) -> Any:
     """Return the number that all elements are known to be, or None."""
     owner = variable.owner
     if owner is not None and isinstance(owner.op, (Dot, BatchedDot)):
@@ -159,10 +160,10 @@ def _constant_of(variable: Variable) -> Any:
     return _filling(variable)
 
 
-def _filling(variable: Variable) -> Any:
+def _filling(variable: Tensor) -> Any:
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
-    fill = operands(cast(Tensor, variable), scalar.second)
+    fill = operands(variable, scalar.second)
     if fill is not None:
         return number(fill[1])
     owner = variable.owner
@@ -172,7 +173,7 @@ def _filling(variable: Variable) -> Any:
     return number(value)
 
 
-def _seen_through(variable: Variable, condition: Variable, value: bool) -> Variable:
+def _seen_through(variable: Tensor, condition: Tensor, value: bool) -> Variable:
     owner = variable.owner
     if owner is None or not isinstance(owner.op, IfElse) or owner.inputs[0] is not condition:
         return variable

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
 from theano_optimize import Fit
@@ -41,7 +39,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]
     fills = [operands(v, scalar.second) for v in node.inputs]
     if not any(fills):
         return None
-    inputs = cast("list[Tensor]", list(node.inputs))
+    inputs = list(node.inputs)
     changed = False
     for i, own in enumerate(fills):
         if own is None:
@@ -50,7 +48,7 @@ def fill_inside_elementwise(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]
         new = op.make_node(*trial)
         if all(map(can_replace, node.outputs, new.outputs)):
             inputs, changed = trial, True
-    return cast("list[Variable]", op.make_node(*inputs).outputs) if changed else None
+    return list(op.make_node(*inputs).outputs) if changed else None
 
 
 @rule(Elemwise, key="local_fill_sink", tags=ONLY_RUN)
@@ -78,7 +76,7 @@ def fill_with_itself(a: Anything) -> Equations:
     return [fill(a, a) >> a]
 
 
-def is_filled_with(variable: Variable, value: float) -> bool:
+def is_filled_with(variable: Tensor, value: float) -> bool:
     """Tell whether all elements of a tensor are known to be `value`."""
     inner = operands(variable, scalar.second)
     return bool(number(variable if inner is None else inner[1]) == value)

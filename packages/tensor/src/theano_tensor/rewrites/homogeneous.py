@@ -121,7 +121,7 @@ def _logarithms(fgraph: FunctionGraph, total: Apply, start: Scaled) -> list[tupl
     return found if all(scaled.is_safe or log.inputs[0] is e for log, scaled in found) else None
 
 
-def _users(fgraph: FunctionGraph, variable: Variable) -> list[Apply]:
+def _users(fgraph: FunctionGraph, variable: Tensor) -> list[Apply]:
     return list(dict.fromkeys(client for client, _ in fgraph.clients(variable) if isinstance(client, Apply)))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..indexing.entries import Entries, as_python, from_python, known_number
 from ..linear import Dot
 from ..shape import MakeVector, ShapeI, SpecifyShape, shape_i
 from ._known_lengths import known_lengths
-from ._language import call, can_replace, cast_to, lift, operands, scalar_constant, sole_client
+from ._language import call, can_replace, cast_to, lift, maker, operands, scalar_constant, sole_client
 from ._registry import rule
 
 Found = list[Variable] | None
@@ -52,15 +52,15 @@ def index_of(node: Apply[Any, Tensor], first: int = 1) -> tuple[Any, ...]:
     return as_python(node.op.entries, node.inputs[first:])
 
 
-def part_of(x: Variable, index: Sequence[Any]) -> Tensor:
+def part_of(x: Tensor, index: Sequence[Any]) -> Tensor:
     """Return ``x[index]`` for a basic index with variables in it."""
     items = list(index)
     while items and items[-1] == FULL:
         items.pop()
     if not items:
-        return cast(Tensor, x)
+        return x
     entries, inputs = from_python(items)
-    return cast(Tensor, Subtensor(entries)(x, *inputs))
+    return Subtensor(entries)(x, *inputs)
 
 
 def is_static(item: Any) -> bool:
@@ -73,20 +73,20 @@ def _numbers(item: slice) -> tuple[int | None, int | None, int | None]:
     return known_number(item.start), known_number(item.stop), known_number(item.step)
 
 
-def _is_whole(item: Any, x: Variable, axis: int) -> bool:
+def _is_whole(item: Any, x: Tensor, axis: int) -> bool:
     """Tell whether a part of an index takes all of an axis, in its order."""
     if not isinstance(item, slice):
         return False
     start, stop, step = _numbers(item)
     if step not in (None, 1):
         return False
-    length = cast(Tensor, x).type.shape[axis]
+    length = x.type.shape[axis]
     if length is not None and is_static(item):
         return range(length)[slice(start, stop, step)] == range(length)
     return start in (None, 0) and (stop is None or _is_length(item.stop, x, axis))
 
 
-def _is_length(bound: Any, x: Variable, axis: int) -> bool:
+def _is_length(bound: Any, x: Tensor, axis: int) -> bool:
     owner = bound.owner if isinstance(bound, Variable) else None
     return owner is not None and owner.op == ShapeI(axis) and owner.inputs[0] is x
 
@@ -109,7 +109,7 @@ def whole_part(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> Found:
     return _if_it_fits(node, part_of(x, new))
 
 
-def _if_it_fits(node: Apply[Any, Tensor], new: Variable) -> Found:
+def _if_it_fits(node: Apply[Any, Tensor], new: Tensor) -> Found:
     return [new] if can_replace(node.outputs[0], new) else None
 
 
@@ -187,7 +187,7 @@ def _mirrored(bound: Any) -> Any:
     known = known_number(bound)
     if isinstance(known, int):
         return -1 - known
-    count = cast_to(cast(Tensor, bound), "int64")
+    count = cast_to(bound, "int64")
     return call(scalar.sub, scalar_constant(-1, "int64", 0), count)
 
 
@@ -301,7 +301,7 @@ def element_of_vector(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor]) -> 
     dtype = inner.op.dtype
     if isinstance(item, slice):
         return _if_it_fits(node, MakeVector(dtype)(*inner.inputs[slice(*_numbers(item))]))
-    chosen = cast(Tensor, inner.inputs[known_number(item)])
+    chosen = inner.inputs[known_number(item)]
     return _if_it_fits(node, chosen.astype(dtype))
 
 
@@ -327,7 +327,7 @@ def same_index(read: Apply[Any, Tensor], write: Apply[Any, Tensor]) -> bool:
     """Tell whether one node reads the very part that another writes."""
     mine, theirs = read.inputs[1:], write.inputs[2:]
     same = len(mine) == len(theirs) and all(a is b for a, b in zip(mine, theirs, strict=True))
-    return same and cast(Entries, read.op.entries) == cast(Entries, write.op.entries)
+    return same and bool(read.op.entries == write.op.entries)
 
 
 @rule(Subtensor, tags=ONLY_RUN, key="local_subtensor_inc_subtensor")
@@ -352,9 +352,9 @@ def part_that_was_written(fgraph: FunctionGraph, node: Apply[Subtensor, Tensor])
     return _if_it_fits(node, y if _known_to_fit(node, y) else call(scalar.second, part, y))
 
 
-def _known_to_fit(node: Apply[Any, Tensor], y: Variable) -> bool:
+def _known_to_fit(node: Apply[Any, Tensor], y: Tensor) -> bool:
     shape = node.outputs[0].type.shape
-    return None not in shape and shape == cast(Tensor, y).type.shape
+    return None not in shape and shape == y.type.shape
 
 
 @rule(IncSubtensor, tags=ONLY_RUN, key="local_set_to_inc_subtensor")
@@ -432,7 +432,7 @@ def filled_part(fgraph: FunctionGraph, node: Apply[IncSubtensor, Tensor]) -> Fou
     return _if_it_fits(node, node.op(x, owner.inputs[0], *inputs))
 
 
-def is_zeros(variable: Variable) -> bool:
+def is_zeros(variable: Tensor) -> bool:
     """Tell whether all elements of a tensor are known to be 0."""
     owner = variable.owner
     value: Variable | None = variable
@@ -445,13 +445,13 @@ def is_zeros(variable: Variable) -> bool:
     return isinstance(data, np.ndarray) and not data.any()
 
 
-def shape_source(variable: Variable) -> Variable:
+def shape_source(variable: Tensor) -> Tensor:
     """Return a variable of the same shape, as near to the inputs as can be seen at a glance."""
     while (owner := variable.owner) is not None:
         if isinstance(owner.op, (IncSubtensor, AdvancedIncSubtensor)) or owner.op == lift(scalar.second):
             variable = owner.inputs[0]
         elif isinstance(owner.op, (Alloc, SpecifyShape)) and _is_shape_of(owner.inputs[1:]):
-            variable = owner.inputs[1].owner.inputs[0]
+            variable = maker(owner.inputs[1]).inputs[0]
         elif (
             type(owner.op) is Elemwise
             and len(large := [v for v in owner.inputs if has_all_dimensions(v, variable)]) == 1
@@ -462,21 +462,21 @@ def shape_source(variable: Variable) -> Variable:
     return variable
 
 
-def has_all_dimensions(operand: Variable, result: Variable) -> bool:
+def has_all_dimensions(operand: Tensor, result: Tensor) -> bool:
     """Tell whether an operand of an elementwise op has all dimensions of the result."""
     pattern = getattr(result.type, "broadcastable", ())
     return bool(getattr(operand.type, "broadcastable", None) == pattern and not all(pattern))
 
 
-def _is_shape_of(lengths: Sequence[Variable]) -> bool:
+def _is_shape_of(lengths: Sequence[Tensor]) -> bool:
     owners = [n.owner for n in lengths]
     first = owners[0] if owners else None
-    if first is None or not isinstance(first.op, ShapeI) or cast(Any, first.inputs[0].type).ndim != len(lengths):
+    if first is None or not isinstance(first.op, ShapeI) or first.inputs[0].type.ndim != len(lengths):
         return False
     return all(o is not None and o.op == ShapeI(i) and o.inputs[0] is first.inputs[0] for i, o in enumerate(owners))
 
 
-def same_shape(a: Variable, b: Variable) -> bool:
+def same_shape(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors are known to have one shape, so that none of them is needed to check the other."""
     static = getattr(a.type, "shape", (None,))
     return shape_source(a) is shape_source(b) or (None not in static and static == getattr(b.type, "shape", None))
@@ -489,7 +489,9 @@ def _adds(node: Apply[Any, Tensor] | None) -> bool:
     return not node.op.set_instead_of_inc and not getattr(node.op, "ignore_duplicates", False)
 
 
-def _increments(fgraph: FunctionGraph, node: Apply[Any, Tensor], total: Variable) -> Iterator[tuple[int, Apply]]:
+def _increments(
+    fgraph: FunctionGraph, node: Apply[Any, Tensor], total: Tensor
+) -> Iterator[tuple[int, Apply[Any, Tensor]]]:
     """Yield the terms of a sum that are increments used nowhere else."""
     for i, term in enumerate(node.inputs):
         owner = term.owner
@@ -517,7 +519,7 @@ def sum_of_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
     return _if_it_fits(node, tip)
 
 
-def _chain(fgraph: FunctionGraph, last: Apply) -> tuple[list[Apply], Variable]:
+def _chain(fgraph: FunctionGraph, last: Apply[Any, Tensor]) -> tuple[list[Apply[Any, Tensor]], Tensor]:
     """Return the increments that follow each other up to `last`, in order, and what the first one increments."""
     chain = [last]
     while True:
@@ -540,7 +542,7 @@ def difference_with_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tens
         return None
     tip = x
     for part in chain:
-        tip = part.op(tip, call(scalar.neg, cast(Tensor, part.inputs[1])), *part.inputs[2:])
+        tip = part.op(tip, call(scalar.neg, part.inputs[1]), *part.inputs[2:])
     return _if_it_fits(node, tip)
 
 
@@ -557,23 +559,22 @@ def scaled_increments(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> F
         return None
     for part in chain:
         y, *index = part.inputs[1:]
-        ndim = cast(Tensor, y).type.ndim
-        factors = [cast(Tensor, v).dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
+        ndim = y.type.ndim
+        factors = [v.dimshuffle(["x"] * ndim) if _needs(v, ndim) else v for v in map(_bare, others)]
         scaled = node.op.make_node(*factors[:place], y, *factors[place:]).outputs[0]
         tip = part.op(tip, scaled, *index)
     return _if_it_fits(node, tip)
 
 
-def _bare(variable: Variable) -> Variable:
-    constant = cast(Any, variable)
-    return cast(Variable, constant.dimshuffle([])) if constant.type.ndim else variable
+def _bare(variable: Tensor) -> Tensor:
+    return variable.dimshuffle([]) if variable.type.ndim else variable
 
 
-def _needs(variable: Variable, ndim: int) -> bool:
-    return cast(Tensor, variable).type.ndim != ndim
+def _needs(variable: Tensor, ndim: int) -> bool:
+    return variable.type.ndim != ndim
 
 
-def _is_finite_number(variable: Variable) -> bool:
+def _is_finite_number(variable: Tensor) -> bool:
     data = getattr(variable, "data", None)
     return isinstance(data, np.ndarray) and data.size == 1 and bool(np.isfinite(data).all())
 

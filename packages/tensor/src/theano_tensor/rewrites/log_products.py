@@ -7,7 +7,6 @@ user has built before, divides by the quotient and multiplies with the exponenti
 from __future__ import annotations
 
 import math
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -31,7 +30,7 @@ MAX_SUMMANDS = 8
 _EXP = type(scalar.exp)
 
 
-def is_positive_and_steep(variable: Variable) -> bool:
+def is_positive_and_steep(variable: Tensor) -> bool:
     """Tell whether a variable is positive by its form, and may vanish or overflow where its logarithm does not."""
     if not is_float(variable):
         return False
@@ -188,18 +187,18 @@ def _without_divisor(variable: Tensor) -> tuple[Tensor, Product] | None:
             continue
         product.multiply(factor, 1)
         built = product.build(y.type.dtype, y.type.ndim)
-        return cast(Tensor, node.op(zeros, built, *index)), divisor
+        return node.op(zeros, built, *index), divisor
     return None
 
 
-def _leaves(root: Variable) -> list[tuple[Tensor, int]]:
+def _leaves(root: Tensor) -> list[tuple[Tensor, int]]:
     """Return what a product is made of in the end, with the sign of its power, before anything cancels."""
     found: list[tuple[Tensor, int]] = []
-    stack = [(cast(Tensor, root), 1)]
+    stack = [(root, 1)]
     dtype = stack[0][0].type.dtype
     while stack:
         variable, sign = stack.pop()
-        inputs = cast("list[Tensor]", [] if variable.owner is None else variable.owner.inputs)
+        inputs = [] if variable.owner is None else variable.owner.inputs
         if variable.type.dtype != dtype or not is_product(variable):
             found.append((variable, sign))
         elif operands(variable, scalar.true_div) is not None:
@@ -255,8 +254,8 @@ def _signed_terms(variable: Tensor) -> list[tuple[Tensor, int]] | None:
     return found if len(found) > 1 else None
 
 
-def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Variable) -> Tensor | None:
-    tensor = cast(Tensor, root)
+def _distributed(rest: Product, parts: list[Product], terms: list[tuple[Tensor, int]], root: Tensor) -> Tensor | None:
+    tensor = root
     found = []
     for part, (_, sign) in zip(parts, terms, strict=True):
         whole = Product(part.coefficient * rest.coefficient, dict(part.factors))
@@ -298,6 +297,6 @@ def divisor_out_of_sum(fgraph: FunctionGraph, node: Apply[Sum, Tensor]) -> Found
         if inner.type.broadcastable != x.type.broadcastable:
             return None
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-        new = call(scalar.true_div, cast(Tensor, node.op(inner)), dimshuffle(factor, kept))
+        new = call(scalar.true_div, node.op(inner), dimshuffle(factor, kept))
         return [new] if can_replace(node.outputs[0], new) else None
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import cast
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -22,12 +21,12 @@ MAX_SUMMANDS = 16
 _EXP = type(scalar.exp)
 
 
-def exponents(variable: Variable) -> list[Tensor] | None:
+def exponents(variable: Tensor) -> list[Tensor] | None:
     """Return a, b, ... if `variable` is ``exp(a) + exp(b) + ...``; a positive number counts as an exponential."""
     if not is_float(variable) or operands(variable, scalar.add) is None or logistic_atom(variable) is not None:
         return None
     found: list[Tensor] = []
-    stack = [cast(Tensor, variable)]
+    stack = [variable]
     dtype = stack[0].type.dtype
     numbers = 0
     while stack:

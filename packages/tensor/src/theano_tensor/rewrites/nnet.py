@@ -7,7 +7,7 @@ becomes exponentials and sums, which all other rules know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, FunctionGraph, Variable
 from theano_linker_c import scalar
@@ -69,13 +69,13 @@ def log_of_chosen_share(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> Foun
     return fitted(node, chosen.op(logarithms, *chosen.inputs[1:]))
 
 
-def _scores_of_logarithms(variable: Variable) -> Tensor | None:
+def _scores_of_logarithms(variable: Tensor) -> Tensor | None:
     """Return x if a variable is the log-softmax of the rows of a matrix x."""
     inside = operands(variable, scalar.log)
     node, kind = (variable.owner, LogSoftmax) if inside is None else (inside[0].owner, Softmax)
     if node is None or not isinstance(node.op, kind) or node.op.axis not in (-1, 1):
         return None
-    scores = cast(Tensor, node.inputs[0])
+    scores = node.inputs[0]
     return scores if scores.type.ndim == 2 else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ._language import (
     cast_to,
     is_broadcast,
     is_float,
+    maker,
     number,
     operands,
     scalar_constant,
@@ -103,7 +104,7 @@ def is_regular(c: Tensor) -> bool:
     return not _will_be_folded(c) if value is None else bool(np.isfinite(value))
 
 
-def _will_be_folded(c: Variable) -> bool:
+def _will_be_folded(c: Tensor) -> bool:
     """Tell whether an expression is made of constants alone, as far as a few nodes show."""
     pending, steps = [c], 0
     while pending and steps < MAX_STEPS:
@@ -151,11 +152,11 @@ def is_same_in_any_order(node: Apply[Any, Tensor], a: Tensor) -> bool:
 @built("reduced_at_once")
 def reduced_at_once(context: Context, a: Tensor) -> Tensor:
     """Return a reduction over the axes of both."""
-    node, inner = context.node, cast(Apply, context.node.inputs[0].owner)
+    node, inner = context.node, maker(context.node.inputs[0])
     gone = set(inner.op.axes(a.type.ndim))
     kept = [axis for axis in range(a.type.ndim) if axis not in gone]
     gone |= {kept[axis] for axis in node.op.axes(len(kept))}
-    return cast(Tensor, _with_axes(node.op, sorted(gone))(a))
+    return _with_axes(node.op, sorted(gone))(a)
 
 
 def _same_whatever_the_order(node: Apply[Any, Tensor], source: Tensor) -> bool:
@@ -163,7 +164,7 @@ def _same_whatever_the_order(node: Apply[Any, Tensor], source: Tensor) -> bool:
     result = node.outputs[0].type.dtype
     if is_float(source):
         return isinstance(node.op, Sum) and source.type.dtype == result
-    inner = cast(Apply, node.inputs[0].owner)
+    inner = maker(node.inputs[0])
     names = {node.inputs[0].type.dtype, result, node.op.acc_dtype or result, inner.op.acc_dtype or result}
     return source.type.dtype in DISCRETE_DTYPES and names == {result} and result in DISCRETE_DTYPES
 
@@ -188,7 +189,7 @@ def reduction_over_single_elements(
     return _as_type(node, dropped)
 
 
-def _with_axes(op: Reduce, axes: list[int]) -> Any:
+def _with_axes(op: Reduce, axes: list[int]) -> Reduce:
     if isinstance(op, AccumulatingReduce):
         return type(op)(axes, op.dtype, op.acc_dtype)
     return type(op)(axes)
@@ -214,11 +215,11 @@ def sum_of_fill(fgraph: FunctionGraph, node: Apply[Sum | Prod, Tensor]) -> Found
     return [new] if can_replace(output, new) else None
 
 
-def filled_reduced(node: Apply[Any, Tensor], value: Tensor, lengths: Sequence[Any]) -> Tensor:
+def filled_reduced(node: Apply[Any, Tensor], value: Tensor, lengths: Sequence[Tensor]) -> Tensor:
     """Return the sum or product of a tensor of some lengths that is filled with a number, over the axes of `node`."""
     dtype = node.outputs[0].type.dtype
     gone = set(node.op.axes(len(lengths)))
-    counted = [cast(Tensor, lengths[axis]) for axis in sorted(gone) if number(lengths[axis]) != 1]
+    counted = [lengths[axis] for axis in sorted(gone) if number(lengths[axis]) != 1]
     count = (
         call(scalar.mul, *counted) if len(counted) > 1 else counted[0] if counted else scalar_constant(1, "int64", 0)
     )
@@ -277,7 +278,7 @@ def reduced_to_one(context: Context, a: Tensor) -> Tensor:
     """Return a reduction over all axes."""
     if a.type.ndim == 0:
         return a
-    return cast(Tensor, _with_axes(context.node.op, list(range(a.type.ndim)))(a))
+    return _with_axes(context.node.op, list(range(a.type.ndim)))(a)
 
 
 def has_no_axes(fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
@@ -309,7 +310,7 @@ def is_plain_extremum(node: Apply[Any, Tensor]) -> bool:
 def opposite_extremum(context: Context, x: Tensor) -> Tensor:
     """Return the minimum for the maximum, and the other way round."""
     op = context.node.op
-    return cast(Tensor, (Min if type(op) is Max else Max)(op.axis)(x))
+    return (Min if type(op) is Max else Max)(op.axis)(x)
 
 
 @equations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -219,7 +219,7 @@ def is_increment(node: Apply[Any, Tensor]) -> bool:
     return not node.op.set_instead_of_inc
 
 
-def are_zeros(b: Variable) -> bool:
+def are_zeros(b: Tensor) -> bool:
     """The tensor `b` is filled with zeros."""
     return is_filled_with_zeros(b)
 
@@ -241,7 +241,7 @@ def is_replacement(node: Apply[Any, Tensor]) -> bool:
     return bool(node.op.set_instead_of_inc)
 
 
-def is_made_of_zeros(a: Variable) -> bool:
+def is_made_of_zeros(a: Tensor) -> bool:
     """The tensor `a` is filled with zeros."""
     return is_filled_with_zeros(a)
 
@@ -270,7 +270,7 @@ def are_different_rows(rows: Any) -> bool:
 @built("incremented_rows")
 def incremented_rows(context: Context, a: Tensor, b: Tensor, rows: Tensor) -> Tensor:
     """Return a tensor with rows incremented."""
-    return cast(Tensor, AdvancedIncSubtensor1(context.node.op.inplace)(a, b, rows))
+    return AdvancedIncSubtensor1(context.node.op.inplace)(a, b, rows)
 
 
 @rule(Elemwise, tags=ONLY_RUN, phases=(Phase.CANONICALIZE,), reach=0, key="local_useless_composite")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from theano_graph import Apply, FunctionGraph, Variable, call_with_graph, compose, config, describe, shape_rule
 from theano_optimize import Fit, Phase, RewriteWarning
 
-from .._core._convert import constant
+from .._core._convert import as_tensor_variable, constant
 from .._core._type import TensorType
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -64,7 +64,8 @@ def length_from_inputs(fgraph: FunctionGraph, node: Apply[ShapeI]) -> Found:
     """The length of what is computed, from the lengths of what it is computed from."""
     if not isinstance(node.inputs[0].type, TensorType):
         return None
-    x, i = cast(Tensor, node.inputs[0]), node.op.i
+    x: Tensor = node.inputs[0]
+    i = node.op.i
     known = x.type.shape[i]
     if known is not None:
         return [_length(known)]
@@ -111,7 +112,7 @@ def _input_shape(fgraph: FunctionGraph, table: KnownLengths, v: Variable) -> Any
 
 def _length(value: TensorLike) -> Variable:
     if isinstance(value, Variable):
-        return cast(Variable, cast(Any, value).astype("int64"))
+        return as_tensor_variable(value).astype("int64")
     return constant(np.asarray(value, dtype="int64"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable
 from theano_optimize import Fit
@@ -81,7 +81,7 @@ def reshape_before_elementwise(fgraph: FunctionGraph, node: Apply[Reshape, Tenso
     large = [v for v in inner.inputs if not is_broadcast(v)]
     if len(large) != 1 or large[0].type.broadcastable != inner.outputs[0].type.broadcastable:
         return None
-    return _lifted(node, inner, lambda v: cast(Tensor, node.op(v, node.inputs[1])))
+    return _lifted(node, inner, lambda v: node.op(v, node.inputs[1]))
 
 
 @equations(Reshape, key="local_useless_reshape", fit=Fit.EXACT)

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
@@ -21,7 +22,7 @@ from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
 from ._shape import lengths_of
 
 
-class Roll(Op):
+class Roll(TensorOp):
     """The elements moved along an axis; what is moved out at one end comes in at the other.
 
     Inputs are the tensor, the number of places and the axis.

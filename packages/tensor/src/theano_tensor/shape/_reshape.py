@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
 
-class Reshape(Op):
+class Reshape(TensorOp):
     """Give the elements of a tensor, in C order, another shape.
 
     Parameters

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -99,7 +100,7 @@ class _LossOfPrecisionError(TypeError, AssertionError):
     """Programs for Theano 1.0 expect the second class."""
 
 
-class MakeVector(Op):
+class MakeVector(TensorOp):
     """A vector of scalars.
 
     Parameters

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -42,7 +43,7 @@ def _check_node(op: Any, name: str, x: TensorLike) -> Tensor:
     return variable
 
 
-class Sort(Op):
+class Sort(TensorOp):
     """The elements in ascending order along an axis; NaN last.
 
     Parameters
