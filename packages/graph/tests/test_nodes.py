@@ -155,6 +155,15 @@ class TestApply(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, rf"(?s)input 1 of join is no variable: 3.*{HERE}"):
             Apply(join, [names("x")[0], 3], [])  # type: ignore[type-var]  # the wrong type is what is tested
 
+    def test_parameters_are_for_type_checkers(self) -> None:
+        node: Apply[Op, Variable] = join(names("x")[0]).owner
+        self.assertIs(type(node), Apply)
+        self.assertIs(get_origin(Apply[Op, Variable]), Apply)
+        self.assertFalse(hasattr(node, "__dict__"))
+        again = pickle.loads(pickle.dumps(node))
+        self.assertIs(type(again), Apply)
+        self.assertEqual(again.op, node.op)
+
     def test_default_output(self) -> None:
         node = join(names("x")[0]).owner
         self.assertIs(node.out, node.outputs[0])
