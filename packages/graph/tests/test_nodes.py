@@ -4,7 +4,7 @@ import copy
 import os
 import pickle
 import unittest
-from typing import Any
+from typing import Any, get_origin
 
 from support import NUMBER, POSITIVE, Join, halves, join, names
 
