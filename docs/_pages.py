@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from _made import made_page
+
 from theano.compile.mode import optdb
 from theano_graph import TheanoError, config
 from theano_optimize import RewriteDatabase
@@ -31,6 +33,7 @@ def write_pages(folder: Path) -> None:
         "rewrites": rewrites_page(),
         "errors": errors_page(),
         "names": names_page(),
+        "made": made_page(),
         **dict(chapter_pages()),
     }
     for name, text in pages.items():

@@ -15,7 +15,7 @@ import numpy as np
 import theano
 import theano.tensor as T
 from theano import gof
-from theano.configparser import AddConfigVar, ConfigParam, _config_var_list, change_flags
+from theano.configparser import AddConfigVar, ConfigParam, _config_var_list, change_flags, config
 from theano.gof import sched, unify, utils
 from theano.gof.opt import OpSub, TopoOptimizer
 
@@ -231,7 +231,7 @@ class TestFlags(unittest.TestCase):
         flags = theano.configparser.THEANO_FLAGS_DICT
         flags["test_programs.depth"] = "5"
         AddConfigVar("test_programs.depth", "How deep.", ConfigParam("3", filter=int))
-        self.assertEqual(theano.config.test_programs.depth, 5)
+        self.assertEqual(config.test_programs.depth, 5)
         self.assertNotIn("test_programs.depth", flags)
 
 

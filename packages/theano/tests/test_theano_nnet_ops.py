@@ -70,6 +70,7 @@ class TestCorrelations(unittest.TestCase):
     def test_gradients_are_of_their_family(self) -> None:
         x, w = T.dtensor4("x"), T.dtensor4("w")
         by_x, by_w = T.grad(corr.CorrMM("half")(x, w).sum(), [x, w])
+        assert by_x.owner is not None and by_w.owner is not None, "they are computed"
         self.assertIsInstance(by_x.owner.op, corr.CorrMM_gradInputs)
         self.assertIsInstance(by_w.owner.op, corr.CorrMM_gradWeights)
         verify_grad(corr.CorrMM((1, (2, 0)), (2, 1)), [RNG.rand(2, 2, 5, 6), RNG.rand(3, 2, 2, 3)], rng=RNG)

@@ -178,7 +178,7 @@ class TestGraphs(unittest.TestCase):
         whole = T.specify_shape(shared, (3, 4))
         self.assertEqual(theano.function([], whole.shape)().tolist(), [3, 4])
         self.assertEqual(self.ops([], whole.shape), ["DeepCopyOp"])
-        part = T.specify_shape(shared, (T.as_tensor_variable(3), shared.shape[1]))
+        part: Any = T.specify_shape(shared, (T.as_tensor_variable(3), shared.shape[1]))
         np.testing.assert_array_equal(theano.function([], part)().toarray(), DENSE)
         shared.set_value(scipy.sparse.csr_matrix(np.eye(2)))
         with self.assertRaises(AssertionError):

@@ -1,4 +1,4 @@
-"""Rewrites of graphs with sparse matrices. Those that put in ops in C are in `_native_rewrites`."""
+"""Rewrites of graphs with sparse matrices. Those that put in ops in C are in `_native._rewrites`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from theano_linker_c.modes import optdb
 from theano_optimize import NodeRewriter, Phase, node_rewriter
 from theano_tensor import Elemwise, ShapeI, constant, mul, stack
 
-from ._build import is_sparse
-from ._conversion import DenseFromSparse, SparseFromDense
-from ._products import Dot, StructuredDot, usmm
-from ._shape import Transpose
-from ._structure import CSM, CSMProperties, csm_properties
+from ._core._build import is_sparse
+from ._core._conversion import DenseFromSparse, SparseFromDense
+from ._core._structure import CSM, CSMProperties, csm_properties
+from ._operations._products import Dot, StructuredDot, usmm
+from ._operations._shape import Transpose
 
 #: Where the manual's table has products with sparse matrices: o3 and o4.
 RUN_TAGS = ("fast_run", "o3", "o4", "unsafe")

@@ -205,7 +205,7 @@ class TestWrongArguments(unittest.TestCase):
 
     def test_cost_that_is_no_variable(self) -> None:
         with self.assertRaisesRegex(TypeError, "3.5"):
-            grad(3.5, tt.dscalar("x"))  # type: ignore[arg-type]  # that is the point
+            grad(3.5, tt.dscalar("x"))  # type: ignore[call-overload]  # that is the point
 
     def test_wrt_that_is_no_variable(self) -> None:
         x = tt.dscalar("x")
@@ -222,7 +222,7 @@ class TestWrongArguments(unittest.TestCase):
         x = tt.dscalar("x")
         for option in ("disconnected_inputs", "return_disconnected", "null_gradients"):
             with self.assertRaisesRegex(ValueError, option):
-                grad(x**2, x, **{option: "sometimes"})  # type: ignore[arg-type]  # that is the point
+                grad(x**2, x, **{option: "sometimes"})  # type: ignore[call-overload]  # that is the point
 
 
 class TestKnownGradients(unittest.TestCase):

@@ -21,12 +21,13 @@ from theano_graph import Op, RuleTable, compose, graph_inputs, inner_graph, pull
 from theano_linker_c.scalar import ScalarOp
 from theano_tensor.elemwise import Elemwise
 
-from ._records import (
+from ._op_tests._records import (
     OpRecord,
     known_records as known_records,
     record_absence as record_absence,
     record_outputs,
 )
+from ._version import __version__
 
 __all__ = [
     "ASPECTS",
@@ -218,6 +219,7 @@ def load_records(folders: Iterable[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a program; return the exit status: 1 if there are gaps."""
     parser = argparse.ArgumentParser(prog="python -m theano_testing.gaps", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--version", action="version", version=f"theano-testing {__version__}")
     parser.add_argument("packages", nargs="*", default=["theano_tensor"], help="packages to look into")
     parser.add_argument("--tests", action="append", default=[], help="folder of tests whose records count; repeatable")
     options = parser.parse_args(arguments)

@@ -28,7 +28,6 @@ with collector_paused(lasting=True):
         Type as Type,
         Variable as Variable,
         announce_words,
-        config as config,
         debugprint as debugprint,
         generic as generic,
         pp as pp,
@@ -45,14 +44,12 @@ with collector_paused(lasting=True):
         Out as Out,
         ProfileStats as ProfileStats,
         SharedVariable as SharedVariable,
-        function as function,
         function_dump as function_dump,
         get_default_mode as get_default_mode,
         get_mode as get_mode,
         predefined_linkers as predefined_linkers,
         predefined_modes as predefined_modes,
         predefined_optimizers as predefined_optimizers,
-        shared as shared,
         shared_constructor as shared_constructor,
     )
     from theano_scan import (
@@ -112,6 +109,12 @@ with collector_paused(lasting=True):
     from .misc.safe_asarray import _asarray as _asarray
 
 import theano as theano  # programs write `from theano import theano`
+
+if TYPE_CHECKING:
+    from ._typed import config as config, function as function, shared as shared
+else:
+    from theano_graph import config as config
+    from theano_linker_c import function as function, shared as shared
 
 dot = also_called(__name__, "dot", _dot, x="a", y="b")
 

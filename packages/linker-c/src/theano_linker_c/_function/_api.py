@@ -11,11 +11,11 @@ from theano_graph import MissingInputError, Variable, collector_paused, compose,
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
-from ._callable import Function
-from ._collect import Signature, as_unused_choice, check_related, check_used, collect
-from ._errors import FunctionInputError
-from ._io import as_inputs, as_outputs
-from ._maker import FunctionMaker
+from ._calling._callable import Function
+from ._making._maker import FunctionMaker
+from ._signature._collect import Signature, as_unused_choice, check_related, check_used, collect
+from ._signature._errors import FunctionInputError
+from ._signature._io import as_inputs, as_outputs
 
 
 def function(

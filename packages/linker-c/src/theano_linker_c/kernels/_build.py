@@ -31,10 +31,10 @@ from ..compiler import (
     run_compiler,
 )
 from ..scalar import NoNativeForm
-from ._kernel import Kernel, LoadedKernel, c_text
+from ._description._kernel import Kernel, LoadedKernel, c_text
+from ._description._shared_code import SHARED_CODE, set_shared_code
+from ._description._source import KernelSource, file_text
 from ._libraries._special import set_special_functions, special_address
-from ._shared_code import SHARED_CODE, set_shared_code
-from ._source import KernelSource, file_text
 
 __all__ = ["KernelLibrary", "build", "kernel_source", "library", "with_room"]
 

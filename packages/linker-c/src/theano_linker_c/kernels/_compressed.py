@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from theano_graph import record
 
-from ._kernel import Encoded, Kernel, LoadedKernel, Site, overwrites, type_number
+from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, overwrites, type_number
 
 __all__ = ["CompressedKernel", "CompressedTask"]
 

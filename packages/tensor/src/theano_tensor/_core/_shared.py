@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theano_graph import compose, describe
 from theano_linker_c import SharedVariable, register_shared_constructor
@@ -19,6 +20,10 @@ class TensorSharedVariable(Tensor, SharedVariable):
     """A shared variable that holds an array; made by ``shared``. It can do all that tensor variables can."""
 
     type: TensorType
+
+    if TYPE_CHECKING:
+
+        def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> NDArray[Any]: ...
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the value, for all functions that use this variable.

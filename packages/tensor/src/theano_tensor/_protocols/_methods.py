@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._core._typing import AxisLike, DTypeLike, ShapeLike, TensorLike
 from ._operations import call
 
 if TYPE_CHECKING:
     from .._core._type import StaticShape, TensorType
+    from .._core._typing import AxisLike, DTypeLike, ShapeLike, TensorLike
     from .._core._variable import Tensor
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+import numpy as np
 
 from theano_graph import Variable, compose, describe, graph_inputs
 
 from .._errors import NotNumericError
+from ._numpy_advice import asking_function, refusal
 from ._operations import call
 
 
@@ -25,7 +29,7 @@ def _named(variable: Any) -> list[Variable]:
     return [variable, *[x for x in graph_inputs([variable]) if x.name is not None][:3]]
 
 
-def _refused(variable: Any, what: str, symbolic: str) -> NotNumericError:
+def _refused(variable: Any, what: str, symbolic: str, who: str = "Python") -> NotNumericError:
     """Return the error for a number that is asked of a variable.
 
     Parameters
@@ -35,12 +39,14 @@ def _refused(variable: Any, what: str, symbolic: str) -> NotNumericError:
         What is asked of it.
     symbolic : str
         How the same is said in an expression.
+    who : str
+        Who asks.
     """
     if variable.type.ndim:
         what = f"{what}: it stands for an array of {variable.type.ndim} dimensions, not for one number"
     return NotNumericError(
         compose(
-            f"`{variable}` is symbolic, so that Python cannot take it as {what}",
+            f"`{variable}` is symbolic, so that {who} cannot take it as {what}",
             where=[describe(x) for x in _named(variable)],
             mend=f"{symbolic}; {_way_to_value(variable)}",
         )
@@ -74,6 +80,27 @@ class Numbers:
             "use T.arange in place of range and theano.scan in place of a loop, T.zeros(x.shape) or T.zeros_like(x) in "
             "place of numpy.zeros, and make a list a tensor (T.as_tensor_variable) before it is indexed",
         )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Return an array that holds the variable as an object; refuse to be numbers for NumPy or SciPy."""
+        function = asking_function(sys._getframe(1))
+        if function is not None:
+            raise TypeError(refusal(function))
+        if dtype is not None and np.dtype(dtype) != object:
+            raise _refused(
+                self,
+                f"an array of {np.dtype(dtype)}",
+                "use functions of theano.tensor (T.cast for another dtype)",
+                "NumPy",
+            )
+        holder = np.empty((), dtype=object)
+        holder[()] = self
+        return holder
+
+    def __format__(self, spec: str) -> str:
+        if spec and spec[-1] in "bcdeEfFgGnoxX%":
+            raise _refused(self, f"a number for the format {spec!r}", "use theano.printing.Print(message)(x)")
+        return format(str(self), spec)
 
     def __round__(self, ndigits: int | None = None) -> Any:
         """Return the nearest whole numbers, halves to the even one, as NumPy does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,10 @@ ADVICE: dict[str, str] = {
     "numpy.trapezoid": "use ((x[1:] + x[:-1]) / 2).sum() * step",
     "numpy.trapz": "use ((x[1:] + x[:-1]) / 2).sum() * step",
     "numpy.vander": "use x.dimshuffle(0, 'x') ** T.arange(n)",
+    **{f"scipy.linalg.{name}": f"use T.slinalg.{name}" for name in ("cholesky", "eigvalsh", "expm", "kron", "solve")},
+    **{f"scipy.linalg.{name}": f"use T.nlinalg.{name}" for name in ("det", "eigh", "pinv", "svd", "qr")},
+    "scipy.linalg.inv": "use T.nlinalg.matrix_inverse(x)",
+    "scipy.linalg.solve_triangular": "use T.slinalg.solve_lower_triangular(a, b), or solve_upper_triangular",
     "scipy.special.beta": "use T.exp(T.betaln(a, b))",
     "scipy.special.binom": "use T.exp of T.gammaln(n + 1) - T.gammaln(k + 1) - T.gammaln(n - k + 1)",
     "scipy.special.entr": "use -T.xlogx.xlogx(x)",
@@ -91,8 +95,13 @@ ADVICE: dict[str, str] = {
     "scipy.special.logit": "use T.log(p / (1 - p))",
     "scipy.special.ndtr": "use T.erfc(-x / numpy.sqrt(2)) / 2",
     "scipy.special.ndtri": "use numpy.sqrt(2) * T.erfinv(2 * p - 1)",
+    "scipy.special.factorial": "use T.gamma(n + 1)",
+    "scipy.special.comb": "use T.exp of T.gammaln(n + 1) - T.gammaln(k + 1) - T.gammaln(n - k + 1)",
+    "scipy.special.log_softmax": "use T.nnet.logsoftmax(x)",
+    "scipy.special.logsumexp": "use T.log(T.sum(T.exp(x), axis)), which is computed without overflow",
     "scipy.special.poch": "use T.exp(T.gammaln(x + n) - T.gammaln(x))",
     "scipy.special.rgamma": "use 1 / T.gamma(x)",
+    "scipy.special.softmax": "use T.nnet.softmax(x)",
     "scipy.special.xlog1py": "use x * T.log1p(y)",
     "scipy.special.xlogy": "use T.xlogx.xlogy0(x, y)",
     "scipy.special.zeta": "T.psi and T.tri_gamma are its relatives; other orders need an op of your own (theano.Op)",
@@ -128,6 +137,43 @@ def full_name(function: Any) -> str:
     if name.startswith("_") and hasattr(sys.modules.get("scipy.special"), name[1:]):
         return f"scipy.special.{name[1:]}"
     return name
+
+
+def asking_function(frame: FrameType | None) -> str | None:
+    """Return the name of the function of SciPy that asks for an array, or None if nobody of SciPy does.
+
+    Parameters
+    ----------
+    frame : frame or None
+        Who asks; what has called it is looked at as long as it is code of SciPy and NumPy.
+    """
+    found: str | None = None
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        # Sparse matrices ask whether something is an array, and leave operators to what is none.
+        if not module.startswith(("scipy.", "numpy.")) or module.startswith("scipy.sparse."):
+            break
+        found = _public(module, frame.f_code.co_qualname) or _wrapped(frame) or found
+        frame = frame.f_back
+    return found
+
+
+def _public(module: str, name: str) -> str | None:
+    """Return the name under which users know a function of a module of SciPy, or None if they do not."""
+    path = module.split("._")[0]
+    known = path.startswith("scipy.") and hasattr(sys.modules.get(path), name.split(".")[0])
+    return f"{path}.{name}" if known else None
+
+
+def _wrapped(frame: FrameType) -> str | None:
+    """Return the name of the function that a decorator's code runs for."""
+    for name in frame.f_code.co_freevars:
+        function = frame.f_locals.get(name)
+        if callable(function) and hasattr(function, "__qualname__"):
+            public = _public(str(function.__module__), function.__qualname__)
+            if public is not None:
+                return public
+    return None
 
 
 def refusal(what: str, function: str | None = None) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from theano_graph import compose
 
-from .._core._typing import TensorLike
 from ._numpy_advice import full_name, refusal
 from ._operations import OPERATIONS, call
+
+if TYPE_CHECKING:
+    from .._core._typing import TensorLike
 
 #: Full name of a function of NumPy or SciPy -> its symbolic form, where the name alone does not say which it is.
 SYMBOLIC: dict[str, Callable[..., Any]] = {}

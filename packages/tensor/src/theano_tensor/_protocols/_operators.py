@@ -10,13 +10,13 @@ import numpy as np
 from theano_graph import Constant, compose, describe
 from theano_linker_c import scalar
 
-from .._core._typing import AxisLike, IndexLike, TensorLike
 from ._methods import ElementMethods, OrderMethods, ReductionMethods, TensorAttributes
 from ._numbers import Numbers
 from ._numpy_protocols import NumpyProtocols
 from ._operations import OPERATIONS as OPERATIONS, call as call, operation as operation
 
 if TYPE_CHECKING:
+    from .._core._typing import AxisLike, IndexLike, TensorLike
     from .._core._variable import Tensor
 
 

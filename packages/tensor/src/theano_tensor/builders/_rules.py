@@ -21,7 +21,7 @@ from theano_graph import (
 from theano_linker_c.program import call_form
 
 from ..gradient import DisconnectedType, NullType, Rop
-from ..gradient._grad import differentiate, known_gradient
+from ..gradient._accumulation._grad import differentiate, known_gradient
 from ._op_from_graph import OpFromGraph
 from ._overrides import Override, is_absent
 

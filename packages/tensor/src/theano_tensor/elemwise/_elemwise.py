@@ -157,7 +157,7 @@ class Elemwise(Op):
         if nin is not None and nin >= 0 and len(inputs) != nin:
             raise TypeError(
                 compose(
-                    f"{self.scalar_op.name} takes {nin} arguments, got {len(inputs)}",
+                    f"{self.scalar_op.name} takes {nin} argument{'s' * (nin != 1)}, got {len(inputs)}",
                     where=[describe(x) for x in inputs],
                 )
             )

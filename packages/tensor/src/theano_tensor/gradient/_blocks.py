@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from theano_graph import Apply, Op, Variable, compose, pullback, pushforward
 
 from .._core._typing import TensorLike
-from ._arrays import zeros_for
-from ._types import DisconnectedType, grad_undefined
+from ._rules._arrays import zeros_for
+from ._rules._types import DisconnectedType, grad_undefined
 
 VariableT = TypeVar("VariableT", bound=Variable)
 

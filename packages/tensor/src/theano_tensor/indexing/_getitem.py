@@ -13,8 +13,8 @@ from .._core._variable import Tensor
 from .._protocols._operators import operation
 from ..elemwise import DimShuffle, dimshuffle
 from ..shape import ShapeOf, addbroadcast, shape_i
-from ._advanced import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
-from ._advanced_inc import change_of
+from ._advanced._change import change_of
+from ._advanced._read import AdvancedSubtensor, AdvancedSubtensor1, advanced_op
 from ._layout import layout
 from ._parse import ParsedIndex, parse_index
 from ._subtensor import IncSubtensor, Subtensor

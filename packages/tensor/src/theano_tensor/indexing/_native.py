@@ -18,8 +18,8 @@ from theano_linker_c.kernels import (
 )
 
 from .._core._variable import Tensor
-from ._advanced import AdvancedSubtensor
-from ._advanced_inc import AdvancedIncSubtensor
+from ._advanced._change import AdvancedIncSubtensor
+from ._advanced._read import AdvancedSubtensor
 from ._layout import broadcast_pattern, is_mask
 from ._subtensor import IncSubtensor, Subtensor
 from .entries import as_python

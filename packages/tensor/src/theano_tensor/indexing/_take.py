@@ -13,7 +13,7 @@ from .._errors import ShapeError
 from .._protocols._operators import operation
 from ..elemwise import clip, mod, neq
 from ..shape import flatten, shape_i
-from ._advanced import as_index
+from ._advanced._read import as_index
 from ._getitem import getitem
 from ._nonzero import flatnonzero
 

@@ -14,8 +14,8 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from ..joining import concatenate
 from ..shape import shape_i
-from ._lazy import scipy_linalg
-from ._matrices import MatrixOp, adjoint, as_matrices, check_square, pulled_through
+from ._matrices._lazy import scipy_linalg
+from ._matrices._operands import MatrixOp, adjoint, as_matrices, check_square, pulled_through
 
 
 class Expm(MatrixOp):

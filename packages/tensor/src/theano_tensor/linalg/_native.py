@@ -8,11 +8,11 @@ from theano_graph import Apply
 from theano_linker_c.kernels import Kernel, LapackKernel, native_kernel
 
 from .._core._variable import Tensor
-from ._cholesky import Cholesky, CholeskyGrad
-from ._eigen import Eigh
-from ._inverse import Det, MatrixInverse, SLogDet
-from ._orthogonal import SVD, QRFull, QRIncomplete
-from ._solve import Solve
+from ._equations._inverse import Det, MatrixInverse, SLogDet
+from ._equations._solve import Solve
+from ._factors._cholesky import Cholesky, CholeskyGrad
+from ._factors._eigen import Eigh
+from ._factors._orthogonal import SVD, QRFull, QRIncomplete
 
 _NATIVE_DTYPES = frozenset({"float32", "float64"})
 

@@ -11,12 +11,12 @@ from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._protocols._numpy_protocols import SYMBOLIC
 from .._protocols._operators import call
-from ._cholesky import cholesky
-from ._eigen import eig, eigh, eigvalsh
-from ._inverse import det, matrix_inverse, pinv, slogdet
-from ._orthogonal import qr, svd
+from ._equations._inverse import det, matrix_inverse, pinv, slogdet
+from ._equations._solve import solve
+from ._factors._cholesky import cholesky
+from ._factors._eigen import eig, eigh, eigvalsh
+from ._factors._orthogonal import qr, svd
 from ._products import matrix_dot, matrix_power, norm
-from ._solve import solve
 from ._tensors import lstsq, tensorinv, tensorsolve
 
 

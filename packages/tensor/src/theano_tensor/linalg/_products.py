@@ -14,9 +14,9 @@ from ..elemwise import abs_, dimshuffle
 from ..linear import matmul
 from ..reduce import max as max_over, min as min_over, norm as vector_norm, sum as sum_over
 from ..shape import flatten, lengths_of, reshape
-from ._inverse import matrix_inverse, trace
-from ._matrices import as_matrices, unit_like
-from ._orthogonal import SVD
+from ._equations._inverse import matrix_inverse, trace
+from ._factors._orthogonal import SVD
+from ._matrices._operands import as_matrices, unit_like
 
 
 def matrix_dot(*args: TensorLike) -> Tensor:

@@ -19,10 +19,10 @@ from ..elemwise import and_, cast, dimshuffle, eq, gt, minimum, switch
 from ..gradient import grad_undefined
 from ..linear import matmul
 from ..shape import flatten, lengths_of, reshape
-from ._inverse import matrix_inverse, pinv
-from ._matrices import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
-from ._orthogonal import SVD
-from ._solve import solve
+from ._equations._inverse import matrix_inverse, pinv
+from ._equations._solve import solve
+from ._factors._orthogonal import SVD
+from ._matrices._operands import MatrixOp, as_matrices, linear_error, present, pulled_through, total_of
 
 
 class TensorInv(MatrixOp):

@@ -19,11 +19,11 @@ from ..rewrites._language import operands, sole_client
 from ..rewrites._registry import RULES, register_rules, rule, stabilizing
 from ..rewrites._terms import applied, built
 from ..shape import shape_i
-from ._cholesky import Cholesky, cholesky, cholesky_solve
-from ._hints import Hint, HintsOptimizer, hints_of
-from ._inverse import Det, MatrixInverse, SLogDet
-from ._matrices import transposed
-from ._solve import Solve
+from ._equations._inverse import Det, MatrixInverse, SLogDet
+from ._equations._solve import Solve
+from ._factors._cholesky import Cholesky, cholesky, cholesky_solve
+from ._matrices._hints import Hint, HintsOptimizer, hints_of
+from ._matrices._operands import transposed
 
 Found = list[Variable] | None
 _FIRST = len(RULES)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._version import __version__
 from ._attack import Outcome, attack
 from ._mutate import Mutator
 from ._samples import samples
@@ -19,6 +20,7 @@ from ._samples import samples
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a program; return the exit status: 1 if there are findings."""
     parser = argparse.ArgumentParser(prog="python -m theano_testing.archives")
+    parser.add_argument("--version", action="version", version=f"theano-testing {__version__}")
     parser.add_argument("--inputs", type=int, default=20_000, help="how many archives (default 20000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first one; those that follow count on")
     parser.add_argument("--time", type=float, default=None, metavar="SECONDS", help="stop after this time")

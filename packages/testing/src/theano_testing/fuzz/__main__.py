@@ -10,17 +10,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ._batch import compare_batch
+from .._version import __version__
+from ._comparison._batch import compare_batch
+from ._comparison._judge import Tally
+from ._comparison._modes import NATIVE, VARIANTS
 from ._generate import generate
-from ._grammar import Grammar
-from ._judge import Tally
-from ._modes import NATIVE, VARIANTS
+from ._operations._grammar import Grammar
 from ._workers import Found, Report, describe_failure, fuzz
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as a program; return the exit status: 1 if anything differs."""
     parser = argparse.ArgumentParser(prog="python -m theano_testing.fuzz", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--version", action="version", version=f"theano-testing {__version__}")
     parser.add_argument("--graphs", type=int, default=2000, help="how many graphs (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first graph; those that follow count on")
     parser.add_argument("--processes", type=int, default=1)

@@ -70,6 +70,7 @@ def execute(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the script; return its status."""
     parser = argparse.ArgumentParser(prog="check_blas.py", description="Times products of matrices.")
+    parser.add_argument("--version", action="version", version=f"theano {theano.__version__}")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the seconds alone")
     parser.add_argument("--print_only", action="store_true", help="say what would be used, without running it")
     for name, meaning in (("M", "rows of the first"), ("N", "columns of the first"), ("K", "columns of the second")):

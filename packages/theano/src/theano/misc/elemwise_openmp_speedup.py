@@ -48,6 +48,7 @@ def seconds_of(operation: Callable[[Any], Any], size: int, iters: int, openmp: b
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the script; return its status."""
     parser = argparse.ArgumentParser(prog="elemwise_openmp_speedup.py", description="Times loops in threads.")
+    parser.add_argument("--version", action="version", version=f"theano {theano.__version__}")
     parser.add_argument("-N", type=int, default=theano.config.openmp_elemwise_minsize, help="number of elements")
     parser.add_argument("--iter", type=int, default=200, help="number of calls (200)")
     given = parser.parse_args(arguments)
