@@ -63,10 +63,16 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation site into dist/docs, with warnings as errors; `-- linkcheck` follows its links, too."""
+    """Build the documentation site into dist/docs, with warnings as errors.
+
+    `-- linkcheck` follows its links, too; `-- full` runs the programs of the gallery in their long form.
+    """
     python = python_of(session)
     install_layer(session, "theano", python, f"--with-file={ROOT / 'docs' / 'requirements.txt'}")
-    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True)
+    form = {"THEANO_GALLERY": "full" if "full" in session.posargs else "quick"}
+    session.run(
+        python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True, env=form
+    )
     if "linkcheck" in session.posargs:
         session.run(python, "-m", "sphinx", "-q", "-b", "linkcheck", "docs", "dist/links", external=True)
     session.log("open %s", ROOT / "dist" / "docs" / "index.html")

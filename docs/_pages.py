@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from _gallery import gallery_pages
 from _made import made_page
 
 from theano.compile.mode import optdb
@@ -35,6 +36,7 @@ def write_pages(folder: Path) -> None:
         "names": names_page(),
         "made": made_page(),
         **dict(chapter_pages()),
+        **dict(gallery_pages(folder)),
     }
     for name, text in pages.items():
         path = folder / f"{name}.md"

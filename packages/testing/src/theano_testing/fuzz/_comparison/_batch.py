@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -247,6 +247,7 @@ class _Judge:
             [64.0, *(4 * item.operation.ulp for item in built.program.items if isinstance(item, Node))],
         )
         self._samples: dict[tuple[int, str], list[list[Any]]] = {}
+        self._values: dict[int, dict[Any, Any]] = {}
         self._perturbed: Perturbed | None = None
 
     def _leaf_values(self, call: int) -> dict[int, Any]:
@@ -257,20 +258,24 @@ class _Judge:
             values.update(zip(leaves_of(program, "shared"), self.plain.states[call - 1], strict=True))
         return values
 
-    def _of(self, call: int, number: int) -> Callable[[str], Sequence[Any]]:
-        return lambda kind: [sample[number] for sample in self._all(call, kind)]
+    def _of(self, call: int, number: int) -> Callable[[str], Iterable[Any]]:
+        return lambda kind: (sample[number] for sample in self._all(call, kind))
 
-    def _all(self, call: int, kind: str) -> list[list[Any]]:
-        found = self._samples.get((call, kind))
-        if found is None:
-            if self._perturbed is None:
-                updates = [new for _, new in self.built.updates]
-                rng = np.random.default_rng(self.built.program.seed)
-                self._perturbed = Perturbed([*self.built.outputs, *updates], rng)
-            values: Mapping[Any, Any] = {self.built.variables[i]: v for i, v in self._leaf_values(call).items()}
-            count = ROUNDINGS if kind == "rounding" else SPECIALS
-            found = self._samples[call, kind] = [self._sample(self._perturbed, values, kind) for _ in range(count)]
-        return found
+    def _all(self, call: int, kind: str) -> Iterator[list[Any]]:
+        """Yield perturbed results, which are made when they are asked for and then kept."""
+        found = self._samples.setdefault((call, kind), [])
+        if self._perturbed is None:
+            updates = [new for _, new in self.built.updates]
+            rng = np.random.default_rng(self.built.program.seed)
+            self._perturbed = Perturbed([*self.built.outputs, *updates], rng)
+        values = self._values.get(call)
+        if values is None:
+            leaves = self._leaf_values(call)
+            values = self._values[call] = {self.built.variables[i]: v for i, v in leaves.items()}
+        for number in range(ROUNDINGS if kind == "rounding" else SPECIALS):
+            if number == len(found):
+                found.append(self._sample(self._perturbed, values, kind))
+            yield found[number]
 
     def _sample(self, perturbed: Perturbed, values: Mapping[Any, Any], kind: str) -> list[Any]:
         try:
