@@ -92,5 +92,16 @@ class TestGallery(unittest.TestCase):
         self.assertEqual(listed, {path.stem: self.gallery.about(path.stem)[0] for path in EXAMPLES.glob("*.py")})
 
 
+class TestChapters(unittest.TestCase):
+    def test_a_program_is_shown_without_its_docstring(self) -> None:
+        split = page_module("_pages").about_and_code
+        program = 'import theano\n\nprint("""a text""")\n'
+        for quotes in ('"""', "'''", '"'):
+            with self.subTest(quotes):
+                about, code = split(f"{quotes}What it is about.{quotes}\n\n{program}")
+                self.assertEqual((about, code), ("What it is about.", program.strip()))
+        self.assertEqual(split(program), ("", program.strip()))
+
+
 if __name__ == "__main__":
     unittest.main()
