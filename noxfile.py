@@ -21,10 +21,6 @@ ROOT = Path(__file__).resolve().parent
 #: Names of all layers, in the order in which they build on each other.
 ALL_LAYERS = ("graph", "optimize", "linker-c", "gpuarray", "tensor", "scan", "sparse", "testing", "theano")
 DEMO_REQUIRES = ("matplotlib>=3.9", "scikit-learn>=1.5", "tqdm>=4.66")
-DOCS_REQUIRES = (
-    *("furo>=2024.8", "myst-parser>=4", "numpydoc>=1.8", "sphinx>=8", "sphinxcontrib-mermaid>=1"),
-    *DEMO_REQUIRES,  # the programs of the gallery
-)
 PEERS = ("jax>=0.4.35", "pytensor>=2.26")
 
 
@@ -72,7 +68,7 @@ def docs(session: nox.Session) -> None:
     `-- linkcheck` follows its links, too; `-- full` runs the programs of the gallery in their long form.
     """
     python = python_of(session)
-    install_layer(session, "theano", python, *(f"--with={name}" for name in DOCS_REQUIRES))
+    install_layer(session, "theano", python, f"--with-file={ROOT / 'docs' / 'requirements.txt'}")
     form = {"THEANO_GALLERY": "full" if "full" in session.posargs else "quick"}
     session.run(
         python, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "dist/docs", external=True, env=form

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class ScalarFromTensor(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if it has dimensions."""
         tensor = as_tensor_variable(x)
         if tensor.type.ndim:
@@ -42,7 +42,7 @@ class ScalarFromTensor(Op):
         return Apply(self, [tensor], [ScalarType(tensor.type.dtype).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take the number out."""
         output_storage[0][0] = inputs[0][()]
@@ -61,7 +61,7 @@ class TensorFromScalar(Op):
 
     __props__ = ()
 
-    def make_node(self, s: Variable) -> Apply:
+    def make_node(self, s: Variable) -> Apply[Self]:
         """Apply to a scalar; TypeError if it is something else."""
         if not isinstance(s, Variable) or not isinstance(s.type, ScalarType):
             raise TypeError(
@@ -74,7 +74,7 @@ class TensorFromScalar(Op):
         return Apply(self, [s], [tensor_type(s.type.dtype, ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Make an array of the number."""
         output_storage[0][0] = np.asarray(inputs[0])
@@ -100,26 +100,26 @@ CONVERTERS.append(_tensor_of_number)
 
 
 @pullback.register(ScalarFromTensor)
-def _pullback_to_scalar(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_to_scalar(node: Apply[ScalarFromTensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [tensor_from_scalar(cotangents[0])]
 
 
 @pullback.register(TensorFromScalar)
-def _pullback_to_tensor(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_to_tensor(node: Apply[TensorFromScalar], cotangents: list[Variable]) -> list[Variable | None]:
     return [scalar_from_tensor(cotangents[0])]
 
 
 @pushforward.register(ScalarFromTensor)
-def _pushforward_to_scalar(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_to_scalar(node: Apply[ScalarFromTensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else scalar_from_tensor(tangents[0])]
 
 
 @pushforward.register(TensorFromScalar)
-def _pushforward_to_tensor(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_to_tensor(node: Apply[TensorFromScalar], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else tensor_from_scalar(tangents[0])]
 
 
 @shape_rule.register(ScalarFromTensor)
 @shape_rule.register(TensorFromScalar)
-def _no_lengths(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _no_lengths(node: Apply[ScalarFromTensor | TensorFromScalar], input_shapes: list[Any]) -> list[Any]:
     return [()]

@@ -96,16 +96,10 @@ def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(n_major, other) if node.op.format == "csr" else (other, n_major)]
 
 
-class CompressedSum(CompressedOp):
-    """Sums of a compressed sparse matrix along its minor axis (`by_major`), or along its major axis. No gradient.
-
-    Parameters
-    ----------
-    by_major : bool
-    """
+class _AxisOp(CompressedOp):
+    """Base of ops about the major axis (`by_major`), or the minor one."""
 
     __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
-    task: ClassVar[CompressedTask] = "sum"
 
     def __init__(self, by_major: bool) -> None:
         self.by_major = bool(by_major)
@@ -114,6 +108,17 @@ class CompressedSum(CompressedOp):
     def flag(self) -> bool:
         """What the kernel is told: whether it is about the major axis."""
         return self.by_major
+
+
+class CompressedSum(_AxisOp):
+    """Sums of a compressed sparse matrix along its minor axis (`by_major`), or along its major axis. No gradient.
+
+    Parameters
+    ----------
+    by_major : bool
+    """
+
+    task: ClassVar[CompressedTask] = "sum"
 
     def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -131,7 +136,7 @@ def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[2][0] - 1 if node.op.by_major else as_tensor_variable(node.inputs[3]),)]
 
 
-class GatherByIndex(CompressedOp):
+class GatherByIndex(_AxisOp):
     """Gather elements of a vector by the major, or the minor, index of each stored element. No gradient.
 
     The inputs are the vector, ``indices`` and ``indptr``.
@@ -141,16 +146,7 @@ class GatherByIndex(CompressedOp):
     by_major : bool
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
     task: ClassVar[CompressedTask] = "gather"
-
-    def __init__(self, by_major: bool) -> None:
-        self.by_major = bool(by_major)
-
-    @property
-    def flag(self) -> bool:
-        """What the kernel is told: whether it is about the major axis."""
-        return self.by_major
 
     def make_node(self, vector: Any, indices: Any, indptr: Any) -> Apply:
         """Apply to a vector and two arrays of a sparse matrix."""
@@ -161,15 +157,15 @@ class GatherByIndex(CompressedOp):
     def compute(self, node: Apply, *values: Any) -> Any:
         """Take the elements with NumPy; IndexError where there is none."""
         vector, indices, indptr = values
-        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
-        if len(places) != len(indices) or places.max(initial=-1) >= len(vector) or places.min(initial=0) < 0:
+        positions = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
+        if len(positions) != len(indices) or positions.max(initial=-1) >= len(vector) or positions.min(initial=0) < 0:
             raise IndexError(
                 compose(
                     f"an element of a sparse matrix has no element in a vector of {len(vector)}",
                     mend="pass one element for each row (or column) of the matrix",
                 )
             )
-        return vector[places]
+        return vector[positions]
 
 
 @shape_rule.register(GatherByIndex)

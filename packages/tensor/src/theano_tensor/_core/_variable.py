@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Constant, Variable
+from theano_graph import Apply, Constant, Variable
 
 from .._protocols._operators import TensorOperators
 from ._type import TensorType
@@ -33,6 +33,8 @@ class Tensor(TensorOperators, Variable):
 
     __slots__ = ()
     type: TensorType
+    #: What makes it. To checkers its inputs are tensors, as they are but for ops that take something else to a tensor.
+    owner: Apply[Any, Tensor] | None
 
     def __str__(self) -> str:
         if self.name is not None:

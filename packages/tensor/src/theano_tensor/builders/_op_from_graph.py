@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from theano_graph import Apply, Constant, Variable, clone_replace, compose, describe, graph_inputs
 from theano_linker_c import Function, SharedVariable
@@ -117,7 +117,7 @@ class OpFromGraph(GraphOp):
         """The function inside, compiled on first use."""
         return self.compiled()
 
-    def make_node(self, *inputs: TensorLike) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply to one variable for each input; shared variables come along by themselves.
 
         Raises
@@ -153,7 +153,7 @@ class OpFromGraph(GraphOp):
         return converted
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Call the function inside."""
         for storage, value in zip(output_storage, self.runner()(list(inputs)), strict=True):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import Array, DTypeLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -19,7 +20,7 @@ from ..reduce import sum as sum_over
 from ..shape import as_length, as_lengths, lengths_of, static_lengths
 
 
-class Alloc(Op):
+class Alloc(TensorOp):
     """A new tensor of a given shape, filled with a value, which is broadcast to it.
 
     Inputs are the value and one integer scalar for each dimension.
@@ -27,7 +28,7 @@ class Alloc(Op):
 
     __props__ = ()
 
-    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply:
+    def make_node(self, value: TensorLike, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a value and lengths; ShapeError if the value does not fit."""
         variable = as_tensor_variable(value)
         sizes = [as_length(n) for n in lengths]
@@ -50,7 +51,7 @@ class Alloc(Op):
         return Apply(self, [variable, *sizes], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and fill; ValueError if a length is negative or the value does not fit."""
         value, *lengths = inputs
@@ -73,11 +74,11 @@ class Alloc(Op):
         array[...] = value
         output_storage[0][0] = array
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result depends on the value, not differentiably on the lengths."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Tell whether a constant serves better: not where each call would copy it, to write into it or return it."""
         return not any(
             client == "output" or (position == 0 and hasattr(client.op, "set_instead_of_inc"))
@@ -89,7 +90,7 @@ class Alloc(Op):
 
 
 @pullback.register(Alloc)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Alloc, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     value = node.inputs[0]
     g = as_tensor_variable(cotangents[0])
     extra = g.type.ndim - value.type.ndim
@@ -102,12 +103,12 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Alloc)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Alloc, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(Alloc)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Alloc, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs[1:])]
 
 
@@ -131,7 +132,7 @@ def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
     return result
 
 
-class AllocEmpty(Op):
+class AllocEmpty(TensorOp):
     """A new tensor of a given shape whose elements are whatever was in memory; inputs are the lengths.
 
     Parameters
@@ -144,7 +145,7 @@ class AllocEmpty(Op):
     def __init__(self, dtype: str) -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *lengths: ShapeLike) -> Apply:
+    def make_node(self, *lengths: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to lengths. Checks for NaN and large numbers leave the result alone."""
         sizes = [as_length(n) for n in lengths]
         output = tensor_type(self.dtype, static_lengths(sizes)).make_variable()
@@ -154,7 +155,7 @@ class AllocEmpty(Op):
         return Apply(self, sizes, [output])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate; ValueError if a length is negative."""
         shape = tuple(int(n) for n in inputs)
@@ -164,11 +165,11 @@ class AllocEmpty(Op):
             )
         output_storage[0][0] = np.empty(shape, dtype=self.dtype)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on anything."""
         return [[False] for _ in node.inputs]
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Never: a constant would be written over, or kept for no use."""
         return False
 
@@ -181,17 +182,17 @@ def _always_near(a: Array, b: Array) -> bool:
 
 
 @pullback.register(AllocEmpty)
-def _pullback_empty(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_empty(node: Apply[AllocEmpty, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None] * len(node.inputs)
 
 
 @pushforward.register(AllocEmpty)
-def _pushforward_empty(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_empty(node: Apply[AllocEmpty, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @shape_rule.register(AllocEmpty)
-def _shape_empty(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_empty(node: Apply[AllocEmpty, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.inputs)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Elemwise(Op):
         # The kept hash holds for one process only, so a pickle builds the op anew.
         return type(self), (self.scalar_op, self.inplace_pattern, self.label, self.nfunc_spec, self.openmp)
 
-    def make_node(self, *inputs: TensorLike) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Raises
@@ -148,7 +148,7 @@ class Elemwise(Op):
         shape = broadcast_static(self.scalar_op, padded, given)
         return dtypes, [tuple(length == 1 for length in shape)] * len(dtypes), padded
 
-    def python_constant_folding(self, node: Apply) -> bool:
+    def python_constant_folding(self, node: Apply[Self, Tensor]) -> bool:
         """Say whether constants are folded without compiling C code: always, one element costs less than a compiler."""
         return True
 
@@ -179,7 +179,7 @@ class Elemwise(Op):
         return result
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy, after the check of lengths."""
         shape = check_broadcast([x.shape for x in inputs], [x.type.broadcastable for x in node.inputs])
@@ -312,7 +312,7 @@ def _unbroadcast(value: Tensor, like: Tensor) -> Tensor:
 
 
 @pullback.register(Elemwise)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Elemwise, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     if isinstance(node.op.scalar_op, Pow) and isinstance(cotangents[0], Tensor):
         known = _constant_power(node, cotangents[0])
         if known is not None:
@@ -349,7 +349,7 @@ def _cotangent(node: Apply, i: int, result: Tensor | str | None) -> Variable | N
 
 
 @pushforward.register(Elemwise)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Elemwise, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     ndim = node.outputs[0].type.ndim
     present = [as_tensor_variable(t) for t in tangents if t is not None]
     if not present:
@@ -406,7 +406,7 @@ def _broadcast_to_result(value: Tensor, like: Tensor) -> Tensor:
 
 
 @shape_rule.register(Elemwise)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Elemwise, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = []
     for axis, static in enumerate(node.outputs[0].type.shape):
         if static is not None:
@@ -418,7 +418,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @native_kernel.register(Elemwise)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Elemwise, Tensor]) -> Kernel | None:
     if not node.inputs:
         return None
     op = node.op.scalar_op

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, INTEGER_DTYPES, canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ..reduce import sum_dtype
 from ..shape import as_length, shape_i
 
 
-class BinCount(Op):
+class BinCount(TensorOp):
     """How often each number occurs in a vector, or the sum of weights for each number.
 
     Inputs are the vector of numbers, the least length of the result and, if there are any, the weights.
@@ -39,7 +40,7 @@ class BinCount(Op):
     def __init__(self, assert_nonneg: bool = False) -> None:
         self.assert_nonneg = bool(assert_nonneg)
 
-    def make_node(self, x: TensorLike, minlength: TensorLike, *weights: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, minlength: TensorLike, *weights: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector of integers, a length and perhaps weights."""
         numbers, least = as_tensor_variable(x), as_length(minlength)
         if numbers.type.ndim != 1:
@@ -59,7 +60,7 @@ class BinCount(Op):
         return Apply(self, [numbers, least, *given], [tensor_type(dtype, (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Count; ValueError (AssertionError) for negative numbers, ValueError for another number of weights."""
         x, least, *weights = inputs
@@ -83,13 +84,13 @@ class BinCount(Op):
         np.add.at(counts, numbers, weights[0])
         output_storage[0][0] = counts
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result depends differentiably on the weights only."""
         return [[i == 2] for i in range(len(node.inputs))]
 
 
 @pullback.register(BinCount)
-def _pullback_count(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_count(node: Apply[BinCount, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     weights = node.inputs[2:]
     if not weights:
         return [None, None]
@@ -99,13 +100,13 @@ def _pullback_count(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @pushforward.register(BinCount)
-def _pushforward_count(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_count(node: Apply[BinCount, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     t = tangents[2] if len(tangents) > 2 else None
     return [None if t is None else node.op(node.inputs[0], node.inputs[1], t)]
 
 
 @shape_rule.register(BinCount)
-def _shape_count(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_count(node: Apply[BinCount, Tensor], input_shapes: list[Any]) -> list[Any]:
     # The largest number is not known without reading them all.
     return [(None,)]
 
@@ -152,7 +153,7 @@ class Bartlett(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, M: TensorLike) -> Apply:
+    def make_node(self, M: TensorLike) -> Apply[Self, Tensor]:
         """Apply to an integer scalar."""
         count = as_tensor_variable(M)
         if count.type.ndim:
@@ -168,14 +169,14 @@ class Bartlett(DiscreteOp):
         return Apply(self, [count], [tensor_type("float64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         output_storage[0][0] = np.bartlett(int(inputs[0]))
 
 
 @shape_rule.register(Bartlett)
-def _shape_bartlett(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_bartlett(node: Apply[Bartlett, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(maximum(cast(node.inputs[0], "int64"), 0),)]
 
 

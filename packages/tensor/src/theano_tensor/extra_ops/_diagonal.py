@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArrayRoutineKernel, Kernel, native_kernel
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import DISCRETE_DTYPES, FLOAT_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -25,7 +26,7 @@ from ..reduce import sum as sum_over
 from ..shape import as_length, lengths_of, moveaxis, shape_i
 
 
-class ExtractDiag(Op):
+class ExtractDiag(TensorOp):
     """The elements on a diagonal of two dimensions, which become the last dimension of the result.
 
     Parameters
@@ -43,7 +44,7 @@ class ExtractDiag(Op):
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
             raise ValueError(compose(f"a diagonal needs two different axes from 0 up, not {axis1} and {axis2}"))
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor that has both axes."""
         variable = as_tensor_variable(x)
         if max(self.axis1, self.axis2) >= variable.type.ndim:
@@ -62,7 +63,7 @@ class ExtractDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, (*rest, length)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the diagonal."""
         output_storage[0][0] = np.diagonal(inputs[0], self.offset, self.axis1, self.axis2).copy()
@@ -75,7 +76,7 @@ def _on_diagonal(n: Any, offset: int) -> tuple[Any, ...]:
 
 
 @pullback.register(ExtractDiag)
-def _pullback_extract(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_extract(node: Apply[ExtractDiag, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, x, g = node.op, as_tensor_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
     inner = moveaxis(x, (op.axis1, op.axis2), (-2, -1))
     index = _on_diagonal(shape_i(g, g.type.ndim - 1), op.offset)
@@ -84,12 +85,12 @@ def _pullback_extract(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(ExtractDiag)
-def _pushforward_extract(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_extract(node: Apply[ExtractDiag, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(ExtractDiag)
-def _shape_extract(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_extract(node: Apply[ExtractDiag, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (shape,) = node.op, input_shapes
     rest = [n for i, n in enumerate(shape) if i not in (op.axis1, op.axis2)]
     length = maximum(minimum(shape[op.axis1] + min(op.offset, 0), shape[op.axis2] - max(op.offset, 0)), 0)
@@ -135,7 +136,7 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 extract_diag = diagonal
 
 
-class AllocDiag(Op):
+class AllocDiag(TensorOp):
     """Matrices of zeros with the elements of the last dimension on a diagonal.
 
     Parameters
@@ -158,7 +159,7 @@ class AllocDiag(Op):
                 compose(f"AllocDiag: {axis1} and {axis2} are not two dimensions", mend="number them from 0 up")
             )
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector, or to a tensor of vectors in the last dimension."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -173,7 +174,7 @@ class AllocDiag(Op):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Allocate and write."""
         (x,) = inputs
@@ -191,17 +192,17 @@ class AllocDiag(Op):
 
 
 @pullback.register(AllocDiag)
-def _pullback_alloc(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_alloc(node: Apply[AllocDiag, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [diagonal(cotangents[0], node.op.offset, *node.op.places)]
 
 
 @pushforward.register(AllocDiag)
-def _pushforward_alloc(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_alloc(node: Apply[AllocDiag, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(AllocDiag)
-def _shape_alloc(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_alloc(node: Apply[AllocDiag, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     side = shape[-1] + abs(node.op.offset)
     return [node.op.spread(shape[:-1], side)]
@@ -239,12 +240,12 @@ def trace(x: TensorLike) -> Tensor:
     return sum_over(diagonal(matrix))
 
 
-class FillDiagonal(Op):
+class FillDiagonal(TensorOp):
     """A copy of a tensor with one value on its main diagonal, where all numbers of an element are equal."""
 
     __props__ = ()
 
-    def make_node(self, a: TensorLike, val: TensorLike) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor of two dimensions at least and a scalar."""
         x, value = _with_value("fill_diagonal", a, val)
         if x.type.ndim < 2:
@@ -254,7 +255,7 @@ class FillDiagonal(Op):
         return Apply(self, [x, value], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; ValueError if there are more than two dimensions and lengths differ."""
         x, value = inputs
@@ -271,12 +272,12 @@ class FillDiagonal(Op):
         output_storage[0][0] = result
 
 
-class FillDiagonalOffset(Op):
+class FillDiagonalOffset(TensorOp):
     """A copy of a matrix with one value on a diagonal; inputs are matrix, value and the number of the diagonal."""
 
     __props__ = ()
 
-    def make_node(self, a: TensorLike, val: TensorLike, offset: TensorLike) -> Apply:
+    def make_node(self, a: TensorLike, val: TensorLike, offset: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix and two scalars."""
         x, value = _with_value("fill_diagonal_offset", a, val)
         if x.type.ndim != 2:
@@ -284,7 +285,7 @@ class FillDiagonalOffset(Op):
         return Apply(self, [x, value, as_length(offset, "an offset")], [x.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy and write; a diagonal outside of the matrix has no elements."""
         x, value, offset = inputs[0], inputs[1], int(inputs[2])
@@ -293,7 +294,7 @@ class FillDiagonalOffset(Op):
         result[numbers + max(-offset, 0), numbers + max(offset, 0)] = value
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the number of the diagonal."""
         return [[True], [True], [False]]
 
@@ -331,21 +332,23 @@ def _mask(x: Tensor, offset: TensorLike) -> Tensor:
 
 
 @pullback.register(FillDiagonal)
-def _pullback_fill(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_fill(node: Apply[FillDiagonal, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
     on = _mask(as_tensor_variable(node.inputs[0]), 0)
     return [node.op(g, np.zeros((), g.type.dtype)), _value_gradient(node.inputs[1], g, on)]
 
 
 @pullback.register(FillDiagonalOffset)
-def _pullback_fill_offset(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_fill_offset(node: Apply[FillDiagonalOffset, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     g, offset = as_tensor_variable(cotangents[0]), node.inputs[2]
     on = _mask(as_tensor_variable(node.inputs[0]), offset)
     return [node.op(g, np.zeros((), g.type.dtype), offset), _value_gradient(node.inputs[1], g, on), None]
 
 
 @pushforward.register(FillDiagonal, FillDiagonalOffset)
-def _pushforward_fill(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_fill(
+    node: Apply[FillDiagonal | FillDiagonalOffset, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     (x, value, *rest), (dx, dv, *_) = node.inputs, tangents
     if dx is None and dv is None:
         return [None]
@@ -355,7 +358,7 @@ def _pushforward_fill(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @shape_rule.register(FillDiagonal, FillDiagonalOffset)
-def _shape_fill(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_fill(node: Apply[FillDiagonal | FillDiagonalOffset, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
@@ -397,7 +400,7 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> 
 
 
 @native_kernel.register(ExtractDiag)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[ExtractDiag, Tensor]) -> Kernel | None:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     if x.type.ndim != 2:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class RepeatedNumbers(DiscreteOp):
 
     __props__ = ()
 
-    def make_node(self, repeats: TensorLike) -> Apply:
+    def make_node(self, repeats: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a vector of integers."""
         vector = as_tensor_variable(repeats)
         if vector.type.ndim != 1:
@@ -43,7 +43,7 @@ class RepeatedNumbers(DiscreteOp):
         return Apply(self, [vector], [tensor_type("int64", (None,)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Repeat with NumPy; ValueError for negative numbers."""
         (repeats,) = inputs
@@ -59,7 +59,7 @@ class RepeatedNumbers(DiscreteOp):
 
 
 @shape_rule.register(RepeatedNumbers)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[RepeatedNumbers, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [(cast(sum_over(node.inputs[0]), "int64"),)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Nonzero(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor with at least one dimension; ShapeError for a scalar."""
         variable = as_tensor_variable(x)
         if not variable.type.ndim:
@@ -42,13 +42,13 @@ class Nonzero(Op):
         return Apply(self, [variable], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Find the elements."""
         for storage, found in zip(output_storage, np.nonzero(inputs[0]), strict=True):
             storage[0] = np.ascontiguousarray(found, dtype="int64")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Numbers do not depend differentiably on the elements."""
         return [[False] * len(node.outputs)]
 
@@ -57,17 +57,17 @@ class Nonzero(Op):
 
 
 @pullback.register(Nonzero)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Nonzero, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(Nonzero)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Nonzero, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None] * len(node.outputs)
 
 
 @shape_rule.register(Nonzero)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Nonzero, Tensor], input_shapes: list[Any]) -> list[Any]:
     count = sum_over(cast(neq(node.inputs[0], 0), "int64"))
     return [(count,)] * len(node.outputs)
 

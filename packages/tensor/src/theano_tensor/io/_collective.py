@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class CollectiveOp(Op):
 
     tag: int
 
-    def make_node(self, data: TensorLike) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply[Self]:
         """Apply to an array, of one shape and dtype in all processes."""
         variable = as_tensor_variable(data)
         if variable.type.dtype in ("bool", "float16"):
@@ -37,7 +37,7 @@ class CollectiveOp(Op):
             )
         return Apply(self, [variable], [variable.type.make_variable()])
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
         """Never: the other processes wait."""
         return False
 
@@ -67,7 +67,7 @@ class MPIAllReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -96,7 +96,7 @@ class MPIReduce(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Combine; ImportError without MPI."""
         data = np.ascontiguousarray(inputs[0]).reshape(np.shape(inputs[0]))
@@ -123,7 +123,7 @@ class MPIBroadcast(CollectiveOp):
         self.tag = number(tag, "tag")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy; ImportError without MPI."""
         result = np.array(inputs[0], order="C")

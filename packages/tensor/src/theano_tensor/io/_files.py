@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class LoadFromDisk(DiscreteOp):
         self.broadcastable = tuple(broadcastable)
         self.mmap_mode = cast(Mode, mmap_mode)
 
-    def make_node(self, path: object) -> Apply:
+    def make_node(self, path: object) -> Apply[Self]:
         """Apply to a path: text, or a variable of type Generic; TypeError for anything else."""
         if isinstance(path, (str, os.PathLike)):
             path = generic.make_constant(os.fspath(path))
@@ -73,7 +73,7 @@ class LoadFromDisk(DiscreteOp):
         return Apply(self, [path], [TensorType(self.dtype, self.broadcastable).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the file; TypeError if it holds something else."""
         path = inputs[0]
@@ -90,7 +90,7 @@ class LoadFromDisk(DiscreteOp):
             )
         output_storage[0][0] = value
 
-    def do_constant_folding(self, node: Apply) -> bool:
+    def do_constant_folding(self, node: Apply[Self]) -> bool:
         """Never: the file may change."""
         return False
 
@@ -99,7 +99,7 @@ class LoadFromDisk(DiscreteOp):
 
 
 @shape_rule.register(LoadFromDisk)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[LoadFromDisk], input_shapes: list[Any]) -> list[Any]:
     return [tuple(node.outputs[0].type.shape)]
 
 

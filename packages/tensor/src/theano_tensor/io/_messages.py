@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -76,13 +76,13 @@ class MPISend(MessageOp):
         self.dest = number(dest, "destination")
         self.tag = number(tag, "tag")
 
-    def make_node(self, data: TensorLike) -> Apply:
+    def make_node(self, data: TensorLike) -> Apply[Self]:
         """Apply to an array."""
         variable = as_tensor_variable(data)
         return Apply(self, [variable], [generic.make_variable(), variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.asarray(inputs[0])
@@ -111,12 +111,12 @@ class MPISendWait(MessageOp):
     def __init__(self, tag: int) -> None:
         self.tag = number(tag, "tag")
 
-    def make_node(self, request: Variable, data: Variable) -> Apply:
+    def make_node(self, request: Variable, data: Variable) -> Apply[Self]:
         """Apply to the outputs of an `MPISend`."""
         return Apply(self, _request_and_array(self, request, data), [generic.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait."""
         inputs[0].Wait()
@@ -156,13 +156,13 @@ class MPIRecv(MessageOp):
         self.shape = tuple(number(n, "length") for n in shape)
         self.dtype = str(np.dtype(dtype))
 
-    def make_node(self) -> Apply:
+    def make_node(self) -> Apply[Self]:
         """Apply to nothing."""
         kind = TensorType(self.dtype, shape=self.shape)
         return Apply(self, [], [generic.make_variable(), kind.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Start; ImportError without MPI."""
         data = np.zeros(self.shape, self.dtype)
@@ -192,13 +192,13 @@ class MPIRecvWait(MessageOp):
     def __init__(self, tag: int) -> None:
         self.tag = number(tag, "tag")
 
-    def make_node(self, request: Variable, data: Variable) -> Apply:
+    def make_node(self, request: Variable, data: Variable) -> Apply[Self]:
         """Apply to the outputs of an `MPIRecv`."""
         given = _request_and_array(self, request, data)
         return Apply(self, given, [data.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Wait; ValueError if the array that came has another size."""
         request, data = inputs
@@ -336,20 +336,20 @@ def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:
 
 
 @shape_rule.register(MPISend)
-def _sent_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _sent_shape(node: Apply[MPISend], input_shapes: list[Any]) -> list[Any]:
     return [None, input_shapes[0]]
 
 
 @shape_rule.register(MPIRecv)
-def _expected_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _expected_shape(node: Apply[MPIRecv], input_shapes: list[Any]) -> list[Any]:
     return [None, node.op.shape]
 
 
 @shape_rule.register(MPISendWait)
-def _no_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _no_shape(node: Apply[MPISendWait], input_shapes: list[Any]) -> list[Any]:
     return [None]
 
 
 @shape_rule.register(MPIRecvWait)
-def _received_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _received_shape(node: Apply[MPIRecvWait], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushf
 from theano_linker_c.scalar import Cast, upcast
 
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor, TensorConstant
@@ -21,7 +22,7 @@ from ..elemwise import Elemwise, cast, eq, switch
 from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
 
 
-class Join(Op):
+class Join(TensorOp):
     """Tensors one after the other along an axis; inputs are the axis and the tensors.
 
     Parameters
@@ -37,7 +38,7 @@ class Join(Op):
         if self.view != -1:
             self.view_map = {0: [1 + self.view]}
 
-    def make_node(self, axis: TensorLike, *tensors: TensorLike) -> Apply:
+    def make_node(self, axis: TensorLike, *tensors: TensorLike) -> Apply[Self, Tensor]:
         """Apply to an axis and tensors of one number of dimensions.
 
         Raises
@@ -75,7 +76,7 @@ class Join(Op):
         return Apply(self, [where, *parts], [tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Concatenate; ValueError if lengths differ."""
         axis, *parts = inputs
@@ -101,7 +102,7 @@ class Join(Op):
         if len(others) > 1:
             raise ValueError("lengths differ")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the axis."""
         return [[False]] + [[True]] * (len(node.inputs) - 1)
 
@@ -148,7 +149,7 @@ class Split(Op):
         #: Parts are views.
         self.view_map = {i: [0] for i in range(self.len_splits)}
 
-    def make_node(self, x: TensorLike, axis: TensorLike, splits: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, axis: TensorLike, splits: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor, an axis and a vector of lengths."""
         variable, where, vector = as_tensor_variable(x), as_length(axis, "an axis"), as_tensor_variable(splits)
         known = static_int(where)
@@ -179,7 +180,7 @@ class Split(Op):
         return Apply(self, [variable, where, vector], outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Return views of the parts; ValueError if the lengths do not add up."""
         x, axis, lengths = inputs
@@ -194,7 +195,7 @@ class Split(Op):
         for storage, part in zip(output_storage, np.split(x, np.cumsum(lengths)[:-1], axis=int(axis)), strict=True):
             storage[0] = part
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The parts do not depend differentiably on axis and lengths."""
         return [[True] * self.len_splits, [False] * self.len_splits, [False] * self.len_splits]
 
@@ -203,7 +204,7 @@ class Split(Op):
 
 
 @pullback.register(Join)
-def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_join(node: Apply[Join, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     axis, *parts = node.inputs
     if len(parts) == 1:
         return [None, cotangents[0]]
@@ -216,14 +217,14 @@ def _pullback_join(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(Split)
-def _pullback_split(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_split(node: Apply[Split, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     # A part that the cost does not depend on has no cotangent.
     parts = [g if isinstance(g, Tensor) else y.zeros_like() for g, y in zip(cotangents, node.outputs, strict=True)]
     return [Join()(node.inputs[1], *parts), None, None]
 
 
 @pushforward.register(Join)
-def _pushforward_join(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_join(node: Apply[Join, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     axis, *parts = node.inputs
     given = tangents[1:]
     if all(t is None for t in given):
@@ -232,7 +233,7 @@ def _pushforward_join(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pushforward.register(Split)
-def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_split(node: Apply[Split, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None] * len(node.outputs)
     parts = node.op(tangents[0], *node.inputs[1:], return_list=True)
@@ -240,7 +241,7 @@ def _pushforward_split(node: Apply, tangents: list[Variable | None]) -> list[Var
 
 
 @shape_rule.register(Join)
-def _shape_join(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_join(node: Apply[Join, Tensor], input_shapes: list[Any]) -> list[Any]:
     parts = input_shapes[1:]
     ndim = node.outputs[0].type.ndim
     axis = 0 if ndim == 1 else static_int(node.inputs[0])
@@ -258,7 +259,7 @@ def _total(shapes: Sequence[Any], axis: int) -> Any:
 
 
 @shape_rule.register(Split)
-def _shape_split(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_split(node: Apply[Split, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape = input_shapes[0]
     ndim = len(x_shape)
     axis = 0 if ndim == 1 else static_int(node.inputs[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,13 +35,13 @@ class Expm(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, A: TensorLike) -> Apply:
+    def make_node(self, A: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("expm", A, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy: scaling, squaring and a rational approximation; LinAlgError for a matrix that is not square."""
         check_square("expm", node, inputs[0])
@@ -56,13 +56,13 @@ class ExpmGrad(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, A: TensorLike, gw: TensorLike) -> Apply:
+    def make_node(self, A: TensorLike, gw: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix, and the gradient by its exponential."""
         matrix, g = (as_matrices("ExpmGrad", v, square=True) for v in (A, gw))
         return Apply(self, [matrix, g], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use SciPy."""
         x, g = inputs
@@ -83,23 +83,23 @@ class ExpmGrad(MatrixOp):
 
 
 @pullback.register(Expm)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Expm, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [ExpmGrad()(node.inputs[0], cotangents[0])]
 
 
 @pushforward.register(Expm)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Expm, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else ExpmGrad()(adjoint(node.inputs[0]), tangents[0])]
 
 
 @pullback.register(ExpmGrad)
-def _pullback_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_grad(node: Apply[ExpmGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     expression = node.op.expression(*map(as_tensor_variable, node.inputs))
     return pulled_through(expression, node.inputs, cotangents[0])
 
 
 @shape_rule.register(Expm, ExpmGrad)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Expm | ExpmGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import Kernel, MatrixProductKernel, native_kernel
 from theano_linker_c.scalar import upcast
 
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ..shape import patternbroadcast
 BLAS_DTYPES = frozenset({"float32", "float64"})
 
 
-class Dot(Op):
+class Dot(TensorOp):
     """Product of two vectors or matrices: the last dimension of the first is summed with the first of the second.
 
     Gives a scalar, a vector or a matrix. No dimension broadcasts. Complex numbers are not conjugated.
@@ -31,7 +32,7 @@ class Dot(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike, y: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike) -> Apply[Self, Tensor]:
         """Apply to tensors of one or two dimensions.
 
         Raises
@@ -56,7 +57,7 @@ class Dot(Op):
         return Apply(self, [a, b], [tensor_type(upcast(a.type.dtype, b.type.dtype), shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Multiply with NumPy; ValueError if the inner lengths differ."""
         x, y = inputs
@@ -90,7 +91,7 @@ def check_inner(name: str, a: Tensor, b: Tensor, axis_a: int, axis_b: int) -> No
 
 
 @pullback.register(Dot)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Dot, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, y = map(conj, node.inputs)
     g = as_tensor_variable(cotangents[0])
     match x.type.ndim, y.type.ndim:
@@ -107,7 +108,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Dot)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Dot, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (dx, dy) = node.inputs, tangents
     terms = [matrix_product(dx, y)] if dx is not None else []
     terms += [matrix_product(x, dy)] if dy is not None else []
@@ -115,13 +116,13 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Dot)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Dot, Tensor], input_shapes: list[Any]) -> list[Any]:
     x, y = input_shapes
     return [tuple(x[:-1]) + tuple(y[1:])]
 
 
 @native_kernel.register(Dot)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Dot, Tensor]) -> Kernel | None:
     """BLAS, where both operands have the dtype of the result and BLAS has that dtype."""
     x, y = (v.type for v in node.inputs)
     dtype = node.outputs[0].type.dtype

@@ -7,14 +7,15 @@ else looks at the graph, and these run in fused loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES
+from .._core._ops import TensorOp
 from .._core._typing import Array, TensorLike
 from .._core._variable import Tensor
 from .._errors import DTypeError, ShapeError
@@ -24,7 +25,7 @@ from ..shape import shape_padaxis, shape_padleft
 from ._quotients import share_divided
 
 
-class AlongAxis(Op):
+class AlongAxis(TensorOp):
     """Base of ops on the lines of a tensor along one axis, whose results have its shape.
 
     Parameters
@@ -40,7 +41,7 @@ class AlongAxis(Op):
         self.axis = -1 if axis is None else int(axis)
         self._takes_rows = axis is None
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; integers become floats.
 
         Raises
@@ -97,7 +98,7 @@ class Softmax(AlongAxis):
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -122,7 +123,7 @@ class LogSoftmax(AlongAxis):
     """
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -138,8 +139,8 @@ class LogSoftmax(AlongAxis):
 
 def _largest(x: Tensor, axis: int) -> Tensor:
     """Return the largest elements along an axis, of length 1 then; minus infinity where there are none."""
-    place = axis % x.type.ndim
-    return shape_padaxis(Supremum((place,))(x), place)
+    position = axis % x.type.ndim
+    return shape_padaxis(Supremum((position,))(x), position)
 
 
 def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -153,7 +154,7 @@ def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 @shape_rule.register(AlongAxis)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[AlongAxis, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
@@ -163,7 +164,7 @@ def _softmax_gradient(p: Tensor, g: Tensor, axis: int) -> Tensor:
 
 
 @pullback.register(Softmax)
-def _pullback_softmax(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_softmax(node: Apply[Softmax, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     p, g = as_tensor_variable(node.outputs[0]), as_tensor_variable(cotangents[0])
     axis = node.op.axis
     # Logarithms of p leave cotangents h / p; there p must not be divided by, for it may have vanished.
@@ -175,7 +176,7 @@ def _pullback_softmax(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(Softmax)
-def _pushforward_softmax(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_softmax(node: Apply[Softmax, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     p, t = as_tensor_variable(node.outputs[0]), as_tensor_variable(tangents[0])
@@ -183,13 +184,13 @@ def _pushforward_softmax(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @pullback.register(LogSoftmax)
-def _pullback_log(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_log(node: Apply[LogSoftmax, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     axis, g = node.op.axis, as_tensor_variable(cotangents[0])
     return [g - Softmax(axis)(node.inputs[0]) * sum_over(g, axis=axis, keepdims=True)]
 
 
 @pushforward.register(LogSoftmax)
-def _pushforward_log(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_log(node: Apply[LogSoftmax, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     axis, t = node.op.axis, as_tensor_variable(tangents[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class _BlockOp(Op):
 
 
 def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
-    """Return a node whose operands at some places have the dtype of the result."""
+    """Return a node whose operands at some positions have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
     if dtype in COMPLEX_DTYPES:
         raise DTypeError(
@@ -97,7 +97,7 @@ class SparseBlockGemv(_BlockOp):
 
     def make_node(
         self, o: TensorLike, W: TensorLike, h: TensorLike, inputIdx: TensorLike, outputIdx: TensorLike
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Parameters
@@ -120,7 +120,7 @@ class SparseBlockGemv(_BlockOp):
         return _typed(self, self._operands(ndims, (o, W, h, inputIdx, outputIdx)), (0, 1, 2))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, W, h, first, second = inputs
@@ -134,7 +134,7 @@ class SparseBlockGemv(_BlockOp):
             raise self._refuse(error, node, inputs) from None
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on numbers of blocks."""
         return [[True], [True], [True], [False], [False]]
 
@@ -163,7 +163,7 @@ class SparseBlockOuter(_BlockOp):
         xIdx: TensorLike,
         yIdx: TensorLike,
         alpha: TensorLike | None = None,
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to tensors.
 
         Parameters
@@ -188,7 +188,7 @@ class SparseBlockOuter(_BlockOp):
         return _typed(self, self._operands(ndims, (target, x, y, xIdx, yIdx, factor)), (0, 1, 2, 5))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute block by block with NumPy; ValueError or IndexError if shapes or numbers do not fit."""
         o, x, y, first, second, alpha = inputs
@@ -202,7 +202,7 @@ class SparseBlockOuter(_BlockOp):
             raise self._refuse(error, node, inputs) from None
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on numbers of blocks."""
         return [[True], [True], [True], [False], [False], [True]]
 
@@ -211,7 +211,7 @@ _TURNED = (1, 0, 3, 2)
 
 
 @pullback.register(SparseBlockGemv)
-def _pullback_gemv(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_gemv(node: Apply[SparseBlockGemv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (_, W, h, first, second), (g,) = node.inputs, cotangents
     by_matrices = SparseBlockOuter()(zeros_like(W), h, g, first, second)
     by_vectors = SparseBlockGemv()(zeros_like(h), dimshuffle(W, _TURNED), g, second, first)
@@ -219,7 +219,7 @@ def _pullback_gemv(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(SparseBlockOuter)
-def _pullback_outer(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_outer(node: Apply[SparseBlockOuter, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (_, x, y, first, second, alpha), (g,) = node.inputs, cotangents
     by_x = SparseBlockGemv()(zeros_like(x), dimshuffle(g, _TURNED), y, second, first)
     by_y = SparseBlockGemv()(zeros_like(y), g, x, first, second)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c.kernels import ArgmaxKernel, Kernel, native_kernel
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
@@ -22,7 +23,7 @@ from ._functions import max as largest
 from ._reduce import keep_dims
 
 
-class ArgExtremum(Op):
+class ArgExtremum(TensorOp):
     """Base of `ArgMax` and `ArgMin`: index of the first extremum over axes, counted in the flattened axes."""
 
     __props__ = ("axis",)
@@ -35,7 +36,7 @@ class ArgExtremum(Op):
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; the result is int64."""
         variable = as_tensor_variable(x)
         if variable.type.dtype in COMPLEX_DTYPES:
@@ -49,7 +50,7 @@ class ArgExtremum(Op):
         return Apply(op, [variable], [tensor_type("int64", shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         (x,) = inputs
@@ -89,25 +90,25 @@ class ArgMin(ArgExtremum):
 
 
 @pullback.register(ArgExtremum)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[ArgExtremum, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """A position is constant almost everywhere."""
     return [node.inputs[0].zeros_like(dtype=None if "float" in node.inputs[0].dtype else config.floatX)]
 
 
 @pushforward.register(ArgExtremum)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[ArgExtremum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @native_kernel.register(ArgExtremum)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[ArgExtremum, Tensor]) -> Kernel | None:
     (x,) = node.inputs
     largest = isinstance(node.op, ArgMax)
     return ArgmaxKernel(x.type.dtype, x.type.ndim, node.op.axes(x.type.ndim), largest)
 
 
 @shape_rule.register(ArgExtremum)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[ArgExtremum, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     gone = set(node.op.axes(len(shape)))
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]

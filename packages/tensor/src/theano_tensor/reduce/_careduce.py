@@ -227,7 +227,7 @@ class ProdWithoutZeros(Prod):
 
 
 @pullback.register(ProdWithoutZeros)
-def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_without_zeros(node: Apply[ProdWithoutZeros, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Divide the product by the element; a zero has no part in it."""
     (x,) = node.inputs
     g = restore(as_tensor_variable(cotangents[0]), node)
@@ -236,7 +236,7 @@ def _pullback_without_zeros(node: Apply, cotangents: list[Variable]) -> list[Var
 
 
 @pullback.register(CAReduce)
-def _pullback_careduce(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_careduce(node: Apply[CAReduce, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Follow the reduction with a name that does the same; of others nothing is known but the op."""
     (x,) = node.inputs
     named = {"add": "sum", "mul": "prod", "maximum": "max", "minimum": "min"}.get(node.op.combine.name)

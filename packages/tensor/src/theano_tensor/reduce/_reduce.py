@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, config, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, config, describe, pullback, pushforward, shape_rule
 from theano_linker_c import scalar as scalars
 from theano_linker_c.kernels import Kernel, Reduction, ReductionKernel, native_kernel
 from theano_linker_c.scalar import ScalarOp, upcast
 
 from .._core._convert import as_tensor_variable
 from .._core._dtypes import COMPLEX_DTYPES, DISCRETE_DTYPES, canonical_dtype, dtype_name
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import Array, AxisLike, DTypeLike, TensorLike
 from .._core._variable import Tensor
@@ -22,7 +23,7 @@ from ..elemwise import cast, conj, dimshuffle, eq, neq, real, second, switch
 from ._axes import as_axes, combined_accumulator, normal_axes, sum_dtype
 
 
-class Reduce(Op):
+class Reduce(TensorOp):
     """Base of reductions of `axis` by `combine`.
 
     Parameters
@@ -54,7 +55,7 @@ class Reduce(Op):
         """Return the reduced axes of an input with `ndim` dimensions."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
-    def needs_no_native_form(self, node: Apply) -> bool:
+    def needs_no_native_form(self, node: Apply[Self, Tensor]) -> bool:
         """Tell whether the linker that runs native code only takes a node: over no axes, nothing is reduced."""
         return not self.axes(node.inputs[0].type.ndim)
 
@@ -92,7 +93,7 @@ class Reduce(Op):
         return Apply(op, [variable], [tensor_type(op.result_dtype(variable.type.dtype), tuple(shape)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute with NumPy."""
         with np.errstate(all="ignore"):
@@ -308,13 +309,13 @@ def scaled(x: Tensor, part: Tensor) -> Tensor:
 
 
 @pullback.register(Sum)
-def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_sum(node: Apply[Sum, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [scaled(x, second(x, restore(as_tensor_variable(cotangents[0]), node)))]
 
 
 @pullback.register(Prod)
-def _pullback_prod(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_prod(node: Apply[Prod, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [scaled(x, restore(as_tensor_variable(cotangents[0]), node) * conj(_others(node)))]
 
@@ -333,7 +334,7 @@ def _others(node: Apply) -> Tensor:
 
 
 @pullback.register(Max, Min)
-def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_extremum(node: Apply[Max | Min, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     """Each element that equals the extremum gets the whole cotangent."""
     (x,) = node.inputs
     g = restore(as_tensor_variable(cotangents[0]), node)
@@ -341,13 +342,13 @@ def _pullback_extremum(node: Apply, cotangents: list[Variable]) -> list[Variable
 
 
 @pullback.register(LogicalReduce)
-def _pullback_logical(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_logical(node: Apply[LogicalReduce, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,) = node.inputs
     return [x.zeros_like(dtype=config.floatX)]
 
 
 @pushforward.register(Sum)
-def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_sum(node: Apply[Sum, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     dtype = node.outputs[0].type.dtype
     if tangents[0] is None or dtype in DISCRETE_DTYPES:
         return [None]
@@ -355,7 +356,7 @@ def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 
 @pushforward.register(Prod)
-def _pushforward_prod(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_prod(node: Apply[Prod, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     dtype = node.outputs[0].type.dtype
     if tangents[0] is None or dtype in DISCRETE_DTYPES:
         return [None]
@@ -363,12 +364,12 @@ def _pushforward_prod(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pushforward.register(LogicalReduce)
-def _pushforward_logical(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_logical(node: Apply[LogicalReduce, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(Max, Min)
-def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_extremum(node: Apply[Max | Min, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None or node.outputs[0].type.dtype in DISCRETE_DTYPES:
         return [None]
     (x,) = node.inputs
@@ -376,14 +377,14 @@ def _pushforward_extremum(node: Apply, tangents: list[Variable | None]) -> list[
 
 
 @shape_rule.register(Reduce)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Reduce, Tensor], input_shapes: list[Any]) -> list[Any]:
     (shape,) = input_shapes
     gone = set(node.op.axes(len(shape)))
     return [tuple(length for i, length in enumerate(shape) if i not in gone)]
 
 
 @native_kernel.register(Reduce)
-def _native(node: Apply) -> Kernel | None:
+def _native(node: Apply[Reduce, Tensor]) -> Kernel | None:
     op, (x,), (y,) = node.op, node.inputs, node.outputs
     axes = op.axes(x.type.ndim)
     if not axes:

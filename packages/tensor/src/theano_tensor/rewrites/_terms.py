@@ -31,7 +31,7 @@ class TensorLanguage(Language):
     def read(self, variable: Variable) -> Any:
         return number(variable)
 
-    def literal(self, value: TensorLike, node: Apply) -> Variable:
+    def literal(self, value: TensorLike, node: Apply[Any, Tensor]) -> Variable:
         output = node.outputs[0].type
         return scalar_constant(value, output.dtype, output.ndim)
 
@@ -39,7 +39,7 @@ class TensorLanguage(Language):
         made = op.make_node(*inputs).outputs[0] if isinstance(op, Elemwise) else op(*inputs)
         return cast(Variable, made)
 
-    def fitted(self, node: Apply, new: Variable, fit: Fit) -> list[Variable] | None:
+    def fitted(self, node: Apply[Any, Tensor], new: Variable, fit: Fit) -> list[Variable] | None:
         if fit is Fit.EXACT:
             return [new] if can_replace(node.outputs[0], new) else None
         if fit is not Fit.CONVERTED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from theano_graph import Apply, Constant, FunctionGraph, Variable, origin_from, toposort
 from theano_linker_c.scalar import Composite, ProgramBuilder, ScalarProgram
@@ -158,7 +158,7 @@ class FuseReductions(GraphRewriter):
                 profile.count(self.name)
         return profile
 
-    def _fuse(self, fgraph: FunctionGraph, node: Apply) -> bool:
+    def _fuse(self, fgraph: FunctionGraph, node: Apply[Any, Tensor]) -> bool:
         (x,) = node.inputs
         producer = x.owner
         if producer is None or not node.op.axes(x.type.ndim):
@@ -172,7 +172,7 @@ class FuseReductions(GraphRewriter):
             new = FusedReduce(element, [node.op]).make_node(*inputs).outputs[0]
         if not can_replace(node.outputs[0], new):
             return False
-        fgraph.replace(node.outputs[0], cast(Variable, new), reason=self.name)
+        fgraph.replace(node.outputs[0], new, reason=self.name)
         return True
 
 

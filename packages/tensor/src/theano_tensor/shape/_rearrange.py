@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
+from .._core._ops import TensorOp
 from .._core._typing import AxisLike, TensorLike
 from .._core._variable import Tensor
 from .._errors import ShapeError
@@ -21,7 +22,7 @@ from ._reshape import flatten, reshape, shape_padaxis, shape_padleft
 from ._shape import lengths_of
 
 
-class Roll(Op):
+class Roll(TensorOp):
     """The elements moved along an axis; what is moved out at one end comes in at the other.
 
     Inputs are the tensor, the number of places and the axis.
@@ -29,7 +30,7 @@ class Roll(Op):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike, shift: TensorLike, axis: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, shift: TensorLike, axis: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and two integers; ShapeError if it has no such axis."""
         variable, places, where = as_tensor_variable(x), as_length(shift, "a shift"), as_length(axis, "an axis")
         known = static_int(where)
@@ -40,7 +41,7 @@ class Roll(Op):
         return Apply(self, [variable, places, where], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Roll with NumPy; ValueError if there is no such axis."""
         x, shift, axis = inputs
@@ -54,24 +55,24 @@ class Roll(Op):
             )
         output_storage[0][0] = np.roll(x, int(shift), int(axis))
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on shift and axis."""
         return [[True], [False], [False]]
 
 
 @pullback.register(Roll)
-def _pullback_roll(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_roll(node: Apply[Roll, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     _, shift, axis = node.inputs
     return [node.op(cotangents[0], neg(shift.astype("int64")), axis), None, None]
 
 
 @pushforward.register(Roll)
-def _pushforward_roll(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_roll(node: Apply[Roll, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(Roll)
-def _shape_roll(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_roll(node: Apply[Roll, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

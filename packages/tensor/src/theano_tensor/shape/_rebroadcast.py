@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
@@ -35,7 +35,7 @@ class Rebroadcast(RebroadcastCode):
     def __init__(self, *pattern: tuple[int, bool]) -> None:
         self.pattern = tuple(sorted((int(axis), bool(flag)) for axis, flag in pattern))
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if an axis does not exist or cannot broadcast."""
         variable = shaped_operand(x, REBROADCAST_CODE)
         if not isinstance(variable.type, TensorType):
@@ -52,7 +52,7 @@ class Rebroadcast(RebroadcastCode):
         return Apply(self, [variable], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check and return the input; ValueError if a dimension that is to broadcast is longer than 1."""
         (x,) = inputs
@@ -74,17 +74,17 @@ class Rebroadcast(RebroadcastCode):
 
 
 @pullback.register(Rebroadcast)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Rebroadcast], cotangents: list[Variable]) -> list[Variable | None]:
     return [patternbroadcast(cotangents[0], node.inputs[0].type.broadcastable)]
 
 
 @pushforward.register(Rebroadcast)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Rebroadcast], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(Rebroadcast)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Rebroadcast], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     for axis, flag in node.op.pattern:
         if flag:

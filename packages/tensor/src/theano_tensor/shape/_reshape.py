@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import INTEGER_DTYPES
+from .._core._ops import TensorOp
 from .._core._type import StaticShape, tensor_type
 from .._core._typing import AxisLike, ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -23,7 +24,7 @@ from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
 
-class Reshape(Op):
+class Reshape(TensorOp):
     """Give the elements of a tensor, in C order, another shape.
 
     Parameters
@@ -38,7 +39,7 @@ class Reshape(Op):
     def __init__(self, ndim: int) -> None:
         self.ndim = int(ndim)
 
-    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply:
+    def make_node(self, x: TensorLike, shape: ShapeLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and a shape.
 
         Raises
@@ -57,7 +58,7 @@ class Reshape(Op):
         return Apply(self, [variable, vector], [tensor_type(variable.type.dtype, static).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Reshape; ValueError if the number of elements does not fit."""
         x, shape = inputs
@@ -82,7 +83,7 @@ class Reshape(Op):
                 )
             ) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the shape."""
         return [[True], [False]]
 
@@ -130,25 +131,25 @@ def _is_no_shape(entries: Sequence[int | None]) -> bool:
 
 
 @pullback.register(Reshape)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Reshape, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x = node.inputs[0]
     return [reshape(cotangents[0], lengths_of(x)), None]
 
 
 @pushforward.register(Reshape)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Reshape, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], node.inputs[1])]
 
 
 @shape_rule.register(Reshape)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Reshape, Tensor], input_shapes: list[Any]) -> list[Any]:
     x_shape, _ = input_shapes
     static, vector = node.outputs[0].type.shape, node.inputs[1]
     entries: list[Any] = list(_entries(vector, node.op.ndim))
     for i, entry in enumerate(entries):
         if entry is None:
-            made = vector.owner is not None and isinstance(vector.owner.op, MakeVector)
-            entries[i] = vector.owner.inputs[i] if made else vector[i]
+            made = vector.owner
+            entries[i] = made.inputs[i] if made is not None and isinstance(made.op, MakeVector) else vector[i]
     return [tuple(_length(x_shape, entries, i) if n is None else n for i, n in enumerate(static))]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Constant, Variable, compose, describe, pullback, pushforward, shape_rule
 from theano_linker_c.scalar import Add, Cast, Mul, upcast
 
 from .._assert import Assert
 from .._core._convert import as_tensor_variable, constant
 from .._core._dtypes import canonical_dtype
+from .._core._ops import TensorOp
 from .._core._type import CONVERSIONS, StaticShape, TensorType, tensor_type
 from .._core._typing import ShapeLike, TensorLike
 from .._core._variable import Tensor
@@ -37,22 +38,22 @@ class ShapeOf(ShapeCode):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor."""
         variable = shaped_operand(x, SHAPE_CODE)
         return Apply(self, [variable], [tensor_type("int64", (getattr(variable.type, "ndim", None),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the shape."""
         output_storage[0][0] = np.array(inputs[0].shape, dtype="int64")
 
-    def needs_no_native_form(self, node: Apply) -> bool:
+    def needs_no_native_form(self, node: Apply[Self]) -> bool:
         """Say that the linker that runs native code only takes any node: no element is read."""
         return True
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """A shape does not depend on the elements."""
         return [[False]]
 
@@ -74,7 +75,7 @@ class ShapeI(ShapeICode):
     def __init__(self, i: int) -> None:
         self.i = int(i)
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self]:
         """Apply to a tensor; ShapeError if it has no such dimension."""
         variable = shaped_operand(x, SHAPE_I_CODE)
         if not 0 <= self.i < getattr(variable.type, "ndim", self.i + 1):
@@ -82,12 +83,12 @@ class ShapeI(ShapeICode):
         return Apply(self, [variable], [tensor_type("int64", ()).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Read the length."""
         output_storage[0][0] = np.array(inputs[0].shape[self.i], dtype="int64")
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """A length does not depend on the elements."""
         return [[False]]
 
@@ -99,7 +100,7 @@ class _LossOfPrecisionError(TypeError, AssertionError):
     """Programs for Theano 1.0 expect the second class."""
 
 
-class MakeVector(Op):
+class MakeVector(TensorOp):
     """A vector of scalars.
 
     Parameters
@@ -113,7 +114,7 @@ class MakeVector(Op):
     def __init__(self, dtype: str = "int64") -> None:
         self.dtype = canonical_dtype(dtype, "float64")
 
-    def make_node(self, *inputs: TensorLike) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply to scalars; TypeError for tensors with dimensions, or dtypes that would lose precision."""
         scalars = [as_tensor_variable(x) for x in inputs]
         for x in scalars:
@@ -132,7 +133,7 @@ class MakeVector(Op):
         return Apply(self, scalars, [tensor_type(self.dtype, (len(scalars),)).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Collect the scalars."""
         output_storage[0][0] = np.array([x[()] for x in inputs], dtype=self.dtype)
@@ -181,7 +182,7 @@ class SpecifyShape(SpecifyShapeCode):
         return Apply(self, [variable, *given], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Check the lengths and return the input."""
         x, *lengths = inputs
@@ -196,34 +197,34 @@ class SpecifyShape(SpecifyShapeCode):
                 )
         output_storage[0][0] = x
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """The lengths are only checked."""
         return [[True]] + [[False]] * (len(node.inputs) - 1)
 
 
 @pullback.register(ShapeOf, ShapeI)
-def _pullback_shape(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_shape(node: Apply[ShapeOf | ShapeI], cotangents: list[Variable]) -> list[Variable | None]:
     return [None]
 
 
 @pullback.register(MakeVector)
-def _pullback_vector(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_vector(node: Apply[MakeVector], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_tensor_variable(cotangents[0])
     return [g[i] for i in range(len(node.inputs))]
 
 
 @pullback.register(SpecifyShape)
-def _pullback_specify(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_specify(node: Apply[SpecifyShape], cotangents: list[Variable]) -> list[Variable | None]:
     return [node.op(cotangents[0], *node.inputs[1:]), *(None for _ in node.inputs[1:])]
 
 
 @pushforward.register(ShapeOf, ShapeI)
-def _pushforward_shape(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_shape(node: Apply[ShapeOf | ShapeI], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 
 @pushforward.register(MakeVector)
-def _pushforward_vector(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_vector(node: Apply[MakeVector], tangents: list[Variable | None]) -> list[Variable | None]:
     if all(t is None for t in tangents):
         return [None]
     pairs = zip(tangents, node.inputs, strict=True)
@@ -232,27 +233,27 @@ def _pushforward_vector(node: Apply, tangents: list[Variable | None]) -> list[Va
 
 
 @pushforward.register(SpecifyShape)
-def _pushforward_specify(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_specify(node: Apply[SpecifyShape], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @shape_rule.register(ShapeOf)
-def _shape_of_shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_shape(node: Apply[ShapeOf], input_shapes: list[Any]) -> list[Any]:
     return [(len(node.inputs[0].type.shape),)]
 
 
 @shape_rule.register(ShapeI)
-def _shape_of_length(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_length(node: Apply[ShapeI], input_shapes: list[Any]) -> list[Any]:
     return [()]
 
 
 @shape_rule.register(MakeVector)
-def _shape_of_vector(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_vector(node: Apply[MakeVector], input_shapes: list[Any]) -> list[Any]:
     return [(len(node.inputs),)]
 
 
 @shape_rule.register(SpecifyShape)
-def _shape_specified(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_specified(node: Apply[SpecifyShape], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     for axis, n in zip(node.op.axes, node.inputs[1:], strict=True):
         shape[axis] = n

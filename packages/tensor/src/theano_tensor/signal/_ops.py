@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -204,7 +204,7 @@ class Pool(PoolingOp):
 
     def make_node(
         self, x: TensorLike, ws: TensorLike, stride: TensorLike | None = None, pad: TensorLike | None = None
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor and the layout of the windows; their own size is the default of the steps.
 
         Raises
@@ -222,7 +222,7 @@ class Pool(PoolingOp):
         return self._typed([variable, *layout], variable.type.dtype, (*shape[: -self.ndim], *counts))
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pool with NumPy, one axis after the other; ValueError if the layout cannot be."""
         x, *layout = inputs
@@ -253,7 +253,7 @@ class AveragePoolGrad(PoolingOp):
         stride: TensorLike | None = None,
         pad: TensorLike | None = None,
         dummy: TensorLike | None = None,
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to numbers of windows, the lengths of the axes that these lie on, and their layout.
 
         Or, in the order that programs for Theano 1.0 use, to the tensor that was pooled, the numbers of its windows,
@@ -275,7 +275,7 @@ class AveragePoolGrad(PoolingOp):
         return second, lengths_of(as_tensor_variable(first))[-self.ndim :]
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if the numbers of windows do not fit."""
         g, lengths, *layout = inputs
@@ -293,7 +293,7 @@ class AveragePoolGrad(PoolingOp):
             g = (g / elements(axes, self.mode == "average_inc_pad")).astype(g.dtype)
         _store(output_storage, node, sum_pool_grad(g, axes))
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """Nothing depends differentiably on lengths and layout."""
         return [[True], *[[False]] * (1 + _LAYOUT)]
 
@@ -336,13 +336,13 @@ class MaxPoolGrad(_OfLargest):
         ws: TensorLike,
         stride: TensorLike | None = None,
         pad: TensorLike | None = None,
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor, the largest elements, a number for each window, and the layout of the windows."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[0].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Add with NumPy; ValueError if shapes do not fit."""
         x, y, g, *layout = inputs
@@ -362,13 +362,13 @@ class MaxPoolGradGrad(_OfLargest):
         ws: TensorLike,
         stride: TensorLike | None = None,
         pad: TensorLike | None = None,
-    ) -> Apply:
+    ) -> Apply[Self, Tensor]:
         """Apply to a tensor, the largest elements, a tensor of the shape of the first, and the layout."""
         arrays = self._arrays(x, maxout, gz)
         return self._typed([*arrays, *self.layout(ws, stride, pad)], arrays[2].type.dtype, arrays[1].type.shape)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Take with NumPy; ValueError if shapes do not fit."""
         x, y, t, *layout = inputs
@@ -381,7 +381,7 @@ _NOTHING: tuple[None, ...] = (None,) * _LAYOUT
 
 
 @pullback.register(Pool)
-def _pullback_pool(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_pool(node: Apply[Pool, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, *layout), (g,) = node.op, node.inputs, cotangents
     if op.mode == "max":
         return [MaxPoolGrad(op.ignore_border, op.ndim)(x, node.outputs[0], g, *layout), *_NOTHING]
@@ -390,7 +390,7 @@ def _pullback_pool(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(Pool)
-def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_pool(node: Apply[Pool, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     op, (x, *layout), t = node.op, node.inputs, tangents[0]
     if t is None:
         return [None]
@@ -400,24 +400,26 @@ def _pushforward_pool(node: Apply, tangents: list[Variable | None]) -> list[Vari
 
 
 @pullback.register(AveragePoolGrad)
-def _pullback_average(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_average(node: Apply[AveragePoolGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op = node.op
     return [Pool(op.ignore_border, op.mode, op.ndim)(cotangents[0], *node.inputs[2:]), None, *_NOTHING]
 
 
 @pushforward.register(AveragePoolGrad)
-def _pushforward_average(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_average(
+    node: Apply[AveragePoolGrad, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @pullback.register(MaxPoolGrad)
-def _pullback_largest(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_largest(node: Apply[MaxPoolGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
     return [None, None, MaxPoolGradGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
 
 
 @pullback.register(MaxPoolGradGrad)
-def _pullback_pick(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_pick(node: Apply[MaxPoolGradGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (x, y, _, *layout) = node.op, node.inputs
     return [None, None, MaxPoolGrad(op.ignore_border, op.ndim)(x, y, cotangents[0], *layout), *_NOTHING]
 
@@ -429,7 +431,7 @@ def _pushforward_largest(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @shape_rule.register(Pool)
-def _shape_pool(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_pool(node: Apply[Pool, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (shape, *_) = node.op, input_shapes
     layout = [as_lengths(v, op.ndim) for v in node.inputs[1:]]
     counts = [
@@ -440,16 +442,16 @@ def _shape_pool(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @shape_rule.register(AveragePoolGrad)
-def _shape_average(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_average(node: Apply[AveragePoolGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     op = node.op
     return [(*input_shapes[0][: -op.ndim], *as_lengths(node.inputs[1], op.ndim))]
 
 
 @shape_rule.register(MaxPoolGrad)
-def _shape_largest(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_largest(node: Apply[MaxPoolGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(MaxPoolGradGrad)
-def _shape_pick(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_pick(node: Apply[MaxPoolGradGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from theano_graph import Apply, Op, Variable, compose, describe, pullback, pushforward, shape_rule
+from theano_graph import Apply, Variable, compose, describe, pullback, pushforward, shape_rule
 
 from .._core._axis import one_axis
 from .._core._convert import as_tensor_variable
+from .._core._ops import TensorOp
 from .._core._type import tensor_type
 from .._core._typing import TensorLike
 from .._core._variable import Tensor
@@ -42,7 +43,7 @@ def _check_node(op: Any, name: str, x: TensorLike) -> Tensor:
     return variable
 
 
-class Sort(Op):
+class Sort(TensorOp):
     """The elements in ascending order along an axis; NaN last.
 
     Parameters
@@ -57,13 +58,13 @@ class Sort(Op):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("sort", kind, order)
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "sort", x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         output_storage[0][0] = np.sort(inputs[0], axis=self.axis, kind=self.kind)
@@ -77,13 +78,13 @@ class ArgSort(DiscreteOp):
     def __init__(self, axis: int, kind: str = "quicksort", order: None = None) -> None:
         self.axis, self.kind = int(axis), _check_kind("argsort", kind, order)
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor; ShapeError if it has no such axis."""
         variable = _check_node(self, "argsort", x)
         return Apply(self, [variable], [tensor_type("int64", variable.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sort with NumPy."""
         found = np.argsort(inputs[0], axis=self.axis, kind=self.kind)
@@ -108,14 +109,14 @@ def put_back(x: Tensor, numbers: Tensor, axis: int, g: Tensor) -> Tensor:
 
 
 @pullback.register(Sort)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Sort, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, op = as_tensor_variable(node.inputs[0]), node.op
     numbers: Tensor = ArgSort(op.axis, op.kind)(x)
     return [put_back(x, numbers, op.axis, as_tensor_variable(cotangents[0]))]
 
 
 @pushforward.register(Sort)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Sort, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     x, op = as_tensor_variable(node.inputs[0]), node.op
@@ -124,7 +125,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Sort, ArgSort)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Sort | ArgSort, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class TopK(Op):
         self.axis, self.sorted, self.idx_dtype = int(axis), bool(sorted), idx_dtype
         self.return_values, self.return_indices = bool(return_values), bool(return_indices)
 
-    def make_node(self, x: TensorLike, k: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, k: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor and an integer.
 
         Raises
@@ -81,7 +81,7 @@ class TopK(Op):
         return Apply(self, [variable, count], [tensor_type(dtype, shape).make_variable() for dtype in dtypes])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Select with NumPy; ValueError if k is 0 or larger than the length of the axis."""
         x, k = inputs[0], int(inputs[1])
@@ -100,7 +100,7 @@ class TopK(Op):
         for storage, result in zip(output_storage, results, strict=True):
             storage[0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The elements depend differentiably on the tensor, their numbers do not; nothing does on k."""
         return [[True] * self.return_values + [False] * self.return_indices, [False] * len(node.outputs)]
 
@@ -131,7 +131,7 @@ def _numbers(node: Apply) -> Tensor:
 
 
 @pullback.register(TopK)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[TopK, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     if not node.op.return_values or not isinstance(cotangents[0], Tensor):
         return [None, None]
     x = as_tensor_variable(node.inputs[0])
@@ -139,7 +139,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(TopK)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[TopK, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     rest: list[Variable | None] = [None] * len(node.outputs)
     if tangents[0] is None or not node.op.return_values:
         return rest
@@ -149,7 +149,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(TopK)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[TopK, Tensor], input_shapes: list[Any]) -> list[Any]:
     shape = list(input_shapes[0])
     shape[node.op.axis] = cast(abs_(node.inputs[1]), "int64")
     return [tuple(shape)] * len(node.outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from theano_graph import Apply, Variable, compose, describe, pullback, pushforward
 
@@ -17,7 +17,7 @@ class EvaluationPoint(GradientGate):
     respect to. Rewriting removes it, as it removes all gates.
     """
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply the op to a point and the variable that it belongs to.
 
         Raises
@@ -32,7 +32,7 @@ class EvaluationPoint(GradientGate):
         return Apply(self, list(inputs), [inputs[0].type()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the point on, if the shapes are equal."""
         point, value = inputs
@@ -46,20 +46,20 @@ class EvaluationPoint(GradientGate):
             )
         output_storage[0][0] = point
 
-    def infer_shape(self, node: Apply, shapes: Sequence[Any]) -> Sequence[Any]:
+    def infer_shape(self, node: Apply[Self], shapes: Sequence[Any]) -> Sequence[Any]:
         """Return the shape of the point."""
         return [shapes[0]]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Say that only the shape of the variable matters."""
         return [[True], [False]]
 
 
 @pullback.register(EvaluationPoint)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[EvaluationPoint], cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0], None]
 
 
 @pushforward.register(EvaluationPoint)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[EvaluationPoint], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]

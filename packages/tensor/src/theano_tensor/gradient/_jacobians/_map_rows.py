@@ -7,7 +7,7 @@ derivatives can be taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class MapRows(ComparedGraphOp):
         self.kinds = tuple(kinds)
         self.likes = tuple(likes)
 
-    def make_node(self, *inputs: TensorLike) -> Apply:
+    def make_node(self, *inputs: TensorLike) -> Apply[Self]:
         """Apply the loop to the number of rows, the sequences and the constants.
 
         Raises
@@ -96,7 +96,7 @@ class MapRows(ComparedGraphOp):
         return Apply(self, given, outputs)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run the inner graph, compiled at the first use, once for each row."""
         n, sequences, constants = int(inputs[0]), inputs[1 : 1 + self.sequences], inputs[1 + self.sequences :]
@@ -137,7 +137,7 @@ class MapRows(ComparedGraphOp):
         """Return how many sequences there are, and what becomes of the outputs."""
         return self.sequences, self.kinds, self.likes
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Nothing depends differentiably on the number of rows."""
         return [[False] * len(node.outputs), *self.inner_pattern()[1:]]
 
@@ -165,7 +165,7 @@ def _shape_text(op: MapRows, row: int, got: Sequence[int], wanted: Sequence[int]
 
 
 @shape_rule.register(MapRows)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[MapRows], input_shapes: list[Any]) -> list[Any]:
     op = node.op
     shapes = []
     for kind, like in zip(op.kinds, op.likes, strict=True):

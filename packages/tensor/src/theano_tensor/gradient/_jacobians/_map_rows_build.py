@@ -117,7 +117,7 @@ class _Opened:
 
 
 @pullback.register(MapRows)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[MapRows], cotangents: list[Variable]) -> list[Variable | None]:
     opened = _Opened(node)
     seeds: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}
@@ -158,7 +158,7 @@ def _as_cotangent(variable: Variable, gradient: Variable | None) -> Variable:
 
 
 @pushforward.register(MapRows)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[MapRows], tangents: list[Variable | None]) -> list[Variable | None]:
     opened = _Opened(node)
     given: dict[Variable, Variable] = {}
     more: dict[Variable, Variable] = {}

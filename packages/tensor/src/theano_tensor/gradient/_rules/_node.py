@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from theano_graph import Apply, Variable, compose, describe, origin_from, pullback
 
@@ -76,12 +75,13 @@ def _own_method(node: Apply, cotangents: Sequence[Variable | None]) -> Sequence[
     The class nearest to the op decides, so that a subclass with ``grad`` overrides a base with ``L_op``.
     """
     given = [DisconnectedType()() if c is None else c for c in cotangents]
+    answer: GivenBack | None = None
     l_op, grad = written_method(node.op, "L_op"), written_method(node.op, "grad")
     if l_op is not None and (grad is None or _rank(node.op, "L_op") <= _rank(node.op, "grad")):
-        return cast(GivenBack, l_op(list(node.inputs), list(node.outputs), given))
-    if grad is not None:
-        return cast(GivenBack, grad(list(node.inputs), given))
-    return None
+        answer = l_op(list(node.inputs), list(node.outputs), given)
+    elif grad is not None:
+        answer = grad(list(node.inputs), given)
+    return answer
 
 
 def _rank(op: object, method: str) -> int:

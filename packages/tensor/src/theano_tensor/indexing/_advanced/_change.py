@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from theano_graph import Apply, Op, Variable
 from theano_linker_c.program import overwriting_form
 
 from ..._core._convert import as_tensor_variable
+from ..._core._ops import TensorOp
 from ..._core._typing import TensorLike
+from ..._core._variable import Tensor
 from .._parts import check_values, fitting_part, index_pattern, out_of_range
 from ..entries import Entries, Symbol, entries_text, fill_in
 from ._read import (
@@ -26,7 +28,7 @@ from ._read import (
 )
 
 
-class AdvancedIncSubtensor(Op):
+class AdvancedIncSubtensor(TensorOp):
     """A copy of a tensor in which the part at an index with arrays in it is incremented, or replaced.
 
     Parameters
@@ -79,7 +81,7 @@ class AdvancedIncSubtensor(Op):
         return Apply(self, [variable, part, *index], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy, then change the part; IndexError or ValueError if something does not fit."""
         x, y, *numbers = inputs
@@ -100,7 +102,7 @@ class AdvancedIncSubtensor(Op):
             np.add.at(result, index, y)
         output_storage[0][0] = result
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
         return index_pattern(node, 2)
 
@@ -143,7 +145,7 @@ class AdvancedIncSubtensor1(AdvancedIncSubtensor):
     ) -> None:
         super().__init__(inplace, set_instead_of_inc, ignore_duplicates, (Symbol.SYMBOL,))
 
-    def make_node(self, x: TensorLike, y: TensorLike, *inputs: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike, y: TensorLike, *inputs: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor, the new rows and a vector of integers."""
         check_vector(x, inputs)
         return super().make_node(x, y, *inputs)

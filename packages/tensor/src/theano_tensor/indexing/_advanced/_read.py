@@ -7,14 +7,15 @@ broadcastable broadcast. There is no view, so the ops have no place in alias ana
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from theano_graph import Apply, Constant, Op, Variable, compose, describe
+from theano_graph import Apply, Constant, Variable, compose, describe
 
 from ..._core._convert import as_tensor_variable
 from ..._core._dtypes import INTEGER_DTYPES
+from ..._core._ops import TensorOp
 from ..._core._type import StaticShape, tensor_type
 from ..._core._typing import Array, TensorLike
 from ..._core._variable import Tensor
@@ -35,7 +36,7 @@ from ..entries import (
 )
 
 
-class AdvancedSubtensor(Op):
+class AdvancedSubtensor(TensorOp):
     """A part of a tensor by an index with arrays in it: ``x[entries]``, as NumPy has it.
 
     Parameters
@@ -51,7 +52,7 @@ class AdvancedSubtensor(Op):
     def __init__(self, entries: Entries | None = None) -> None:
         self.entries: Any = None if entries is None else tuple(entries)
 
-    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply[Self, Tensor]:
         """Apply to a tensor and what the symbols stand for, or of an op without entries to all parts of the index.
 
         Raises
@@ -70,7 +71,7 @@ class AdvancedSubtensor(Op):
         return Apply(self, [variable, *index], [tensor_type(variable.type.dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Copy the part; IndexError if a number is out of range or arrays do not fit."""
         x, *numbers = inputs
@@ -80,7 +81,7 @@ class AdvancedSubtensor(Op):
         except IndexError as error:
             raise out_of_range(error, node, x) from error
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self, Tensor]) -> list[list[bool]]:
         """The result does not depend differentiably on the index."""
         return index_pattern(node, 1)
 
@@ -107,7 +108,7 @@ class AdvancedSubtensor1(AdvancedSubtensor):
         super().__init__((Symbol.SYMBOL,))
         self.sparse_grad = bool(sparse_grad)
 
-    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply:
+    def make_node(self, x: TensorLike, *inputs: TensorLike | None) -> Apply[Self, Tensor]:
         """Apply to a tensor and a vector of integers."""
         check_vector(x, inputs)
         return super().make_node(x, *inputs)

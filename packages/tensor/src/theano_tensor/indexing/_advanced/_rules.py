@@ -43,7 +43,7 @@ def register_sparse_gradient(function: SparseGradient) -> SparseGradient:
 
 
 @pullback.register(AdvancedSubtensor)
-def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_part(node: Apply[AdvancedSubtensor, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, *index = node.inputs
     op, g = node.op, as_tensor_variable(cotangents[0])
     nothing: list[Variable | None] = [None] * len(index)
@@ -53,7 +53,7 @@ def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(AdvancedIncSubtensor)
-def _pullback_change(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_change(node: Apply[AdvancedIncSubtensor, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     _, y, *index = node.inputs
     op, g = node.op, as_tensor_variable(cotangents[0])
     part = read_of(op)(g, *index)
@@ -98,12 +98,14 @@ def _last_writers(node: Apply, part: Tensor) -> Tensor:
 
 
 @pushforward.register(AdvancedSubtensor)
-def _pushforward_part(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_part(node: Apply[AdvancedSubtensor, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])]
 
 
 @pushforward.register(AdvancedIncSubtensor)
-def _pushforward_change(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_change(
+    node: Apply[AdvancedIncSubtensor, Tensor], tangents: list[Variable | None]
+) -> list[Variable | None]:
     (x, y, *index), (dx, dy, *_) = node.inputs, tangents
     if dx is None and dy is None:
         return [None]
@@ -114,12 +116,12 @@ def _pushforward_change(node: Apply, tangents: list[Variable | None]) -> list[Va
 
 
 @shape_rule.register(AdvancedIncSubtensor)
-def _shape_change(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_change(node: Apply[AdvancedIncSubtensor, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(AdvancedSubtensor)
-def _shape_part(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_part(node: Apply[AdvancedSubtensor, Tensor], input_shapes: list[Any]) -> list[Any]:
     static = node.outputs[0].type.shape
     found = layout(node.op.entries, node.inputs[1:], node.inputs[0].type.ndim)
     lengths = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,13 +49,13 @@ class MatrixInverse(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("matrix_inverse", x, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Invert with LAPACK; LinAlgError for a singular matrix, or one that is not square."""
         check_square("matrix_inverse", node, inputs[0])
@@ -70,13 +70,13 @@ class MatrixInverse(MatrixOp):
 
 
 @pullback.register(MatrixInverse)
-def _pullback_inverse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_inverse(node: Apply[MatrixInverse, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     inverse = adjoint(node.outputs[0])
     return [-matmul(matmul(inverse, cotangents[0]), inverse)]
 
 
 @pushforward.register(MatrixInverse)
-def _pushforward_inverse(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_inverse(node: Apply[MatrixInverse, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (inverse,) = node.outputs
     return [None if tangents[0] is None else -matmul(matmul(inverse, tangents[0]), inverse)]
 
@@ -97,7 +97,7 @@ class MatrixPinv(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none."""
         matrix = as_matrices("pinv", x)
         shape = matrix.type.shape
@@ -106,7 +106,7 @@ class MatrixPinv(MatrixOp):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy, which goes by singular values; LinAlgError for numbers that are not finite."""
         try:
@@ -116,7 +116,7 @@ class MatrixPinv(MatrixOp):
 
 
 @pullback.register(MatrixPinv)
-def _pullback_pinv(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_pinv(node: Apply[MatrixPinv, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -131,7 +131,7 @@ def _pullback_pinv(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(MatrixPinv)
-def _pushforward_pinv(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_pinv(node: Apply[MatrixPinv, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     (x,), (p,), d = node.inputs, node.outputs, as_tensor_variable(tangents[0])
@@ -158,13 +158,13 @@ class Det(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("det", x, square=True)
         return Apply(self, [matrix], [tensor_type(matrix.type.dtype, matrix.type.shape[:-2]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; 0 for a singular matrix, LinAlgError for one that is not square."""
         check_square("det", node, inputs[0])
@@ -183,13 +183,13 @@ def _trace_of_product(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 @pullback.register(Det)
-def _pullback_det(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_det(node: Apply[Det, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (value,) = node.inputs, node.outputs
     return [_on_matrices(cotangents[0] * conj(value)) * adjoint(matrix_inverse(x))]
 
 
 @pushforward.register(Det)
-def _pushforward_det(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_det(node: Apply[Det, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     (x,), (value,), d = node.inputs, node.outputs, tangents[0]
     return [None if d is None else value * _trace_of_product(matrix_inverse(x), d)]
 
@@ -207,7 +207,7 @@ class SLogDet(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("slogdet", x, square=True)
         real = {"complex64": "float32", "complex128": "float64"}.get(matrix.type.dtype, matrix.type.dtype)
@@ -215,7 +215,7 @@ class SLogDet(MatrixOp):
         return Apply(self, [matrix], [t.make_variable() for t in types])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use NumPy; 0 and -inf for a singular matrix, LinAlgError for one that is not square."""
         check_square("slogdet", node, inputs[0])
@@ -224,7 +224,7 @@ class SLogDet(MatrixOp):
 
 
 @pullback.register(SLogDet)
-def _pullback_slogdet(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_slogdet(node: Apply[SLogDet, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -235,7 +235,7 @@ def _pullback_slogdet(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(SLogDet)
-def _pushforward_slogdet(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_slogdet(node: Apply[SLogDet, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None, None]
     change = _trace_of_product(matrix_inverse(node.inputs[0]), tangents[0])
@@ -243,18 +243,18 @@ def _pushforward_slogdet(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @shape_rule.register(MatrixInverse)
-def _shape_inverse(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_inverse(node: Apply[MatrixInverse, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(MatrixPinv)
-def _shape_pinv(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_pinv(node: Apply[MatrixPinv, Tensor], input_shapes: list[Any]) -> list[Any]:
     *front, rows, columns = input_shapes[0]
     return [(*front, columns, rows)]
 
 
 @shape_rule.register(Det, SLogDet)
-def _shape_det(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_det(node: Apply[Det | SLogDet, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(input_shapes[0][:-2]) for _ in node.outputs]
 
 

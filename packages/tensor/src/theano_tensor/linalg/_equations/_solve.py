@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Solve(MatrixOp):
         overwritten = [i for i, flag in enumerate((self.overwrite_A, self.overwrite_b)) if flag]
         self.destroy_map = {0: overwritten} if overwritten else {}
 
-    def make_node(self, A: TensorLike, b: TensorLike) -> Apply:
+    def make_node(self, A: TensorLike, b: TensorLike) -> Apply[Self, Tensor]:
         """Apply to matrix and right-hand side.
 
         Raises
@@ -107,7 +107,7 @@ class Solve(MatrixOp):
         return Apply(self, [matrix, right], [tensor_type(dtype, right.type.shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Solve with LAPACK; LinAlgError for a singular matrix or one that is not square, ValueError for lengths."""
         a, b = inputs
@@ -161,7 +161,7 @@ def _part_that_is_read(op: Solve, x: Tensor, *, gradient: bool) -> Tensor:
 
 
 @pullback.register(Solve)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Solve, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     op, (a, _), (x,) = node.op, node.inputs, node.outputs
     adjoint_solve = Solve(
         _TRANSPOSED.get(op.A_structure, op.A_structure), op.lower if op.A_structure == "symmetric" else False
@@ -175,7 +175,7 @@ def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
 
 
 @pushforward.register(Solve)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Solve, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     op, (a, _), (x,), (da, db) = node.op, node.inputs, node.outputs, tangents
     if da is None and db is None:
         return [None]
@@ -185,7 +185,7 @@ def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable 
 
 
 @shape_rule.register(Solve)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Solve, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,13 +63,13 @@ class Cholesky(MatrixOp):
             raise ValueError(compose(f"Cholesky: unknown on_error={on_error!r}", mend="use 'raise' or 'nan'"))
         self.lower, self.on_error = bool(lower), on_error
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("cholesky", x, square=True)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Factor with LAPACK."""
         (x,) = inputs
@@ -110,7 +110,7 @@ def cholesky_gradient(factor: TensorLike, g: TensorLike, lower: bool = True) -> 
 
 
 @pullback.register(Cholesky)
-def _pullback_cholesky(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_cholesky(node: Apply[Cholesky, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -123,7 +123,7 @@ def _pullback_cholesky(node: Apply, cotangents: list[Variable]) -> list[Variable
 
 
 @pushforward.register(Cholesky)
-def _pushforward_cholesky(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_cholesky(node: Apply[Cholesky, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     undefined = no_complex_gradient(node)
@@ -154,13 +154,13 @@ class CholeskyGrad(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, x: TensorLike, l: TensorLike, dz: TensorLike) -> Apply:  # noqa: E741  # the documented name
+    def make_node(self, x: TensorLike, l: TensorLike, dz: TensorLike) -> Apply[Self, Tensor]:  # noqa: E741  # the documented name
         """Apply to matrix, factor, and gradient by the factor; ShapeError if one of them is no matrix."""
         parts = [must_be_real("CholeskyGrad", as_matrices("CholeskyGrad", v, square=True)) for v in (x, l, dz)]
         return Apply(self, parts, [parts[0].type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Go through the columns from the last to the first."""
         _, factor, g = (v if self.lower else np.swapaxes(v, -1, -2) for v in inputs)
@@ -188,12 +188,12 @@ def _smith(f: Any, factor: Any) -> None:
 
 
 @pullback.register(CholeskyGrad)
-def _pullback_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_grad(node: Apply[CholeskyGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return pulled_through(node.op.expression(*node.inputs), node.inputs, cotangents[0])
 
 
 @shape_rule.register(Cholesky, CholeskyGrad)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Cholesky | CholeskyGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

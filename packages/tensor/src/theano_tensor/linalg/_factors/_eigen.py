@@ -7,7 +7,7 @@ those of the eigenvectors do not exist, and are not finite.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Eig(MatrixOp):
 
     __props__ = ()
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("eig", x, square=True)
         dtype = _COMPLEX.get(matrix.type.dtype, matrix.type.dtype)
@@ -73,7 +73,7 @@ class Eig(MatrixOp):
         return Apply(self, [matrix], [tensor_type(dtype, s).make_variable() for s in (shape[:-1], shape)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError for a matrix that is not square or not finite."""
         check_square("eig", node, inputs[0])
@@ -86,7 +86,7 @@ class Eig(MatrixOp):
 
 
 @pullback.register(Eig)
-def _pullback_eig(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eig(node: Apply[Eig, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     x, vectors, (by_values, by_vectors) = node.inputs[0], node.outputs[1], map(present, cotangents)
     if by_vectors is not None:
         why = "the length and the angle of complex eigenvectors are not holomorphic; use eigh"
@@ -97,7 +97,7 @@ def _pullback_eig(node: Apply, cotangents: list[Variable]) -> list[Variable | No
 
 
 @pushforward.register(Eig)
-def _pushforward_eig(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_eig(node: Apply[Eig, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None, None]
     values, vectors = node.outputs
@@ -131,7 +131,7 @@ class Eigh(MatrixOp):
             raise ValueError(compose(f"Eigh: unknown UPLO={UPLO!r}", mend="use 'L' or 'U'"))
         self.UPLO = UPLO
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none, or known not to be square."""
         matrix = as_matrices("eigh", x, square=True)
         dtype, shape = matrix.type.dtype, matrix.type.shape
@@ -139,7 +139,7 @@ class Eigh(MatrixOp):
         return Apply(self, [matrix], [values.make_variable(), tensor_type(dtype, shape).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError for a matrix that is not square, or where it does not converge."""
         check_square("eigh", node, inputs[0])
@@ -151,7 +151,7 @@ class Eigh(MatrixOp):
 
 
 @pullback.register(Eigh)
-def _pullback_eigh(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eigh(node: Apply[Eigh, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -167,7 +167,7 @@ def _pullback_eigh(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(Eigh)
-def _pushforward_eigh(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_eigh(node: Apply[Eigh, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None, None]
     if no_complex_gradient(node) is not None:
@@ -193,7 +193,9 @@ class EighGrad(MatrixOp):
     def __init__(self, UPLO: str = "L") -> None:
         self.UPLO = Eigh(UPLO).UPLO
 
-    def make_node(self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike) -> Apply:
+    def make_node(
+        self, x: TensorLike, w: TensorLike, v: TensorLike, gw: TensorLike, gv: TensorLike
+    ) -> Apply[Self, Tensor]:
         """Apply to real tensors: matrix, eigenvalues, eigenvectors, and gradients by both."""
         given = (x, w, v, gw, gv)
         least = (2, 1, 2, 1, 2)
@@ -203,7 +205,7 @@ class EighGrad(MatrixOp):
         return Apply(self, parts, [parts[0].type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum over pairs of eigenvalues, as one product of matrices."""
         _, w, v, gw, gv = inputs
@@ -246,7 +248,7 @@ class Eigvalsh(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, a: TensorLike, b: Any = None) -> Apply:
+    def make_node(self, a: TensorLike, b: Any = None) -> Apply[Self, Tensor]:
         """Apply to one or two matrices (None: b is the identity); ShapeError if they are none."""
         parts = [as_matrices("eigvalsh", v, square=True) for v in (a, b) if not _is_none(v)]
         dtype = upcast(*(p.type.dtype for p in parts))
@@ -254,7 +256,7 @@ class Eigvalsh(MatrixOp):
         return Apply(self, parts, [tensor_type(dtype, parts[0].type.shape[:-1]).make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Use LAPACK; LinAlgError where b is not positive definite."""
         check_square("eigvalsh", node, inputs[0])
@@ -278,7 +280,7 @@ class EigvalshGrad(MatrixOp):
     def __init__(self, lower: bool = True) -> None:
         self.lower = bool(lower)
 
-    def make_node(self, a: TensorLike, b: Any, gw: TensorLike | None = None) -> Apply:
+    def make_node(self, a: TensorLike, b: Any, gw: TensorLike | None = None) -> Apply[Self, Tensor]:
         """Apply to one or two real matrices (b may be None, or left out) and a vector."""
         if gw is None:  # to the inputs of a node of one matrix
             b, gw = None, b
@@ -288,7 +290,7 @@ class EigvalshGrad(MatrixOp):
         return Apply(self, parts, [p.type.make_variable() for p in parts[:-1]])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Sum outer products of the eigenvectors, which satisfy ``v.T @ b @ v == 1``."""
         *matrices, gw = inputs
@@ -314,7 +316,7 @@ def _symmetric_system(node: Apply, matrices: list[Any], lower: bool, *, eigvals_
 
 
 @pullback.register(Eigvalsh)
-def _pullback_eigvalsh(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eigvalsh(node: Apply[Eigvalsh, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     b = node.inputs[1] if len(node.inputs) == 2 else None
     found = EigvalshGrad(node.op.lower)(node.inputs[0], b, cotangents[0])
     return list(found) if isinstance(found, list) else [found]
@@ -335,7 +337,7 @@ def _eigenvalues_by_eigh(node: Apply) -> tuple[Tensor, Tensor]:
 
 
 @pullback.register(EigvalshGrad)
-def _pullback_eigvalsh_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eigvalsh_grad(node: Apply[EigvalshGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     w, v = _eigenvalues_by_eigh(node)
     gw, v_t = node.inputs[-1], transposed(v)
     factors = (gw, -(gw * w))
@@ -350,27 +352,27 @@ def _pullback_eigvalsh_grad(node: Apply, cotangents: list[Variable]) -> list[Var
 
 
 @shape_rule.register(Eig, Eigh)
-def _shape_eig(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_eig(node: Apply[Eig | Eigh, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(input_shapes[0][:-1]), input_shapes[0]]
 
 
 @shape_rule.register(EighGrad)
-def _shape_eigh_grad(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_eigh_grad(node: Apply[EighGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 
 @shape_rule.register(Eigvalsh)
-def _shape_eigvalsh(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_eigvalsh(node: Apply[Eigvalsh, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [tuple(input_shapes[0][:-1])]
 
 
 @shape_rule.register(EigvalshGrad)
-def _shape_eigvalsh_grad(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_eigvalsh_grad(node: Apply[EigvalshGrad, Tensor], input_shapes: list[Any]) -> list[Any]:
     return list(input_shapes[:-1])
 
 
 @pullback.register(EighGrad)
-def _pullback_eigh_grad(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_eigh_grad(node: Apply[EighGrad, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return pulled_through(node.op.expression(*node.inputs), node.inputs, cotangents[0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class _QR(MatrixOp):
             )
         self.mode = mode
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix, or to a stack where the mode is not 'raw'."""
         matrix = as_matrices("qr", x)
         *front, rows, columns = matrix.type.shape
@@ -69,7 +69,7 @@ class _QR(MatrixOp):
         return Apply(self, [matrix], [tensor_type(matrix.type.dtype, s).make_variable() for s in shapes])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Decompose with LAPACK."""
         found = np.linalg.qr(inputs[0], mode=self.mode)  # type: ignore[call-overload]  # checked above
@@ -124,7 +124,7 @@ def _qr_gradient(x: Tensor, q: Tensor, r: Tensor, gq: Tensor | None, gr: Tensor 
 
 
 @pullback.register(QRFull)
-def _pullback_qr(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_qr(node: Apply[QRFull, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -136,7 +136,7 @@ def _pullback_qr(node: Apply, cotangents: list[Variable]) -> list[Variable | Non
 
 
 @pullback.register(QRIncomplete)
-def _pullback_r(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_r(node: Apply[QRIncomplete, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     undefined = no_complex_gradient(node)
     if undefined is not None:
         return undefined
@@ -164,7 +164,7 @@ class SVD(MatrixOp):
     def __init__(self, full_matrices: bool = True, compute_uv: bool = True) -> None:
         self.full_matrices, self.compute_uv = bool(full_matrices), bool(compute_uv)
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a matrix or a stack; ShapeError if it is none."""
         matrix = as_matrices("svd", x)
         dtype, (*front, rows, columns) = matrix.type.dtype, matrix.type.shape
@@ -177,7 +177,7 @@ class SVD(MatrixOp):
         return Apply(self, [matrix], [t.make_variable() for t in (u, s, vt)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Decompose with LAPACK; LinAlgError where it does not converge."""
         try:
@@ -232,7 +232,7 @@ def _svd_gradient(
 
 
 @shape_rule.register(QRFull, QRIncomplete)
-def _shape_qr(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_qr(node: Apply[QRFull | QRIncomplete, Tensor], input_shapes: list[Any]) -> list[Any]:
     *front, rows, columns = input_shapes[0]
     k = minimum(rows, columns)
     return {

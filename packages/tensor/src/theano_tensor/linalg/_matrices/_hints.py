@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from theano_graph import Apply, Feature, FunctionGraph, Op, Variable, pullback, pushforward, shape_rule
+from theano_graph import Apply, Feature, FunctionGraph, Variable, pullback, pushforward, shape_rule
 from theano_optimize import GraphRewriter
 
 from ..._core._convert import as_tensor_variable
+from ..._core._ops import TensorOp
 from ..._core._typing import TensorLike
 from ..._core._variable import Tensor
 
 
-class Hint(Op):
+class Hint(TensorOp):
     """Its input, of which something is known; rewriting takes the hint out of the graph, and remembers it.
 
     Parameters
@@ -34,30 +35,30 @@ class Hint(Op):
         self.view_map = {0: [0]}
         self.hints = tuple(sorted(kwargs.items()))
 
-    def make_node(self, x: TensorLike) -> Apply:
+    def make_node(self, x: TensorLike) -> Apply[Self, Tensor]:
         """Apply to a tensor."""
         variable = as_tensor_variable(x)
         return Apply(self, [variable], [variable.type.make_variable()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Pass the value on."""
         output_storage[0][0] = inputs[0]
 
 
 @pullback.register(Hint)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Hint, Tensor], cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0]]
 
 
 @pushforward.register(Hint)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Hint, Tensor], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
 
 
 @shape_rule.register(Hint)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Hint, Tensor], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0]]
 
 

@@ -79,7 +79,7 @@ def must_be_real(name: str, x: Tensor) -> Tensor:
     return x
 
 
-def check_square(name: str, node: Apply, value: Any) -> None:
+def check_square(name: str, node: Apply[Any, Tensor], value: Any) -> None:
     """Raise LinAlgError if an array holds no square matrices."""
     if value.shape[-1] != value.shape[-2]:
         raise linear_error(
@@ -89,14 +89,14 @@ def check_square(name: str, node: Apply, value: Any) -> None:
         )
 
 
-def linear_error(what: str, node: Apply, mend: str) -> np.linalg.LinAlgError:
+def linear_error(what: str, node: Apply[Any, Tensor], mend: str) -> np.linalg.LinAlgError:
     """Return the error of linear algebra that names the inputs of a node."""
     return np.linalg.LinAlgError(compose(what, where=[describe(v) for v in node.inputs], mend=mend))
 
 
-def static_square(x: Variable) -> bool:
+def static_square(x: Tensor) -> bool:
     """Tell whether the matrices of a tensor are known to be square."""
-    rows, columns = typed(Tensor, x).type.shape[-2:]
+    rows, columns = x.type.shape[-2:]
     return rows is not None and rows == columns
 
 
@@ -202,9 +202,9 @@ def pulled_through(expression: Any, inputs: Sequence[Variable], g: Variable) -> 
     return list(typed("list[Variable]", found))
 
 
-def no_complex_gradient(node: Apply) -> list[Variable | None] | None:
+def no_complex_gradient(node: Apply[Any, Tensor]) -> list[Variable | None] | None:
     """Return gradients that say they do not exist where the first input is complex: the op is not holomorphic."""
-    if typed(Tensor, node.inputs[0]).type.dtype not in COMPLEX_DTYPES:
+    if node.inputs[0].type.dtype not in COMPLEX_DTYPES:
         return None
     why = "it is not holomorphic; differentiate by real and imaginary parts"
     return [grad_undefined(node.op, i, x, why) for i, x in enumerate(node.inputs)]
