@@ -127,8 +127,8 @@ def get_scalar_constant_value(x: TensorLike) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> int(get_scalar_constant_value(constant(3)))
+    >>> import theano.tensor as T
+    >>> int(T.get_scalar_constant_value(T.constant(3)))
     3
     """
     variable = as_tensor_variable(x)

@@ -81,9 +81,9 @@ def function(
 
     Examples
     --------
-    >>> from theano_linker_c import function, generic
-    >>> x = generic("x")
-    >>> same = function([x], x)
+    >>> import theano
+    >>> x = theano.generic("x")
+    >>> same = theano.function([x], x)
     >>> same("text")
     'text'
     """
@@ -140,9 +140,9 @@ def orig_function(
 
     Examples
     --------
-    >>> from theano_linker_c import generic, orig_function
-    >>> x = generic("x")
-    >>> orig_function([x], [x], output_keys=["same"])("text")
+    >>> import theano
+    >>> x = theano.generic("x")
+    >>> theano.compile.orig_function([x], [x], output_keys=["same"])("text")
     {'same': 'text'}
     """
     if output_keys is not None:

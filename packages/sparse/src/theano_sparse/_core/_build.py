@@ -111,8 +111,9 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
 
     Examples
     --------
+    >>> from theano import sparse
     >>> import scipy.sparse
-    >>> as_sparse_variable(scipy.sparse.csr_matrix([[0, 1.0]])).type
+    >>> sparse.as_sparse_variable(scipy.sparse.csr_matrix([[0, 1.0]])).type
     SparseType('csr', 'float64')
     """
     if isinstance(x, Apply):

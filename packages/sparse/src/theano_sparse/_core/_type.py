@@ -49,7 +49,8 @@ class SparseType(Type):
 
     Examples
     --------
-    >>> x = SparseType("csc", "float32")("x")
+    >>> from theano import sparse
+    >>> x = sparse.SparseType("csc", "float32")("x")
     >>> x.format, x.dtype, x.ndim
     ('csc', 'float32', 2)
     """

@@ -189,8 +189,10 @@ def convolve(
 
     Examples
     --------
+    >>> import theano.tensor as T
+    >>> from theano.sparse.sandbox import sp
     >>> kernel, images = T.dmatrix("kernel"), T.dmatrix("images")
-    >>> output, shape = convolve(kernel, (2, 2), 1, images, (3, 4))
+    >>> output, shape = sp.convolve(kernel, (2, 2), 1, images, (3, 4))
     >>> shape
     (1, 2, 3)
     """
@@ -235,7 +237,9 @@ def max_pool(images: Any, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> t
 
     Examples
     --------
-    >>> output, shape = max_pool(T.dmatrix("images"), (5, 4), (2, 2))
+    >>> import theano.tensor as T
+    >>> from theano.sparse.sandbox import sp
+    >>> output, shape = sp.max_pool(T.dmatrix("images"), (5, 4), (2, 2))
     >>> shape
     (2, 2)
     """

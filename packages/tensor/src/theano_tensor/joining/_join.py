@@ -312,8 +312,8 @@ def join(axis: AxisLike, *tensors: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices
-    >>> join(0, *dmatrices("x", "y")).ndim
+    >>> import theano.tensor as T
+    >>> T.join(0, *T.dmatrices("x", "y")).ndim
     2
     """
     if len(tensors) == 1:
@@ -362,8 +362,8 @@ def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dscalars
-    >>> stack(dscalars("a", "b")).type.shape
+    >>> import theano.tensor as T
+    >>> T.stack(T.dscalars("a", "b")).type.shape
     (2,)
     """
     if isinstance(tensors, (list, tuple)):

@@ -194,8 +194,8 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> reshape(dvector("x"), (2, -1)).type.shape
+    >>> import theano.tensor as T
+    >>> T.reshape(T.dvector("x"), (2, -1)).type.shape
     (2, None)
     """
     variable = as_tensor_variable(x)
@@ -247,8 +247,8 @@ def flatten(x: TensorLike, ndim: int = 1, outdim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor4
-    >>> flatten(dtensor4("x"), 2).ndim
+    >>> import theano.tensor as T
+    >>> T.flatten(T.dtensor4("x"), 2).ndim
     2
     """
     variable = as_tensor_variable(x)
@@ -284,8 +284,8 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import drow
-    >>> transpose(drow("x")).broadcastable
+    >>> import theano.tensor as T
+    >>> T.transpose(T.drow("x")).broadcastable
     (False, True)
     """
     variable = as_tensor_variable(x)
