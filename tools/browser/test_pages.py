@@ -171,3 +171,18 @@ class TestGraphs(InBrowser):
         data = picture.read_bytes()
         self.assertEqual(struct.unpack(">II", data[16:24]), (1400, 900))
         self.assertGreater(len(data), 10_000)
+
+
+class TestProfiles(InBrowser):
+    def test_parts_of_the_flame_graph_are_widened(self) -> None:
+        x = T.dmatrix("x")
+        f = theano.function([x], T.exp(T.dot(x, x)).sum(), mode="FAST_COMPILE", profile=True)
+        f(np.ones((300, 300)))
+        page = self.folder / "profile.html"
+        text = f.profile.summary_html()
+        click = "<script>parts[1].click(); document.title = parts[1].style.width + ' ' + parts[1].style.left;</script>"
+        page.write_text(text.replace("</body>", f"{click}</body>"), encoding="utf-8")
+        self.assertIn("<title>100% 0%</title>", self.run_browser(page, "--dump-dom"))
+        page.write_text(text, encoding="utf-8")
+        self.run_browser(page, f"--screenshot={self.folder / 'profile.png'}")
+        self.assertGreater((self.folder / "profile.png").stat().st_size, 10_000)
