@@ -124,7 +124,7 @@ class TestHtml(unittest.TestCase):
         (x,) = names("x")
         text = to_html(chain(x, 20000), max_lines=10)
         self.assertEqual(text.count("[id "), 10)
-        self.assertIn("\n...</pre>", text)
+        self.assertIn("<div>...&#8203;</div>", text)
 
     def test_a_node_is_a_graph(self) -> None:
         node: Apply = join(*names("x")).owner

@@ -128,6 +128,13 @@ class TheReference(unittest.TestCase):
                 self.assertEqual(wanted.dtype, found.dtype)
                 np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
+    def test_numbers_that_choose(self) -> None:
+        # Zero chooses the other operand there, and nowhere beside it.
+        values = np.array([1.5, 0.0])
+        node = Node(OPERATIONS["where"], (0, 0, 1), {})
+        program = Program((Leaf(values, (None,)), Leaf(np.array([0, 0]), (None,)), node), (2,), ((2, (0,)),), (), 0)
+        self.assertEqual(compare_batch([program], [], Tally()), [])
+
     def test_sums_of_sparse_matrices_that_cancel(self) -> None:
         # What cancels is no element of the sum, and has no gradient; NumPy's differences have one.
         values = np.array([[1.5, -0.25]])

@@ -14,6 +14,7 @@ import numpy as np
 from theano_linker_c.program import HAS_RUNTIME
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
+EXAMPLES = DOCS.parent / "examples"
 
 
 def page_module(name: str) -> Any:
@@ -70,6 +71,25 @@ class TestHowAFunctionIsMade(unittest.TestCase):
         self.assertIn("its result is put where its input 0 was", page)
         self.assertIn("`MatrixProductKernel`, at the end of the call", page)
         self.assertEqual(page.count("<details>"), page.count("</details>"))
+
+
+class TestGallery(unittest.TestCase):
+    def setUp(self) -> None:
+        self.gallery = page_module("_gallery")
+
+    def test_every_program_that_draws_is_shown(self) -> None:
+        shown = {name for names in self.gallery.PROGRAMS.values() for name in names}
+        drawing = {
+            path.stem
+            for path in EXAMPLES.glob("*.py")
+            if "run(main, __doc__)" in path.read_text(encoding="utf-8") or path.stem == "logistic_regression"
+        }
+        self.assertEqual(shown, drawing)
+
+    def test_the_index_of_examples_says_what_each_program_says(self) -> None:
+        index = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+        listed = dict(re.findall(r"^- \[`(\w+)\.py`\]\(\1\.py\):\n  (.*)$", index, flags=re.MULTILINE))
+        self.assertEqual(listed, {path.stem: self.gallery.about(path.stem)[0] for path in EXAMPLES.glob("*.py")})
 
 
 if __name__ == "__main__":

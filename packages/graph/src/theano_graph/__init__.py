@@ -36,6 +36,7 @@ from ._errors import (
 )
 from ._expression._eval_hook import set_eval_hook as set_eval_hook
 from ._expression._graph_argument import call_with_graph as call_with_graph, takes_graph as takes_graph
+from ._expression._html_hook import ShownAsHtml as ShownAsHtml
 from ._expression._nodes import (
     Apply as Apply,
     AtomicVariable as AtomicVariable,
@@ -99,7 +100,6 @@ from ._printing._diagram import (
     Diagram as Diagram,
     DiagramEdge as DiagramEdge,
     DiagramShape as DiagramShape,
-    ShownAsHtml as ShownAsHtml,
     diagram as diagram,
     to_dot as to_dot,
     to_html as to_html,
@@ -165,7 +165,12 @@ from ._traversal._walk import (
     view_roots as view_roots,
     walk as walk,
 )
-from ._user_code import register_library as register_library, warn_user as warn_user
+from ._user_code import (
+    cell_of as cell_of,
+    register_library as register_library,
+    shown_name as shown_name,
+    warn_user as warn_user,
+)
 from ._version import __version__ as __version__
 from ._word_modules import (
     UnsafeArchiveError as UnsafeArchiveError,
@@ -254,6 +259,7 @@ __all__ = [
     "as_string",
     "announce_words",
     "call_make_thunk",
+    "cell_of",
     "clone_get_equiv",
     "clone_graph",
     "clone_replace",
@@ -299,6 +305,7 @@ __all__ = [
     "set_perform_hook",
     "set_thunk_hook",
     "shape_rule",
+    "shown_name",
     "sort_apply_nodes",
     "sources_first",
     "stack_search",

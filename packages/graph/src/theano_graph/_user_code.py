@@ -8,6 +8,9 @@ import warnings
 from types import FrameType
 
 _library_roots: list[str] = []
+#: Packages that run cells of notebooks.
+_SHELLS = frozenset({"IPython", "ipykernel", "tornado", "traitlets"})
+_ASYNCIO = os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep
 #: File name -> whether it belongs to the library, as far as somebody has asked.
 library_files: dict[str, bool] = {}
 
@@ -26,13 +29,34 @@ def register_library(filename: str) -> None:
         library_files.clear()
 
 
+def _is_shell(filename: str) -> bool:
+    """Tell whether a file belongs to what runs the cells of notebooks: no line of the user is behind it."""
+    if filename.startswith(_ASYNCIO) or filename.endswith("ipykernel_launcher.py"):
+        return True
+    return filename.partition("/site-packages/")[2].partition("/")[0] in _SHELLS
+
+
 def is_library(filename: str) -> bool:
     """Tell whether a file belongs to the library, or to Python's own way of importing."""
     known = library_files.get(filename)
     if known is None:
         known = filename.startswith("<frozen") or any(filename.startswith(root) for root in _library_roots)
+        known = known or _is_shell(filename)
         library_files[filename] = known
     return known
+
+
+def shown_name(filename: str) -> str:
+    """Return how a file is called in messages: its last part, or ``In[3]`` where it is a cell of a notebook."""
+    return cell_of(filename) or os.path.basename(filename)
+
+
+def cell_of(filename: str) -> str | None:
+    """Return the name of the cell of a notebook, as ``In[3]``, or None where a file is none."""
+    notebook = sys.modules.get("IPython")
+    shell = None if notebook is None else notebook.get_ipython()
+    named = None if shell is None else shell.compile.format_code_name(filename)
+    return None if named is None else str(named[1])
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

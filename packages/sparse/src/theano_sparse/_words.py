@@ -23,7 +23,7 @@ _CLASSES = MappingProxyType(
         "theano_sparse._operations._products": "Dot SampledProduct StructuredDot TrueDot Usmm",
         "theano_sparse._operations._random": "Binomial Multinomial Poisson",
         "theano_sparse._operations._shape": (
-            "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack PlacedPart SquareDiagonal Stack "
+            "ConstructSparseFromList Diag GetItem2d GetItemScalar HStack ScatterPart SquareDiagonal Stack "
             "Transpose VStack"
         ),
         "theano_sparse._core._structure": "CSM CSMProperties GatherElements ScatterElements CooIndices TrustedCSM",

@@ -9,6 +9,7 @@ under ``[section]``; flags without a section stand under ``[global]``. Sources a
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -108,6 +109,14 @@ class _Section:
         start = len(object.__getattribute__(self, "_prefix")) + 1
         return sorted({name[start:].split(".")[0] for name in self._names()})
 
+    def __repr__(self) -> str:
+        config: Config = object.__getattribute__(self, "_config")
+        return config._as_text(self._names())
+
+    def _repr_html_(self) -> str:
+        config: Config = object.__getattribute__(self, "_config")
+        return config._as_html(self._names(), f"config.{object.__getattribute__(self, '_prefix')}")
+
     def __str__(self) -> str:
         config: Config = object.__getattribute__(self, "_config")
         return "\n".join(config._listed(name) for name in self._names())
@@ -117,7 +126,8 @@ class Config:
     """All flags, as attributes: ``config.floatX``, ``config.gcc.cxxflags`` (also ``config.gcc__cxxflags``).
 
     Printing the object, or a section of it, lists every flag with its meaning, allowed values, present value and where
-    that comes from. Values are those of the process: threads share them.
+    that comes from; its `repr`, and what notebooks show, is a table. Values are those of the process: threads share
+    them.
 
     Parameters
     ----------
@@ -378,6 +388,23 @@ class Config:
 
     def __str__(self) -> str:
         return "\n".join(self._listed(name) for name in self.flag_names())
+
+    def _rows(self, names: list[str]) -> list[tuple[str, str, str, str]]:
+        return [(name, repr(self._get(name)), self.source_of(name), self._flags[name].doc) for name in names]
+
+    def _as_text(self, names: list[str]) -> str:
+        tables: Any = importlib.import_module("._table", __package__)  # few programs print tables
+        return str(tables.as_text(self._rows(names)))
+
+    def _as_html(self, names: list[str], title: str) -> str:
+        tables: Any = importlib.import_module("._table", __package__)
+        return str(tables.as_html(self._rows(names), title))
+
+    def __repr__(self) -> str:
+        return self._as_text(self.flag_names())
+
+    def _repr_html_(self) -> str:
+        return self._as_html(self.flag_names(), "config")
 
 
 #: The configuration of the process.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic
 from .._configuration._config import config
 from .._errors import GraphError, compose, no_op_error
 from ._eval_hook import eval_hook
+from ._html_hook import ShownAsHtml
 from ._node_state import new_arguments, new_node, slot_state, with_same_slots
 from ._origin import Origin, current_origin, with_origin
 from ._pickling_hook import pickling_hook
@@ -20,7 +21,7 @@ from ._type import Type
 from ._type_variables import OpT, VariableT
 
 
-class Node:
+class Node(ShownAsHtml):
     """What variables and apply nodes have in common: an identity, a scratchpad and an origin."""
 
     __slots__ = ("__weakref__", "_membership", "_tag", "origin")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import linecache
-import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar, Token
@@ -17,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Protocol, TypeVar
 
 from .._record import record
-from .._user_code import is_library, library_files
+from .._user_code import is_library, library_files, shown_name
 
 MadeT = TypeVar("MadeT")
 
@@ -66,7 +65,7 @@ class UserFrame:
     function: str
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.filename)}:{self.lineno}"
+        return f"{shown_name(self.filename)}:{self.lineno}"
 
 
 def _line_of(code: CodeType, lasti: int) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._errors import GraphError, compose
+from .._expression._html_hook import ShownAsHtml
 from .._expression._nodes import Apply, Constant, Variable, describe
 from .._pickling._store import NodeStore
-from .._printing._diagram import ShownAsHtml
 from .._printing._printable import PrintableGraph, printable_graph
 from .._printing._text import as_string
 from .._traversal._clone import clone_get_equiv

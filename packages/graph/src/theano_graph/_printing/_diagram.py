@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
-import itertools
+import importlib
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from .._expression._html_hook import html_hook
 from .._expression._nodes import Apply, Constant, Variable
 from .._record import record
 from .._traversal._walk import toposort
-from ._debugprint import TreeOptions, TreePrinter
 from ._printable import PrintableGraph, printable_graph
 
 FILLS: Mapping[str, str] = {
@@ -119,7 +118,7 @@ class _Builder:
     def variable(self, variable: Variable, kind: str = "") -> DiagramShape:
         shape = self.shapes.get(variable)
         if shape is None:
-            kind = kind or _kind(variable)
+            kind = kind or kind_of(variable)
             label = str(variable)
             if variable.owner is not None and variable.name is None:
                 label = repr(variable.type)
@@ -152,7 +151,7 @@ class _Builder:
         return shape
 
 
-def _kind(variable: Variable) -> str:
+def kind_of(variable: Variable) -> str:
     if variable.owner is not None:
         return "variable"
     if isinstance(variable, Constant):
@@ -335,7 +334,7 @@ def to_mermaid(obj: Any, *, compact: bool = True, with_ids: bool = False, max_la
 
 
 def to_html(obj: Any, max_lines: int = _NOTEBOOK_LINES) -> str:
-    """Return a graph as a piece of HTML: the tree of :func:`debugprint`, inputs and outputs in its colours.
+    """Return a graph as a piece of HTML: the tree of :func:`debugprint`, whose branches can be folded.
 
     Parameters
     ----------
@@ -348,25 +347,8 @@ def to_html(obj: Any, max_lines: int = _NOTEBOOK_LINES) -> str:
     str
         Text of the user (names, values) is escaped; there are no scripts.
     """
-    graph = printable_graph(obj)
-    lines = list(itertools.islice(TreePrinter(graph, TreeOptions(print_type=True)).lines(), max_lines + 1))
-    if len(lines) > max_lines:
-        lines[max_lines:] = ["..."]
-    head = " ".join(_badge(_kind(x), x) for x in graph.inputs[:max_lines])
-    updates = "".join(f"<br>update of {_badge('shared', target)}" for target in graph.updates.values())
-    body = html.escape("\n".join(lines))
-    return f'<div class="theano-graph">{head}{updates}<pre style="line-height:1.2">{body}</pre></div>'
+    pieces: Any = importlib.import_module("._html", __package__)  # only notebooks need it
+    return str(pieces.to_html(obj, max_lines))
 
 
-def _badge(kind: str, variable: Variable) -> str:
-    text = html.escape(f"{variable}: {variable.type!r}")
-    return f'<span style="background:{FILLS[kind]};color:#000;padding:0 0.4em">{text}</span>'
-
-
-class ShownAsHtml:
-    """Gives a class that :func:`printable_graph` knows its picture in notebooks."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
+html_hook.function = to_html

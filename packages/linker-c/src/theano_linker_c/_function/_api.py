@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import MissingInputError, Variable, collector_paused, compose, config, current_origin
+from theano_graph import MissingInputError, Variable, cell_of, collector_paused, compose, config, current_origin
 
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
@@ -161,7 +161,7 @@ def orig_function(
 def _line() -> str | None:
     """Return the file and line that asked for the function."""
     origin = current_origin(1)
-    return None if origin is None else f"{origin.filename}:{origin.lineno}"
+    return None if origin is None else f"{cell_of(origin.filename) or origin.filename}:{origin.lineno}"
 
 
 def _check_name(name: Any, where: str) -> None:

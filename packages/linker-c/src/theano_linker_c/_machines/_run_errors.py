@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theano_graph import Apply, Origin, Variable, config, describe
+from theano_graph import Apply, Origin, Variable, cell_of, config, describe
 
 from .._programs._instructions import Instruction, Program
 from ._error_details import details
@@ -118,7 +118,9 @@ def _backtrace(origin: Origin) -> list[str]:
     """Return the lines of the user's program that made a node, outermost first, with their text if it can be read."""
     lines = ["  Backtrace when the node is created:"]
     for filename, lineno, function, text in origin.entries()[-_MOST_FRAMES:]:
-        lines.append(f'    File "{filename}", line {lineno}, in {function}')
+        cell = cell_of(filename)
+        place = f'File "{filename}"' if cell is None else f"Cell {cell}"
+        lines.append(f"    {place}, line {lineno}, in {function}")
         if text:
             lines.append(f"      {text}")
     return lines

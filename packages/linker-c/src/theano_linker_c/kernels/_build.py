@@ -137,7 +137,7 @@ class KernelLibrary:
         missing = self._missing(wanted.values(), cache, held)
         if missing:
             with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
-                # Another process may have finished between our look and our turn.
+                # Another process may have finished between our look and the lock.
                 missing = self._missing(missing.values(), cache, held)
                 if missing:
                     found = list(missing.values())

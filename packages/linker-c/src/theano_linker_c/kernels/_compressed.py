@@ -10,7 +10,7 @@ from ._description._kernel import Encoded, Kernel, LoadedKernel, Site, overwrite
 
 __all__ = ["CompressedKernel", "CompressedTask"]
 
-#: Places are the numbers of the runtime.
+#: Positions are the numbers of the runtime.
 CompressedTask: TypeAlias = Literal[
     "dot",
     "usmm",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from theano_graph import compose
+from theano_graph import compose, shown_name
 
 from ._arguments import SequenceArgument, StateArgument
 
@@ -108,7 +107,7 @@ def _place(fn: Callable[..., Any]) -> str:
     """Return the name and the line of a function."""
     name = getattr(fn, "__name__", type(fn).__name__)
     code = getattr(inspect.unwrap(fn), "__code__", None) or getattr(type(fn).__call__, "__code__", None)
-    return f"`{name}`" + (f" at {os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else "")
+    return f"`{name}`" + (f" at {shown_name(code.co_filename)}:{code.co_firstlineno}" if code else "")
 
 
 def _wrong_arguments(fn: Callable[..., Any], signature: inspect.Signature, passed: Sequence[tuple[str, str]]) -> str:

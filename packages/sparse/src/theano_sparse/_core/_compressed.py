@@ -30,8 +30,8 @@ class CompressedOp(SparseOp):
         found = []
         for position, given in enumerate(inputs):
             variable = as_tensor_variable(given)
-            place = position - self.first - 1
-            wanted = kinds[place] if 0 <= place < 3 else dtype
+            offset = position - self.first - 1
+            wanted = kinds[offset] if 0 <= offset < 3 else dtype
             found.append(variable if variable.type.dtype == wanted else variable.astype(wanted))
         return found
 

@@ -1,4 +1,4 @@
-"""The four arrays that a sparse matrix consists of, matrices made of them, and elements at given places.
+"""The four arrays that a sparse matrix consists of, matrices made of them, and elements at given positions.
 
 What works on the stored elements alone is composed of these: ``CSM(format)(f(data), indices, indptr, shape)``. Its
 derivatives follow from those of the parts, and `f` runs as a native kernel.
@@ -206,7 +206,7 @@ class CooIndices(SparseOp):
 
 
 @native_kernel.register(CooIndices)
-def _native_places(node: Apply[CooIndices]) -> Kernel:
+def _native_gather(node: Apply[CooIndices]) -> Kernel:
     op: Any = node.op
     return CompressedKernel("major_indices", "float64", op.format == "csr")
 
@@ -217,8 +217,8 @@ class GatherElements(SparseOp):
     def make_node(self, x: Operand, rows: Operand, columns: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two vectors of integers of one length."""
         matrix = as_sparse_variable(x)
-        places = [as_tensor_variable(part) for part in (rows, columns)]
-        return Apply(self, [matrix, *places], [dense(matrix.type.dtype, 1)])
+        positions = [as_tensor_variable(part) for part in (rows, columns)]
+        return Apply(self, [matrix, *positions], [dense(matrix.type.dtype, 1)])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Look the elements up."""
@@ -227,7 +227,7 @@ class GatherElements(SparseOp):
 
 
 class ScatterElements(SparseOp):
-    """The matrix with given elements at given rows and columns; those at one place add up.
+    """The matrix with given elements at given rows and columns; those at one position add up.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class ScatterElements(SparseOp):
 gather_elements = GatherElements()
 
 
-def stored_places(x: Any) -> tuple[Any, Any]:
+def stored_positions(x: Any) -> tuple[Any, Any]:
     """Return the rows and the columns of the stored elements of a sparse matrix, in order."""
     matrix = as_sparse_variable(x)
     _, indices, indptr, _ = csm_properties(matrix)
@@ -263,7 +263,7 @@ def stored_places(x: Any) -> tuple[Any, Any]:
 
 def elements_where_stored(g: Any, x: Any) -> Any:
     """Return the elements of `g`, sparse or dense, wherever `x` stores one: a vector like ``csm_data(x)``."""
-    rows, columns = stored_places(x)
+    rows, columns = stored_positions(x)
     return gather_elements(g, rows, columns) if is_sparse(g) else as_tensor_variable(g)[rows, columns]
 
 
@@ -307,7 +307,7 @@ def csm_shape(x: Operand) -> Any:
 
 
 def sp_ones_like(x: Operand, dtype: str | None = None) -> Any:
-    """Return a matrix of ones that stores the same places as `x`. Regular gradient."""
+    """Return a matrix of ones that stores the same positions as `x`. Regular gradient."""
     matrix = as_sparse_variable(x)
     data = csm_data(matrix)
     return with_data(matrix, data.ones_like(dtype=dtype or matrix.type.dtype))
@@ -368,20 +368,20 @@ def _pushforward_csm(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 
 @pullback.register(CooIndices)
-def _pullback_places(node: Apply[CooIndices], cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_gather(node: Apply[CooIndices], cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None]
 
 
 @pushforward.register(CooIndices)
-def _pushforward_places(node: Apply[CooIndices], tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_gather(node: Apply[CooIndices], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None, None]
 
 
 @pullback.register(GatherElements)
 def _pullback_elements(node: Apply[GatherElements], cotangents: list[Variable]) -> list[Variable | None]:
     x, rows, columns = node.inputs
-    placed = ScatterElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
-    return [placed, None, None]
+    scattered = ScatterElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
+    return [scattered, None, None]
 
 
 @pushforward.register(GatherElements)
@@ -390,20 +390,20 @@ def _pushforward_elements(node: Apply[GatherElements], tangents: list[Variable |
 
 
 @pullback.register(ScatterElements)
-def _pullback_placed(node: Apply[ScatterElements], cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_scatter(node: Apply[ScatterElements], cotangents: list[Variable]) -> list[Variable | None]:
     _, rows, columns, _ = node.inputs
     g = as_sparse_or_tensor_variable(cotangents[0])
     return [gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns], None, None, None]
 
 
 @pushforward.register(ScatterElements)
-def _pushforward_placed(node: Apply[ScatterElements], tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_scatter(node: Apply[ScatterElements], tangents: list[Variable | None]) -> list[Variable | None]:
     result: Variable | None = None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])
     return [result]
 
 
 @shape_rule.register(CooIndices)
-def _shape_places(node: Apply[CooIndices], input_shapes: list[Any]) -> list[Any]:
+def _shape_gather(node: Apply[CooIndices], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], input_shapes[0]]
 
 

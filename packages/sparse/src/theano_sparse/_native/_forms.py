@@ -99,16 +99,10 @@ def _shape_dense(node: Apply[CompressedToDense], input_shapes: list[Any]) -> lis
     return [(n_major, other) if node.op.format == "csr" else (other, n_major)]
 
 
-class CompressedSum(CompressedOp):
-    """Sums of a compressed sparse matrix along its minor axis (`by_major`), or along its major axis. No gradient.
-
-    Parameters
-    ----------
-    by_major : bool
-    """
+class _AxisOp(CompressedOp):
+    """Base of ops about the major axis (`by_major`), or the minor one."""
 
     __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
-    task: ClassVar[CompressedTask] = "sum"
 
     def __init__(self, by_major: bool) -> None:
         self.by_major = bool(by_major)
@@ -117,6 +111,17 @@ class CompressedSum(CompressedOp):
     def flag(self) -> bool:
         """What the kernel is told: whether it is about the major axis."""
         return self.by_major
+
+
+class CompressedSum(_AxisOp):
+    """Sums of a compressed sparse matrix along its minor axis (`by_major`), or along its major axis. No gradient.
+
+    Parameters
+    ----------
+    by_major : bool
+    """
+
+    task: ClassVar[CompressedTask] = "sum"
 
     def make_node(self, data: Operand, indices: Operand, indptr: Operand, other: Operand) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix and its other length."""
@@ -134,7 +139,7 @@ def _shape_sums(node: Apply[CompressedSum], input_shapes: list[Any]) -> list[Any
     return [(input_shapes[2][0] - 1 if node.op.by_major else as_tensor_variable(node.inputs[3]),)]
 
 
-class GatherByIndex(CompressedOp):
+class GatherByIndex(_AxisOp):
     """Gather elements of a vector by the major, or the minor, index of each stored element. No gradient.
 
     The inputs are the vector, ``indices`` and ``indptr``.
@@ -144,16 +149,7 @@ class GatherByIndex(CompressedOp):
     by_major : bool
     """
 
-    __props__: ClassVar[tuple[str, ...] | None] = ("by_major",)
     task: ClassVar[CompressedTask] = "gather"
-
-    def __init__(self, by_major: bool) -> None:
-        self.by_major = bool(by_major)
-
-    @property
-    def flag(self) -> bool:
-        """What the kernel is told: whether it is about the major axis."""
-        return self.by_major
 
     def make_node(self, vector: Operand, indices: Operand, indptr: Operand) -> Apply[Self]:
         """Apply to a vector and two arrays of a sparse matrix."""
@@ -164,15 +160,15 @@ class GatherByIndex(CompressedOp):
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the elements with NumPy; IndexError where there is none."""
         vector, indices, indptr = values
-        places = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
-        if len(places) != len(indices) or places.max(initial=-1) >= len(vector) or places.min(initial=0) < 0:
+        positions = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
+        if len(positions) != len(indices) or positions.max(initial=-1) >= len(vector) or positions.min(initial=0) < 0:
             raise IndexError(
                 compose(
                     f"an element of a sparse matrix has no element in a vector of {len(vector)}",
                     mend="pass one element for each row (or column) of the matrix",
                 )
             )
-        return vector[places]
+        return vector[positions]
 
 
 @shape_rule.register(GatherByIndex)

@@ -137,13 +137,13 @@ def local_to_format_compressed(fgraph: FunctionGraph, node: Apply) -> Found:
 @_rule(AdvancedSubtensor1)
 def local_gather_by_index(fgraph: FunctionGraph, node: Apply) -> Found:
     """``v[rows]`` and ``v[columns]`` of what a sparse matrix stores are gathered without a vector of major indices."""
-    vector, places = node.inputs[:2]
-    source = places.owner
+    vector, positions = node.inputs[:2]
+    source = positions.owner
     if source is None or not isinstance(source.op, CooIndices) or not _native(vector):
         return None
     if as_tensor_variable(vector).type.ndim != 1:
         return None
-    by_major = (source.op.format == "csr") == (places.index == 0)
+    by_major = (source.op.format == "csr") == (positions.index == 0)
     return _fitting(node, GatherByIndex(by_major)(vector, *source.inputs))
 
 

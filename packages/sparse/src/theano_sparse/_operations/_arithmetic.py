@@ -15,7 +15,7 @@ from theano_tensor import as_tensor_variable
 from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
 from .._core._op import SparseOp, common_dtype, dense
-from .._core._structure import csm_data, elements_where_stored, stored_places, with_data
+from .._core._structure import csm_data, elements_where_stored, stored_positions, with_data
 from .._core._type import SparseType, _Operators
 from .._core._typing import Operand
 from ._structured import conjugate
@@ -323,7 +323,7 @@ def _scaled(x: Any, s: Any, axis: int, name: str, line: str) -> Any:
         raise TypeError(compose(f"{name}: one factor for each {line}", where=[describe(factors)], mend="pass a vector"))
     length = matrix.shape[axis]
     checked = _CHECK_LENGTH(factors, length)
-    return with_data(matrix, csm_data(matrix) * checked[stored_places(matrix)[axis]])
+    return with_data(matrix, csm_data(matrix) * checked[stored_positions(matrix)[axis]])
 
 
 class CheckLength(SparseOp):

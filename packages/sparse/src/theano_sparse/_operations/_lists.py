@@ -18,7 +18,7 @@ from .._core._typing import Operand
 from ._shape import getitem
 
 
-def _places(op: SparseOp, index: Any) -> Any:
+def _positions(op: SparseOp, index: Any) -> Any:
     found = as_tensor_variable(index)
     refuse_rank(op, found, 1, "numbers of rows or columns are a vector")
     if not found.type.dtype.startswith(("int", "uint")):
@@ -34,7 +34,7 @@ class GetItemList(SparseOp):
     def make_node(self, x: Operand, index: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and a vector of integers."""
         matrix = as_sparse_variable(x)
-        return Apply(self, [matrix, _places(self, index)], [matrix.type.make_variable()])
+        return Apply(self, [matrix, _positions(self, index)], [matrix.type.make_variable()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the rows; IndexError where there is none."""
@@ -49,7 +49,7 @@ class GetItemListGrad(SparseOp):
         """Apply to a sparse matrix, of which the shape counts, a vector of integers, and a sparse matrix."""
         matrix, rows = as_sparse_variable(x), as_sparse_or_tensor_variable(gz)
         dtype = rows.type.dtype
-        return Apply(self, [matrix, _places(self, index), rows], [SparseType(matrix.type.format, dtype)()])
+        return Apply(self, [matrix, _positions(self, index), rows], [SparseType(matrix.type.format, dtype)()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the rows in; those for one row add up."""
@@ -64,22 +64,22 @@ class GetItem2Lists(GatherElements):
 
     def make_node(self, x: Operand, ind1: Operand, ind2: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two vectors of integers of one length."""
-        return super().make_node(x, _places(self, ind1), _places(self, ind2))
+        return super().make_node(x, _positions(self, ind1), _positions(self, ind2))
 
 
 class GetItem2ListsGrad(SparseOp):
-    """The matrix of the shape of `x` with given elements at given rows and columns; those at one place add up."""
+    """The matrix of the shape of `x` with given elements at given rows and columns; those at one position add up."""
 
     def make_node(self, x: Operand, ind1: Operand, ind2: Operand, gz: Operand) -> Apply[Self]:
         """Apply to a sparse matrix, of which the shape counts, two vectors of integers, and a vector of elements."""
         matrix, elements = as_sparse_variable(x), as_tensor_variable(gz)
-        inputs = [matrix, _places(self, ind1), _places(self, ind2), elements]
+        inputs = [matrix, _positions(self, ind1), _positions(self, ind2), elements]
         return Apply(self, inputs, [SparseType(matrix.type.format, elements.type.dtype)()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the elements in."""
-        x, *places, elements = values
-        rows, columns = (np.where(p < 0, p + n, p) for p, n in zip(places, x.shape, strict=True))
+        x, *positions, elements = values
+        rows, columns = (np.where(p < 0, p + n, p) for p, n in zip(positions, x.shape, strict=True))
         return scipy.sparse.coo_matrix((elements, (rows, columns)), shape=x.shape)
 
 
@@ -101,8 +101,8 @@ def _pushforward_rows(node: Apply[GetItemList], tangents: list[Variable | None])
 
 @pullback.register(GetItem2Lists)
 def _pullback_elements(node: Apply[GetItem2Lists], cotangents: list[Variable]) -> list[Variable | None]:
-    x, *places = node.inputs
-    return [get_item_2lists_grad(x, *places, cotangents[0]), None, None]
+    x, *positions = node.inputs
+    return [get_item_2lists_grad(x, *positions, cotangents[0]), None, None]
 
 
 @pullback.register(GetItemListGrad)
@@ -113,8 +113,8 @@ def _pullback_put_rows(node: Apply[GetItemListGrad], cotangents: list[Variable])
 
 @pullback.register(GetItem2ListsGrad)
 def _pullback_put_elements(node: Apply[GetItem2ListsGrad], cotangents: list[Variable]) -> list[Variable | None]:
-    g, places = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[1:3]
-    return [None, None, None, get_item_2lists(g, *places) if is_sparse(g) else g[places[0], places[1]]]
+    g, positions = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[1:3]
+    return [None, None, None, get_item_2lists(g, *positions) if is_sparse(g) else g[positions[0], positions[1]]]
 
 
 @shape_rule.register(GetItem2Lists)

@@ -35,7 +35,7 @@ class ConvolutionIndices:
         mode: str = "valid",
         ws: bool = True,
     ) -> Structure:
-        """Return the places of the ones in the matrix.
+        """Return the positions of the ones in the matrix.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class ConvolutionIndices:
         mode : {"valid", "full"}
             Whether patches lie within the image, or also reach beyond it, into zeros.
         ws : bool
-            Whether kernels are shared by all places; must be true.
+            Whether kernels are shared by all positions; must be true.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class ConvolutionIndices:
         sp_type : str
             The format, ``"csc"``.
         out_img_shp : tuple of 2 int
-            Rows and columns of places.
+            Rows and columns of positions.
 
         Raises
         ------
@@ -71,23 +71,23 @@ class ConvolutionIndices:
 
         Examples
         --------
-        >>> indices, indptr, shape, format, places = ConvolutionIndices.evaluate((1, 3), (1, 2))
-        >>> indices, indptr, shape, format, places
+        >>> indices, indptr, shape, format, positions = ConvolutionIndices.evaluate((1, 3), (1, 2))
+        >>> indices, indptr, shape, format, positions
         (array([0, 1, 2, 3], dtype=int32), array([0, 1, 3, 4], dtype=int32), (4, 3), 'csc', (1, 2))
         """
         channels, image, kernel, steps = _checked(inshp, kshp, strides, nkern, mode, ws)
         pads = tuple(n - 1 for n in kernel) if mode == "full" else (0, 0)
-        places = tuple(
+        positions = tuple(
             (n + 2 * pad - k) // step + 1 for n, pad, k, step in zip(image, pads, kernel, steps, strict=True)
         )
-        if min(places) < 1:
+        if min(positions) < 1:
             raise ValueError(
                 compose(
                     f"a kernel of {kernel[0]} x {kernel[1]} does not fit into an image of {image[0]} x {image[1]}",
                     mend="take a smaller kernel, or mode='full'",
                 )
             )
-        across = places[0], places[1], channels, kernel[0], kernel[1]
+        across = positions[0], positions[1], channels, kernel[0], kernel[1]
         i, j, channel, a, b = np.indices(across, sparse=True)
         row, column = i * steps[0] + a - pads[0], j * steps[1] + b - pads[1]
         inside = np.broadcast_to((row >= 0) & (row < image[0]) & (column >= 0) & (column < image[1]), across).ravel()
@@ -96,7 +96,7 @@ class ConvolutionIndices:
         ones = np.ones(len(pixels), "int8")
         matrix = scipy.sparse.coo_matrix((ones, (np.flatnonzero(inside), pixels)), shape=shape).tocsc()
         matrix.sort_indices()
-        return matrix.indices.astype("int32"), matrix.indptr.astype("int32"), shape, "csc", (places[0], places[1])
+        return matrix.indices.astype("int32"), matrix.indptr.astype("int32"), shape, "csc", (positions[0], positions[1])
 
 
 def _checked(
@@ -117,7 +117,7 @@ def _checked(
     elif mode not in ("valid", "full"):
         wrong = f"there is no mode {mode!r}: write 'valid' or 'full'"
     elif not ws:
-        wrong = "kernels that differ from place to place are not supported: leave ws=True"
+        wrong = "kernels that differ from position to position are not supported: leave ws=True"
     if wrong is not None:
         raise ValueError(compose(f"sparse convolution: {wrong}", mend="pass the numbers themselves, not symbols"))
     return (image[0] if len(image) == 3 else 1), image[-2:], kernel, steps
@@ -150,7 +150,7 @@ def convolve(
     mode: str = "valid",
     flatten: bool = True,
 ) -> tuple[Any, tuple[int, int, int]]:
-    """Apply kernels at all places of images, by the product with a sparse matrix. Kernels are not flipped.
+    """Apply kernels at all positions of images, by the product with a sparse matrix. Kernels are not flipped.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def convolve(
     imgshp : sequence of 2 or 3 int
         (rows, columns) or (channels, rows, columns) of an image.
     step : sequence of 2 int
-        Columns, then rows, between places that follow each other (``dx, dy``).
+        Columns, then rows, between positions that follow each other (``dx, dy``).
     bias : vector (nkern), optional
         Added to all that a kernel yields.
     mode : {"valid", "full"}
@@ -176,8 +176,8 @@ def convolve(
     Returns
     -------
     output : Tensor
-        Of shape (batch, nkern * places), what one kernel yields lies together; (batch, nkern, places) if `flatten` is
-        false.
+        Of shape (batch, nkern * positions), what one kernel yields lies together; (batch, nkern, positions) if
+        `flatten` is false.
     shape : tuple of 3 int
         (nkern, rows, columns) of what is made of an image.
 
@@ -197,15 +197,15 @@ def convolve(
     """
     weights, given = _matrix(kerns, "`kerns`"), _matrix(images, "`images`")
     structure = ConvolutionIndices.evaluate(imgshp, kshp, step, nkern, mode)
-    places = structure[-1]
-    count = places[0] * places[1]
+    positions = structure[-1]
+    count = positions[0] * positions[1]
     patches = _patches(given, structure)
     rows = patches.reshape((given.shape[0] * count, structure[2][0] // count))
     output = T.dot(rows, weights.T)
     if bias is not None:
         output = output + as_tensor_variable(bias)
     output = output.reshape((given.shape[0], count, nkern)).dimshuffle(0, 2, 1)
-    return output.flatten(2) if flatten else output, (int(nkern), *places)
+    return output.flatten(2) if flatten else output, (int(nkern), *positions)
 
 
 def max_pool(images: Operand, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> tuple[Any, tuple[int, int]]:
@@ -242,8 +242,8 @@ def max_pool(images: Operand, imgshp: Sequence[int], maxpoolshp: Sequence[int]) 
     """
     given, area = _matrix(images, "`images`"), tuple(int(n) for n in maxpoolshp)
     structure = ConvolutionIndices.evaluate(imgshp, area, area[::-1])
-    places = structure[-1]
-    count, size = places[0] * places[1], area[0] * area[1]
+    positions = structure[-1]
+    count, size = positions[0] * positions[1], area[0] * area[1]
     channels = structure[2][0] // (count * size)
     areas = _patches(given, structure).reshape((given.shape[0], count, channels, size))
-    return areas.max(axis=3).dimshuffle(0, 2, 1).flatten(2), places
+    return areas.max(axis=3).dimshuffle(0, 2, 1).flatten(2), positions

@@ -16,7 +16,7 @@ from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_
 from .._core._compressed import NATIVE_DTYPES
 from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
 from .._core._op import SparseOp, common_dtype, dense, refuse_rank
-from .._core._structure import csm_data, csm_shape, stored_places, with_data
+from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import SparseType, _Operators
 from .._core._typing import Operand
 from ._structured import conjugate
@@ -135,7 +135,7 @@ class StructuredDot(_Product):
 def _pullback_structured(node: Apply[StructuredDot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
     matrix, other = as_sparse_variable(x), _adjoint(y)
-    for_x = with_data(matrix, sampled(g, other, *stored_places(matrix)))
+    for_x = with_data(matrix, sampled(g, other, *stored_positions(matrix)))
     transposed = _adjoint(matrix)
     if not is_sparse(y):
         return [for_x, structured_dot(transposed, g if not is_sparse(g) else g.toarray())]
@@ -144,7 +144,7 @@ def _pullback_structured(node: Apply[StructuredDot], cotangents: list[Variable])
 
 
 def sampled(x: Operand, y: Operand, rows: Any, columns: Any) -> Any:
-    """Return the elements of the product of two matrices at given places, a vector; the product is not formed."""
+    """Return the elements of the product of two matrices at given positions, a vector; the product is not formed."""
     return SampledProduct()(_dense_of(x), _dense_of(y), rows, columns)
 
 
@@ -414,7 +414,7 @@ def sampling_dot(x: Operand, y: Operand, p: Operand) -> Any:
     first, second = as_tensor_variable(x), as_tensor_variable(y)
     for variable in (first, second):
         refuse_rank(SampledProduct(), variable, 2, "both operands are dense matrices")
-    return with_data(pattern, csm_data(pattern) * sampled(first, second.T, *stored_places(pattern)))
+    return with_data(pattern, csm_data(pattern) * sampled(first, second.T, *stored_positions(pattern)))
 
 
 _Operators.table |= {"dot": dot, "structured_dot": structured_dot}

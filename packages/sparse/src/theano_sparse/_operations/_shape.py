@@ -84,7 +84,7 @@ class GetItem2d(SparseOp):
         return values[0][_slices(self.parts, (int(n) for n in values[1:]))]
 
 
-class PlacedPart(SparseOp):
+class ScatterPart(SparseOp):
     """A matrix with a part of it given, and nothing stored elsewhere. Regular gradient.
 
     Parameters
@@ -105,27 +105,29 @@ class PlacedPart(SparseOp):
         return Apply(self, inputs, [given.type.make_variable()])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
-        """Move each element to its place; ValueError where the part has another shape."""
+        """Move each element to its position; ValueError where the part has another shape."""
         part, lengths = values[0].tocoo(), [int(n) for n in values[1]]
         slices = _slices(self.parts, (int(n) for n in values[2:]))
-        places = [np.arange(n)[entry] for n, entry in zip(lengths, slices, strict=True)]
-        if part.shape != tuple(len(found) for found in places):
+        positions = [np.arange(n)[entry] for n, entry in zip(lengths, slices, strict=True)]
+        if part.shape != tuple(len(found) for found in positions):
             raise ValueError(
-                compose(f"a part of {len(places[0])} x {len(places[1])} has the shape {part.shape}", mend="mend it")
+                compose(
+                    f"a part of {len(positions[0])} x {len(positions[1])} has the shape {part.shape}", mend="mend it"
+                )
             )
-        moved = (places[0][part.row], places[1][part.col])
+        moved = (positions[0][part.row], positions[1][part.col])
         return scipy.sparse.coo_matrix((part.data, moved), shape=tuple(lengths))
 
 
-@pullback.register(PlacedPart)
-def _pullback_placed(node: Apply[PlacedPart], cotangents: list[Variable]) -> list[Variable | None]:
+@pullback.register(ScatterPart)
+def _pullback_scatter(node: Apply[ScatterPart], cotangents: list[Variable]) -> list[Variable | None]:
     g, numbers = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[2:]
     part = GetItem2d(node.op.parts)(g, *numbers) if is_sparse(g) else g[_slices(node.op.parts, numbers)]
     return [part, None, *([None] * len(numbers))]
 
 
-@pushforward.register(PlacedPart)
-def _pushforward_placed(node: Apply[PlacedPart], tangents: list[Variable | None]) -> list[Variable | None]:
+@pushforward.register(ScatterPart)
+def _pushforward_scatter(node: Apply[ScatterPart], tangents: list[Variable | None]) -> list[Variable | None]:
     tangent = tangents[0]
     result: Variable | None = None if tangent is None else node.op(tangent, *node.inputs[1:])
     return [result]
@@ -137,18 +139,18 @@ class GetItemScalar(SparseOp):
     def make_node(self, x: Operand, row: Operand, column: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two integers."""
         matrix = as_sparse_variable(x)
-        places = [as_tensor_variable(n) for n in (row, column)]
-        return Apply(self, [matrix, *places], [dense(matrix.type.dtype, 0)])
+        positions = [as_tensor_variable(n) for n in (row, column)]
+        return Apply(self, [matrix, *positions], [dense(matrix.type.dtype, 0)])
 
     def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Look the element up; IndexError where there is none."""
-        x, *places = values
-        for place, length, name in zip(places, x.shape, ("row", "column"), strict=True):
-            if not -length <= place < length:
+        x, *positions = values
+        for position, length, name in zip(positions, x.shape, ("row", "column"), strict=True):
+            if not -length <= position < length:
                 raise IndexError(
-                    compose(f"{name} {int(place)} is out of range for {length}", mend="count from 0 or from the end")
+                    compose(f"{name} {int(position)} is out of range for {length}", mend="count from 0 or from the end")
                 )
-        return x[int(places[0]), int(places[1])]
+        return x[int(positions[0]), int(positions[1])]
 
 
 def getitem(x: Operand, index: Any) -> Any:
@@ -198,7 +200,7 @@ def _pullback_part(node: Apply[GetItem2d], cotangents: list[Variable]) -> list[V
     g, shape = as_sparse_or_tensor_variable(cotangents[0]), csm_shape(x)
     nothing: list[Variable | None] = [None] * len(numbers)
     if is_sparse(g):
-        return [PlacedPart(node.op.parts)(g, shape, *numbers), *nothing]
+        return [ScatterPart(node.op.parts)(g, shape, *numbers), *nothing]
     whole = alloc(constant(np.zeros((), g.type.dtype)), shape[0], shape[1])
     return [set_subtensor(whole[_slices(node.op.parts, numbers)], g), *nothing]
 
@@ -207,8 +209,8 @@ def _pullback_part(node: Apply[GetItem2d], cotangents: list[Variable]) -> list[V
 def _pullback_element(node: Apply[GetItemScalar], cotangents: list[Variable]) -> list[Variable | None]:
     x, g = as_sparse_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
     shape = csm_shape(x)
-    places = [as_tensor_variable(n) for n in node.inputs[1:]]
-    rows, columns = (switch(n < 0, n + shape[k], n).dimshuffle("x") for k, n in enumerate(places))
+    positions = [as_tensor_variable(n) for n in node.inputs[1:]]
+    rows, columns = (switch(n < 0, n + shape[k], n).dimshuffle("x") for k, n in enumerate(positions))
     return [ScatterElements(x.type.format)(g.dimshuffle("x"), rows, columns, shape), None, None]
 
 
@@ -254,8 +256,8 @@ class Diag(SparseOp):
 def _pullback_diag(node: Apply[Diag], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (g,) = node.inputs, cotangents
     gradient: Any = g
-    places = _range(gradient.shape[0])
-    return [ScatterElements(as_sparse_variable(x).type.format)(g, places, places, csm_shape(x))]
+    positions = _range(gradient.shape[0])
+    return [ScatterElements(as_sparse_variable(x).type.format)(g, positions, positions, csm_shape(x))]
 
 
 @pushforward.register(Diag)
@@ -332,8 +334,8 @@ class ConstructSparseFromList(SparseOp):
         x, rows, ilist = values
         columns = x.shape[1]
         index = np.where(ilist < 0, ilist + x.shape[0], ilist)
-        places = (np.repeat(index, columns), np.tile(np.arange(columns), len(index)))
-        return scipy.sparse.coo_matrix((rows.ravel(), places), shape=x.shape).tocsc()
+        positions = (np.repeat(index, columns), np.tile(np.arange(columns), len(index)))
+        return scipy.sparse.coo_matrix((rows.ravel(), positions), shape=x.shape).tocsc()
 
 
 construct_sparse_from_list = ConstructSparseFromList()

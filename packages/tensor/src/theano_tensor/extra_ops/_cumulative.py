@@ -56,10 +56,10 @@ class Cumulative(TensorOp):
         self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Accumulate with NumPy, narrow floats in a wide one."""
-        fold = np.cumsum if self.mode == "add" else np.cumprod
+        accumulate = np.cumsum if self.mode == "add" else np.cumprod
         dtype = node.outputs[0].type.dtype
         with np.errstate(over="ignore"):
-            total = fold(inputs[0], axis=self.axis, dtype=_WIDE.get(dtype, dtype))
+            total = accumulate(inputs[0], axis=self.axis, dtype=_WIDE.get(dtype, dtype))
             output_storage[0][0] = total.astype(dtype, copy=False)
 
     def __str__(self) -> str:

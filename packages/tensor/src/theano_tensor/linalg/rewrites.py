@@ -23,7 +23,7 @@ from ._equations._inverse import Det, MatrixInverse, SLogDet
 from ._equations._solve import Solve
 from ._factors._cholesky import Cholesky, cholesky, cholesky_solve
 from ._matrices._hints import Hint, HintsOptimizer, hints_of
-from ._matrices._operands import transposed
+from ._matrices._operands import as_matrices, transposed
 
 Found = list[Variable] | None
 _FIRST = len(RULES)
@@ -50,20 +50,24 @@ def _untransposed(variable: Tensor) -> Tensor | None:
     return node.inputs[0]
 
 
-def _factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
-    """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
-    if hints_of(fgraph, variable).get("psd"):
-        factored: Tensor = cholesky(variable)
-        return factored
+def _is_definite(fgraph: FunctionGraph, variable: Tensor) -> bool:
+    """Tell whether a matrix is hinted to be positive definite."""
+    return bool(hints_of(fgraph, variable).get("psd"))
+
+
+def _own_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
+    """Return the lower factor l of a matrix that is computed as ``l @ l.T``."""
     node = variable.owner
     if node is None or not isinstance(node.op, Dot):
         return None
     left, right = node.inputs
-    # A product of a triangular factor with its own transpose.
     own = _untransposed(right) is left or _untransposed(left) is right
-    if own and _triangle(fgraph, left) == "lower_triangular":
-        return left
-    return None
+    return left if own and _triangle(fgraph, left) == "lower_triangular" else None
+
+
+def _factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
+    """Return a lower factor l with ``l @ l.T`` equal to a matrix that is known to be positive definite."""
+    return cholesky(variable) if _is_definite(fgraph, variable) else _own_factor_of(fgraph, variable)
 
 
 def _any_factor_of(fgraph: FunctionGraph, variable: Tensor) -> Tensor | None:
@@ -166,7 +170,7 @@ def has_factor(fgraph: FunctionGraph, node: Apply[Any, Tensor], a: Tensor) -> bo
     """A factor of the matrix is known, of the dtype of the result."""
     if node.op.A_structure not in ("general", "symmetric") or a.type.ndim != 2 or node.op.destroy_map:
         return False
-    known = _factor_of(fgraph, a)
+    known = as_matrices("cholesky", a) if _is_definite(fgraph, a) else _own_factor_of(fgraph, a)
     return known is not None and bool(known.type.dtype == node.outputs[0].type.dtype)
 
 

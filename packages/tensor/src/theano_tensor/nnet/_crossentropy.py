@@ -198,7 +198,7 @@ def crossentropy_softmax_1hot(x: TensorLike, y_idx: TensorLike) -> list[Tensor]:
 
 
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_idx: TensorLike) -> list[Tensor]:
-    """Loss, softmax, the largest probability of each row and its place.
+    """Loss, softmax, the largest probability of each row and its position.
 
     Parameters and errors are those of :func:`crossentropy_softmax_argmax_1hot_with_bias`.
 

@@ -139,8 +139,8 @@ class LogSoftmax(AlongAxis):
 
 def _largest(x: Tensor, axis: int) -> Tensor:
     """Return the largest elements along an axis, of length 1 then; minus infinity where there are none."""
-    place = axis % x.type.ndim
-    return shape_padaxis(Supremum((place,))(x), place)
+    position = axis % x.type.ndim
+    return shape_padaxis(Supremum((position,))(x), position)
 
 
 def log_of_sum(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:

@@ -73,7 +73,7 @@ class _BlockOp(Op):
 
 
 def _typed(op: Op, operands: list[Tensor], floats: Sequence[int]) -> Apply:
-    """Return a node whose operands at some places have the dtype of the result."""
+    """Return a node whose operands at some positions have the dtype of the result."""
     dtype = upcast(*(operands[i].type.dtype for i in floats))
     if dtype in COMPLEX_DTYPES:
         raise DTypeError(

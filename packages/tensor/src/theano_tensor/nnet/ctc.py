@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: a loss for labels whose places in a sequence are not known."""
+"""Connectionist temporal classification: a loss for labels whose positions in a sequence are not known."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ _databases["canonicalize"].register(
 
 
 def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) -> Tensor:
-    """Loss of sequences of scores for labels whose places are not known: minus the logarithm of their probability.
+    """Loss of sequences of scores for labels whose positions are not known: minus the logarithm of their probability.
 
     At each time step one symbol is emitted, with the probabilities of a softmax of the scores. Symbols that repeat
     count once, and blanks, symbol 0, are left out then.

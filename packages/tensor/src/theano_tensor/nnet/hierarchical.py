@@ -61,7 +61,7 @@ def h_softmax(
     Raises
     ------
     ShapeError
-        If a parameter has a wrong number of dimensions, or there are too few places for the outputs.
+        If a parameter has a wrong number of dimensions, or there are too few classes for the outputs.
     DTypeError
         If targets are no integers.
 

@@ -80,7 +80,7 @@ def images2neibs(
     step = window if neib_step is None else _pair("neib_step", neib_step)
     if mode in ("full", "half"):
         images = _surrounded(images, window, mode)
-    first, second = (_places(images, axis, window[axis - 2], step[axis - 2], mode) for axis in (2, 3))
+    first, second = (_positions(images, axis, window[axis - 2], step[axis - 2], mode) for axis in (2, 3))
     patches = images[:, :, dimshuffle(first, [0, "x", 1, "x"]), dimshuffle(second, ["x", 0, "x", 1])]
     a, b, rows, columns, height, width = lengths_of(patches)
     return reshape(patches, (a * b * rows * columns, height * width))
@@ -125,7 +125,7 @@ def _surrounded(images: Tensor, window: list[Tensor], mode: str) -> Tensor:
     return pad(images, [(0, 0), (0, 0), *((w, w) for w in widths)])
 
 
-def _places(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) -> Tensor:
+def _positions(images: Tensor, axis: int, size: Tensor, step: Tensor, mode: str) -> Tensor:
     """Return the numbers of rows (or columns) of each window, one window a row."""
     length = shape_i(images, axis)
     offsets = arange(size)

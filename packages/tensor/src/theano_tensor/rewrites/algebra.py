@@ -160,7 +160,7 @@ def constants_in_sum(fgraph: FunctionGraph, node: Apply[Elemwise, Tensor]) -> di
         return None
     y, total, y_sign = found
     top, dtype = node, node.outputs[0].type.dtype
-    # Other rules move signs, step by step; what is constant altogether is left to folding.
+    # Other rules move signs, step by step; what is constant altogether is left to constant folding.
     while y_sign > 0 and number(y) is None:
         client = sole_client(fgraph, top.outputs[0])
         if client is None or client.outputs[0].type.dtype != dtype or not operands(client.outputs[0], scalar.add):

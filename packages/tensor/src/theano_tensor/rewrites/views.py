@@ -19,7 +19,8 @@ from ._registry import rule
 from ._terms import applied
 
 Found = list[Variable] | None
-reshape = applied("reshape", Reshape)
+#: Two, since the shapes before and after may be of other lengths.
+reshape, reshape_before = applied("reshape", Reshape), applied("reshape", Reshape)
 #: Not in FAST_COMPILE: a wrong shape in between would no longer be noticed.
 ONLY_RUN = ("fast_run",)
 
@@ -69,7 +70,7 @@ def view_before_elementwise(fgraph: FunctionGraph, node: Apply[DimShuffle, Tenso
 @equations(Reshape, tags=ONLY_RUN, key="local_reshape_chain", names=("reshape_chain",), fit=Fit.EXACT)
 def reshapes_joined(a: Anything, shape: Anything, other: Anything) -> Equations:
     """The last of two reshapes counts."""
-    return [reshape(reshape(a, other), shape) >> reshape(a, shape)]
+    return [reshape(reshape_before(a, other), shape) >> reshape(a, shape)]
 
 
 @rule(Reshape, tags=ONLY_RUN, key="local_reshape_lift", names=("local_flatten_lift",))

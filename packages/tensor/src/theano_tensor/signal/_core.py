@@ -75,18 +75,18 @@ def axes_of(
     ]
 
 
-def _along(ndim: int, place: int, part: slice) -> tuple[slice, ...]:
-    return (*(slice(None),) * place, part, *(slice(None),) * (ndim - place - 1))
+def _along(ndim: int, dim: int, part: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * dim, part, *(slice(None),) * (ndim - dim - 1))
 
 
-def _spanned(x: Array, place: int, axis: Axis, fill: object) -> Any:
+def _spanned(x: Array, dim: int, axis: Axis, fill: object) -> Any:
     """Return an array with exactly the elements that windows along an axis see; those outside are `fill`."""
     inside = min(axis.length, axis.span - axis.pad)
     if axis.pad == 0 and inside == axis.span:
-        return x[_along(x.ndim, place, slice(0, inside))]
-    shape = (*x.shape[:place], axis.span, *x.shape[place + 1 :])
+        return x[_along(x.ndim, dim, slice(0, inside))]
+    shape = (*x.shape[:dim], axis.span, *x.shape[dim + 1 :])
     result = np.full(shape, fill, x.dtype)
-    result[_along(x.ndim, place, slice(axis.pad, axis.pad + inside))] = x[_along(x.ndim, place, slice(0, inside))]
+    result[_along(x.ndim, dim, slice(axis.pad, axis.pad + inside))] = x[_along(x.ndim, dim, slice(0, inside))]
     return result
 
 
@@ -97,13 +97,13 @@ def _steps(axis: Axis, offset: int) -> slice:
 
 def _reduce_windows(x: Array, axes: Sequence[Axis], fill: object, combine: Callable[..., Any]) -> Any:
     first = x.ndim - len(axes)
-    for place, axis in enumerate(axes, first):
+    for dim, axis in enumerate(axes, first):
         if not axis.windows:
             return np.zeros((*x.shape[:first], *(a.windows for a in axes)), x.dtype)
-        seen = _spanned(x, place, axis, fill)
-        result = seen[_along(x.ndim, place, _steps(axis, 0))].copy()
+        seen = _spanned(x, dim, axis, fill)
+        result = seen[_along(x.ndim, dim, _steps(axis, 0))].copy()
         for offset in range(1, axis.window):
-            combine(result, seen[_along(x.ndim, place, _steps(axis, offset))], out=result)
+            combine(result, seen[_along(x.ndim, dim, _steps(axis, offset))], out=result)
         x = result
     return x
 
@@ -136,19 +136,19 @@ def elements(axes: Sequence[Axis], counts_padding: bool) -> Any:
 def sum_pool_grad(g: Array, axes: Sequence[Axis]) -> Any:
     """Return the gradient of `total`: each element gets the gradients of its windows added up."""
     first = g.ndim - len(axes)
-    for place, axis in reversed(list(enumerate(axes, first))):
-        shape = (*g.shape[:place], max(axis.span, axis.pad + axis.length), *g.shape[place + 1 :])
+    for dim, axis in reversed(list(enumerate(axes, first))):
+        shape = (*g.shape[:dim], max(axis.span, axis.pad + axis.length), *g.shape[dim + 1 :])
         result = np.zeros(shape, g.dtype)
         for offset in range(axis.window) if axis.windows else ():
-            result[_along(g.ndim, place, _steps(axis, offset))] += g
-        g = result[_along(g.ndim, place, slice(axis.pad, axis.pad + axis.length))]
+            result[_along(g.ndim, dim, _steps(axis, offset))] += g
+        g = result[_along(g.ndim, dim, slice(axis.pad, axis.pad + axis.length))]
     return np.ascontiguousarray(g)
 
 
 def first_hits(x: Array, y: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[slice, ...], Any]]:
     """Yield for each offset in windows where its elements are, and which of them are the first largest ones.
 
-    Places refer to `x` with all that windows see: see `surrounded`.
+    Indices refer to `x` with all that windows see: see `surrounded`.
     """
     first = x.ndim - len(axes)
     seen = surrounded(x, axes, lowest(x.dtype))
@@ -156,18 +156,18 @@ def first_hits(x: Array, y: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple
     inside = surrounded(np.ones(x.shape[first:], bool), axes, False)
     left = np.ones(y.shape, bool)
     for offsets in np.ndindex(*(axis.window for axis in axes)):
-        places = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
-        hits = seen[places] == y
+        index = (*(slice(None),) * first, *(_steps(a, o) for a, o in zip(axes, offsets, strict=True)))
+        hits = seen[index] == y
         hits &= left
-        hits &= inside[places[first:]]
+        hits &= inside[index[first:]]
         left ^= hits
-        yield places, hits
+        yield index, hits
 
 
 def surrounded(x: Array, axes: Sequence[Axis], fill: object) -> Any:
     """Return an array with exactly the elements that windows see."""
-    for place, axis in enumerate(axes, x.ndim - len(axes)):
-        x = _spanned(x, place, axis, fill)
+    for dim, axis in enumerate(axes, x.ndim - len(axes)):
+        x = _spanned(x, dim, axis, fill)
     return x
 
 
@@ -182,12 +182,12 @@ def max_pool_grad(x: Array, y: Array, g: Array, axes: Sequence[Axis]) -> Any:
     apart, nothing = all(axis.window <= axis.step for axis in axes), np.zeros((), g.dtype)
     # A product is much faster than a choice, but makes NaN of infinities.
     finite = np.isfinite(g).all()
-    for places, hits in first_hits(x, y, axes):
+    for index, hits in first_hits(x, y, axes):
         given = g * hits if finite else np.where(hits, g, nothing)
         if apart:
-            seen[places] = given
+            seen[index] = given
         else:
-            seen[places] += given
+            seen[index] += given
     whole = (slice(None),) * first
     inside = [min(a.length, a.span - a.pad) for a in axes]
     result[(*whole, *(slice(0, n) for n in inside))] = seen[
@@ -201,6 +201,6 @@ def max_pool_grad_grad(x: Array, y: Array, t: Array, axes: Sequence[Axis]) -> An
     result = np.zeros(y.shape, t.dtype)
     if y.size:
         seen = surrounded(t, axes, 0)
-        for places, hits in first_hits(x, y, axes):
-            np.copyto(result, seen[places], where=hits)
+        for index, hits in first_hits(x, y, axes):
+            np.copyto(result, seen[index], where=hits)
     return result

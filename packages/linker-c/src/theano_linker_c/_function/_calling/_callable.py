@@ -53,7 +53,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
     were asked for: one value, a list, or a dictionary. Shared variables with updates get their new values after
     everything has been computed; when anything fails, all keep their values.
 
-    Several threads may call one function at once; calls that have updates take turns, so that none is lost.
+    Several threads may call one function at once; calls that have updates take a lock, so that none is lost.
 
     For type checkers, ``Function[R]`` is one whose calls return R.
 
@@ -297,7 +297,7 @@ class Function(ShownAsHtml, Generic[ResultT]):
         ValueError, TypeError
             If `swap` names a variable that the function does not use, or one of another type.
         """
-        maker = copy_maker(self.maker, swap or {}, delete_updates, name)
+        maker = copy_maker(self.maker, swap or {}, delete_updates, self._name_of_copy() if name is None else name)
         values = [box.value for box in self.input_storage]
         stats = as_profile(profile, maker.name, f"{maker.signature.label}.copy")
         return type(self)(maker, maker.containers(values), stats)
@@ -307,10 +307,15 @@ class Function(ShownAsHtml, Generic[ResultT]):
             box if isinstance(item.value, Container) else box.duplicate() if item.update is not None else _twin(box)
             for item, box in zip(self.maker.inputs, self.input_storage, strict=True)
         ]
-        return type(self)(self.maker, containers)
+        twin = type(self)(self.maker, containers)
+        twin.name = self._name_of_copy()
+        return twin
+
+    def _name_of_copy(self) -> str:
+        return f"{self.name or ''} copy".strip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restore_function, (self.maker, self.input_storage, self.trust_input)
+        return restore_function, (self.maker, self.input_storage, self.trust_input, self.__dict__.get("name"))
 
     def __repr__(self) -> str:
         inputs = ", ".join(str(item.name or item.variable) for item in self._arguments.inputs)
@@ -375,12 +380,15 @@ def _twin(box: Container) -> Container:
     return twin
 
 
-def restore_function(maker: FunctionMaker, containers: list[Container], trust_input: bool) -> Function:
+def restore_function(
+    maker: FunctionMaker, containers: list[Container], trust_input: bool, name: str | None = None
+) -> Function:
     """Make a function again from what was pickled."""
     if config.reoptimize_unpickled_function:
         maker.reoptimize()
     fn = Function(maker, containers, as_profile(None, maker.name, maker.signature.label))
     fn.trust_input = trust_input
+    fn.name = name
     return fn
 
 

@@ -16,13 +16,11 @@ from ._maker import FunctionMaker
 
 
 def copy_maker(
-    maker: FunctionMaker, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool, name: str | None
+    maker: FunctionMaker, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool, name: str
 ) -> FunctionMaker:
     """Return a maker for a copy of the function; see :meth:`Function.copy`."""
     source = maker.signature
     _check_swap(source, swap)
-    if name is None:
-        name = f"{source.name or source.line or ''} copy".strip()
     signature = Signature(
         [_swapped(item, swap) for item in source.inputs],
         list(source.outputs),

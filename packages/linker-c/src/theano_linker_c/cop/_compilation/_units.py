@@ -161,7 +161,7 @@ class ThunkLibrary:
             missing = self._missing(dict(zip(keys, wanted, strict=True)).items(), cache)
             if missing:
                 with build_lock(folder, digest(*sorted(missing)), options.wait, options.timeout):
-                    # Another process may have finished between our look and our turn.
+                    # Another process may have finished between our look and the lock.
                     missing = self._missing(missing.items(), cache)
                     for unit in units_of([(node_code, key) for key, node_code in missing.items()]):
                         self._build(unit, toolchain, cache, options)

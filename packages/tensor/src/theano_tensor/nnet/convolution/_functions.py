@@ -74,7 +74,7 @@ def conv2d(
     num_groups : int
         Channels are divided into so many groups that are convolved separately.
     unshared : bool
-        Whether each place of the result has filters of its own.
+        Whether each position of the result has filters of its own.
     **kwargs
         Accepted for old programs, and ignored with a warning.
 
@@ -202,7 +202,7 @@ def separable_conv2d(
     filter_flip: bool = True,
     filter_dilation: int | Sequence[Any] = (1, 1),
 ) -> Tensor:
-    """Convolve each channel for itself, then mix the channels at each place.
+    """Convolve each channel for itself, then mix the channels at each position.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class BaseAbstractConv(Op):
     num_groups : int
         Images, filters and result are divided along their channels into so many parts, convolved each for itself.
     unshared : bool
-        Whether each place has filters of its own; these have the lengths of the result behind their first dimension.
+        Whether each position has filters of its own; these have the lengths of the result behind their first dimension.
 
     Raises
     ------
@@ -160,7 +160,7 @@ class BaseAbstractConv(Op):
         return op.computed(np.asarray(img), np.asarray(kern))
 
     def unshared2d(self, inp: Any, kern: Any, out_shape: Sequence[int], direction: str = "forward") -> Any:
-        """Convolve one image with filters of their own for each place, or compute a gradient of that.
+        """Convolve one image with filters of their own for each position, or compute a gradient of that.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class BaseAbstractConv(Op):
         if any(n < 1 for n in output) or any(k < 1 for k in kernel[-self.convdim :]):
             raise self._refuse("the filters do not fit into the images", **shapes)
         if self.unshared and tuple(kernel[1 : 1 + self.convdim]) != output:
-            raise self._refuse(f"there must be filters for {output} places", **shapes)
+            raise self._refuse(f"there must be filters for {output} positions", **shapes)
         if result is not None and tuple(result) != (images[0], kernel[0], *output):
             raise self._refuse(
                 f"the result of the convolution has the shape {(images[0], kernel[0], *output)}", **shapes
@@ -340,9 +340,9 @@ class AbstractConv_gradWeights(BaseAbstractConv):
                     f"{type(self).__name__}: {len(lengths)} lengths for {self.convdim} axes", mend="give one for each"
                 )
             )
-        channels, places = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
+        channels, positions = images.type.shape[1], cotangent.type.shape[2:] if self.unshared else ()
         known = None if channels is None else channels // self.num_groups
-        result = (cotangent.type.shape[1], *places, known, *static_lengths(lengths))
+        result = (cotangent.type.shape[1], *positions, known, *static_lengths(lengths))
         return self._result([images, cotangent, make_vector(*lengths)], images.type.dtype, result)
 
     def perform(
@@ -350,8 +350,8 @@ class AbstractConv_gradWeights(BaseAbstractConv):
     ) -> None:
         """Compute by products of matrices; ValueError if shapes do not fit."""
         images, cotangent, lengths = inputs
-        places = cotangent.shape[2:] if self.unshared else ()
-        shape = (cotangent.shape[1], *places, images.shape[1] // self.num_groups, *map(int, lengths))
+        positions = cotangent.shape[2:] if self.unshared else ()
+        shape = (cotangent.shape[1], *positions, images.shape[1] // self.num_groups, *map(int, lengths))
         geometry = self.check(images.shape, shape, cotangent.shape)
         _store(output_storage, node, weight_grad(_working(images), _working(cotangent), shape, geometry))
 
@@ -436,5 +436,5 @@ def _shape_images(node: Apply[AbstractConv_gradInputs, Tensor], input_shapes: li
 @shape_rule.register(AbstractConv_gradWeights)
 def _shape_kernel(node: Apply[AbstractConv_gradWeights, Tensor], input_shapes: list[Any]) -> list[Any]:
     op, (images, cotangent, _) = node.op, input_shapes
-    places = tuple(cotangent[2:]) if op.unshared else ()
-    return [(cotangent[1], *places, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]
+    positions = tuple(cotangent[2:]) if op.unshared else ()
+    return [(cotangent[1], *positions, images[1] // op.num_groups, *as_lengths(node.inputs[2], op.convdim))]

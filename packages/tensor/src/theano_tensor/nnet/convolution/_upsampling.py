@@ -32,8 +32,8 @@ def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Tensor:
     >>> bilinear_kernel_1D(2).eval()
     array([0.5, 1. , 0.5])
     """
-    places = arange(1, 2 * ratio, dtype=config.floatX)
-    triangle = minimum(places, 2 * ratio - places)
+    positions = arange(1, 2 * ratio, dtype=config.floatX)
+    triangle = minimum(positions, 2 * ratio - positions)
     return cast(triangle / ratio if normalize else triangle, config.floatX)
 
 
@@ -57,13 +57,13 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Tensor:
     return outer(triangle, triangle)
 
 
-def _stretched(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
+def _resampled(x: Tensor, axis: int, up: Any, down: Any) -> Tensor:
     """Return values between the elements along an axis, ``up / down`` times as many; edges are repeated."""
     last = shape_i(x, axis) - 1
-    places = arange(0, (last + 1) * up, down) - (up - 1) // 2
-    before = places // up
+    positions = arange(0, (last + 1) * up, down) - (up - 1) // 2
+    before = positions // up
     order: list[int | str] = [0 if i == axis else "x" for i in range(x.type.ndim)]
-    share = dimshuffle(cast(places - before * up, x.type.dtype) / cast(up, x.type.dtype), order)
+    share = dimshuffle(cast(positions - before * up, x.type.dtype) / cast(up, x.type.dtype), order)
     left, right = (take(x, clip(before + k, 0, last), axis=axis) for k in (0, 1))
     return left + (right - left) * share
 
@@ -133,7 +133,7 @@ def bilinear_upsampling(
     images = _images("bilinear_upsampling", input, batch_size, num_input_channels)
     if frac_ratio is not None:
         return frac_bilinear_upsampling(images, frac_ratio)
-    return _stretched(_stretched(images, 2, ratio, 1), 3, ratio, 1)
+    return _resampled(_resampled(images, 2, ratio, 1), 3, ratio, 1)
 
 
 def frac_bilinear_upsampling(input: TensorLike, frac_ratio: TensorLike) -> Tensor:
@@ -160,7 +160,7 @@ def frac_bilinear_upsampling(input: TensorLike, frac_ratio: TensorLike) -> Tenso
     """
     images = _images("frac_bilinear_upsampling", input, None, None)
     for axis, (up, down) in zip((2, 3), _fractions(frac_ratio), strict=True):
-        images = _stretched(images, axis, up, down)
+        images = _resampled(images, axis, up, down)
     return images
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,12 +118,12 @@ def run(built: Sequence[Built], configuration: Configuration) -> Run:
 
 def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -> Run:
     tests = configuration is not PLAIN
-    lent = [tests and i in b.program.memory.lent for b in built for i in leaves_of(b.program, "input")]
+    donated = [tests and i in b.program.memory.donated for b in built for i in leaves_of(b.program, "input")]
     spoiled = [may_spoil(b.program) for b in built for _ in b.inputs]
     borrowed = [tests and b.program.memory.borrowed for b in built for _ in b.outputs]
     try:
         compiled: Any = function(
-            [In(x, mutable=mutable) for x, mutable in zip((x for b in built for x in b.inputs), lent, strict=True)],
+            [In(x, mutable=mutable) for x, mutable in zip((x for b in built for x in b.inputs), donated, strict=True)],
             [Out(y, borrow=borrow) for y, borrow in zip((y for b in built for y in b.outputs), borrowed, strict=True)],
             updates=[pair for b in built for pair in b.updates],
             mode=configuration.make(),
@@ -145,7 +145,7 @@ def _compiled_and_called(built: Sequence[Built], configuration: Configuration) -
         found = iter(values)
         result.outputs.append([[next(found) for _ in b.outputs] for b in built])
         result.states.append([[v.get_value() for v in b.shared] for b in built])
-        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(lent, spoiled, strict=True)), strict=True):
+        for a, kept, free in zip(arrays, before, (x or y for x, y in zip(donated, spoiled, strict=True)), strict=True):
             if not free and a.tobytes() != kept.tobytes():
                 raise RunError("call", Overwritten("an argument was overwritten"))
     if any(np.asarray(y).tobytes() != value.tobytes() for y, value in held):
@@ -247,6 +247,7 @@ class _Judge:
             [64.0, *(4 * item.operation.ulp for item in built.program.items if isinstance(item, Node))],
         )
         self._samples: dict[tuple[int, str], list[list[Any]]] = {}
+        self._values: dict[int, dict[Any, Any]] = {}
         self._perturbed: Perturbed | None = None
 
     def _leaf_values(self, call: int) -> dict[int, Any]:
@@ -257,20 +258,24 @@ class _Judge:
             values.update(zip(leaves_of(program, "shared"), self.plain.states[call - 1], strict=True))
         return values
 
-    def _of(self, call: int, number: int) -> Callable[[str], Sequence[Any]]:
-        return lambda kind: [sample[number] for sample in self._all(call, kind)]
+    def _of(self, call: int, number: int) -> Callable[[str], Iterable[Any]]:
+        return lambda kind: (sample[number] for sample in self._all(call, kind))
 
-    def _all(self, call: int, kind: str) -> list[list[Any]]:
-        found = self._samples.get((call, kind))
-        if found is None:
-            if self._perturbed is None:
-                updates = [new for _, new in self.built.updates]
-                rng = np.random.default_rng(self.built.program.seed)
-                self._perturbed = Perturbed([*self.built.outputs, *updates], rng)
-            values: Mapping[Any, Any] = {self.built.variables[i]: v for i, v in self._leaf_values(call).items()}
-            count = ROUNDINGS if kind == "rounding" else SPECIALS
-            found = self._samples[call, kind] = [self._sample(self._perturbed, values, kind) for _ in range(count)]
-        return found
+    def _all(self, call: int, kind: str) -> Iterator[list[Any]]:
+        """Yield perturbed results, which are made when they are asked for and then kept."""
+        found = self._samples.setdefault((call, kind), [])
+        if self._perturbed is None:
+            updates = [new for _, new in self.built.updates]
+            rng = np.random.default_rng(self.built.program.seed)
+            self._perturbed = Perturbed([*self.built.outputs, *updates], rng)
+        values = self._values.get(call)
+        if values is None:
+            leaves = self._leaf_values(call)
+            values = self._values[call] = {self.built.variables[i]: v for i, v in leaves.items()}
+        for number in range(ROUNDINGS if kind == "rounding" else SPECIALS):
+            if number == len(found):
+                found.append(self._sample(self._perturbed, values, kind))
+            yield found[number]
 
     def _sample(self, perturbed: Perturbed, values: Mapping[Any, Any], kind: str) -> list[Any]:
         try:

@@ -11,14 +11,14 @@ nothing and counts as `unjudged`; everything else has to agree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-#: How many samples are taken where values differ: so many that chance hardly ever hides what explains it. Of special
-#: values there are more: each may hide the side of zero on which another would be.
+#: How many samples are taken at most where values differ: so many that chance hardly ever hides what explains it. Of
+#: special values there are more: each may hide the side of zero on which another would be.
 ROUNDINGS = 16
 SPECIALS = 48
 #: How much further than the perturbed results a value may lie.
@@ -52,7 +52,7 @@ class Difference:
         return self.what
 
 
-Samples = Callable[[str], Sequence[Any]]
+Samples = Callable[[str], Iterable[Any]]
 
 
 def judge(
@@ -64,7 +64,8 @@ def judge(
     ----------
     found, wanted : array
     samples : callable
-        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `wanted`.
+        Takes ``"rounding"`` or ``"special"``, returns perturbed values of `wanted`, which are made as they are asked
+        for.
     tally : Tally
     ulp : float
         Tolerance that needs no further reason, in units in the last place.
@@ -81,13 +82,13 @@ def judge(
     open_ = ~_near(a, b, ulp)
     if not open_.any():
         return None
-    open_ = _counted(open_, _explained(a, b, samples("rounding")), "rounding", tally)
+    open_ = _counted(open_, _explained(a, b, samples("rounding"), open_), "rounding", tally)
     if not open_.any():
         return None
     if lenient and a.dtype.kind in "fc":
         open_ = _counted(open_, np.isfinite(a) & ~np.isfinite(b), "finite", tally)
     if open_.any():
-        open_ = _counted(open_, _explained(a, b, samples("special")), "unjudged", tally)
+        open_ = _counted(open_, _explained(a, b, samples("special"), open_), "unjudged", tally)
     return _difference(a, b, open_) if open_.any() else None
 
 
@@ -135,28 +136,44 @@ def _same(p: Any, q: Any) -> Any:
     return (p == q) | (np.isnan(p) & np.isnan(q))
 
 
-def _explained(a: Any, b: Any, samples: Sequence[Any]) -> Any:
-    """Return where a sample lies so far from `b`, or is so much of another kind, that `a` may lie where it does."""
-    fits = [s for s in (np.asarray(s) for s in samples) if s.shape == b.shape]
-    if len(fits) < len(samples):
-        return np.ones(b.shape, bool)
-    if a.dtype.kind not in "fc":
-        differs = np.zeros(b.shape, bool)
-        for s in fits:
-            differs |= s != b
-        return differs
-    with np.errstate(all="ignore"):
-        y = _wide(b)
-        spread = np.zeros(b.shape)
-        other = np.zeros(b.shape, bool)
-        for s in fits:
-            kinds = np.isfinite(s) != np.isfinite(b)
-            kinds |= ~np.isfinite(b) & ~_near(s, b, 0.0)
-            other |= kinds
-            moved = np.abs(_wide(s) - y)
-            spread = np.maximum(spread, np.where(np.isfinite(moved), moved, 0.0))
-        close = np.isfinite(a) & np.isfinite(b) & (np.abs(_wide(a) - y) <= SLACK * spread)
-    return other | close
+def _explained(a: Any, b: Any, samples: Iterable[Any], open_: Any) -> Any:
+    """Return where a sample lies so far from `b`, or is so much of another kind, that `a` may lie where it does.
+
+    No more samples are taken when they explain all of `open_`.
+    """
+    reached = _Reached(a, b)
+    for sample in samples:
+        if np.shape(sample) != b.shape:
+            return np.ones(b.shape, bool)
+        reached.add(np.asarray(sample))
+        if not (open_ & ~reached.explained).any():
+            break
+    return reached.explained
+
+
+class _Reached:
+    """What samples have reached of a value: how far they lie from the one that is wanted."""
+
+    def __init__(self, found: Any, wanted: Any) -> None:
+        self.found, self.wanted = found, wanted
+        self.spread = np.zeros(wanted.shape)
+        self.other = np.zeros(wanted.shape, bool)
+        self.explained = np.zeros(wanted.shape, bool)
+
+    def add(self, sample: Any) -> None:
+        """Take another sample."""
+        a, b = self.found, self.wanted
+        if a.dtype.kind not in "fc":
+            self.explained = self.explained | (sample != b)
+            return
+        with np.errstate(all="ignore"):
+            y = _wide(b)
+            self.other |= np.isfinite(sample) != np.isfinite(b)
+            self.other |= ~np.isfinite(b) & ~_near(sample, b, 0.0)
+            moved = np.abs(_wide(sample) - y)
+            self.spread = np.maximum(self.spread, np.where(np.isfinite(moved), moved, 0.0))
+            close = np.isfinite(a) & np.isfinite(b) & (np.abs(_wide(a) - y) <= SLACK * self.spread)
+        self.explained = self.other | close
 
 
 def _difference(a: Any, b: Any, wrong: Any) -> Difference:

@@ -70,6 +70,8 @@ class Perturbed:
         #: None is anywhere.
         self._sides: Iterator[float | None] = cycle((1.0, -1.0, 0.0, None))
         self._side: float | None = None
+        #: What was computed from which values with nothing moved: the next sample starts from the same ones.
+        self._before: tuple[Mapping[Any, Any], dict[Any, Any]] | None = None
 
     def sample(self, values: Mapping[Any, Any], kind: str) -> list[Any]:
         """Return the outputs with roundings moved (``"rounding"``), or special values as well (``"special"``).
@@ -77,7 +79,7 @@ class Perturbed:
         Parameters
         ----------
         values : mapping
-            Of the inputs and shared variables.
+            Of the inputs and shared variables, which are not changed afterwards.
         kind : str
         """
         self._cancels = not self._cancels
@@ -93,7 +95,9 @@ class Perturbed:
             elif root not in known and isinstance(root, SharedVariable):
                 known[root] = root.get_value()
         with np.errstate(all="ignore"):
-            plain = self._as_written(known)
+            if self._before is None or self._before[0] is not values:
+                self._before = values, self._as_written(known)
+            plain = self._before[1]
             for node in self._nodes:
                 self._run(node, known, kind, plain)
         return [known[v] for v in self._outputs]

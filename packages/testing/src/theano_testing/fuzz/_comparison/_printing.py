@@ -122,8 +122,10 @@ def _overlapping_storage(program: Program) -> list[str]:
     ]
 
 
-def _lent(program: Program) -> str:
-    inputs = (f"In(v{i}, mutable=True)" if i in program.memory.lent else f"v{i}" for i in leaves_of(program, "input"))
+def _donating(program: Program) -> str:
+    inputs = (
+        f"In(v{i}, mutable=True)" if i in program.memory.donated else f"v{i}" for i in leaves_of(program, "input")
+    )
     return f"[{', '.join(inputs)}], [Out(y, borrow={program.memory.borrowed}) for y in outputs]"
 
 
@@ -131,12 +133,12 @@ def _comparison(failure: Failure) -> list[str]:
     program = failure.program
     mode = failure.configuration.text
     options = 'on_unused_input="ignore", accept_inplace=True'
-    lent, overlapping = _lent(program), _overlapping_storage(program)
+    donated, overlapping = _donating(program), _overlapping_storage(program)
     calls = 2 if program.updates else 1
     if failure.kind in ("error", "crash"):
         return [
             *overlapping,
-            f"compiled = function({lent}, updates=updates, mode={mode}, {options})",
+            f"compiled = function({donated}, updates=updates, mode={mode}, {options})",
             *["compiled(*given())"] * calls,
         ]
     if failure.kind == "gradient":
@@ -151,7 +153,7 @@ def _comparison(failure: Failure) -> list[str]:
     stored = f"[{', '.join(f'v{i}.get_value()' for i in leaves_of(program, 'shared'))}]"
     return [
         f"plain = function(inputs, outputs, updates=updates, mode={PLAIN.text}, {options})",
-        f"compiled = function({lent}, updates=updates, mode={mode}, {options})",
+        f"compiled = function({donated}, updates=updates, mode={mode}, {options})",
         f"before = {stored}",
         f"wanted = [np.array(y) for _ in range({calls}) for y in [*plain(*given()), *{stored}]]",
         *(f"v{i}.set_value(before[{k}])" for k, i in enumerate(leaves_of(program, "shared"))),

@@ -49,13 +49,16 @@ def _has_ties(program: Program, values: Sequence[Any]) -> bool:
     """Tell whether several elements are the largest of something: each of them gets the whole gradient.
 
     Nor do zeros of sparse matrices tell anything, also where a sum of two cancels: they are no elements, and have no
-    gradients.
+    gradients. A number that is zero chooses what no number beside it does.
     """
     for number, item in enumerate(program.items):
         if isinstance(item, Node) and item.operation.name.startswith("sparse_"):
             if any(not np.all(values[k]) for k in item.operands):
                 return True
             if item.operation.name in ("sparse_add", "sparse_sub") and not np.all(values[number]):
+                return True
+        if isinstance(item, Node) and item.operation.name == "where":
+            if values[item.operands[0]].dtype.kind == "f" and not np.all(values[item.operands[0]]):
                 return True
         if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
             given = values[item.operands[0]]

@@ -67,7 +67,7 @@ def elementwise_operations() -> list[Operation]:
 
 
 def _elementwise(record: ScalarRecord, name: str) -> Operation:
-    reference = _second if record.op is scalar.second else _stretched(record.reference)
+    reference = _second if record.op is scalar.second else _broadcasting(record.reference)
     return Operation(
         name=name,
         build=Elemwise(record.op),
@@ -79,7 +79,7 @@ def _elementwise(record: ScalarRecord, name: str) -> Operation:
     )
 
 
-def _stretched(reference: Callable[..., Any]) -> Callable[..., Any]:
+def _broadcasting(reference: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reference for operands that broadcast of one for vectors of one length."""
     if isinstance(reference, np.ufunc):
         return reference

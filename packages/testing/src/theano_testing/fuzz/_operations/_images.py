@@ -102,13 +102,13 @@ def _convolved(
         raise ValueError("the filters are larger than the images")
     inside, outside = w.shape[1], w.shape[0] // num_groups
     result = np.zeros((len(x), len(w), *counts), "float64" if x.dtype.itemsize > 4 else "float32")
-    for place in itertools.product(*map(range, w.shape[2:])):
+    for position in itertools.product(*map(range, w.shape[2:])):
         cut = tuple(
-            slice(p * k, p * k + s * (n - 1) + 1, s) for p, k, s, n in zip(place, apart, step, counts, strict=True)
+            slice(p * k, p * k + s * (n - 1) + 1, s) for p, k, s, n in zip(position, apart, step, counts, strict=True)
         )
         for g in range(num_groups):
             part = x[(slice(None), slice(g * inside, (g + 1) * inside), *cut)]
-            taps = w[(slice(g * outside, (g + 1) * outside), slice(None), *place)]
+            taps = w[(slice(g * outside, (g + 1) * outside), slice(None), *position)]
             result[:, g * outside : (g + 1) * outside] += np.moveaxis(np.tensordot(part, taps, (1, 1)), -1, 1)
     return result.astype(x.dtype)
 
@@ -147,10 +147,10 @@ def _drawn_pooling(d: Draw) -> Drawn:
 def _pooled(x: Any, mode: str, ws: Any, ignore_border: bool, stride: Any = None, pad: Any = (0, 0)) -> Any:
     steps = stride or ws
     lengths = x.shape[-2:]
-    places = [_places(n + 2 * p, w, s, ignore_border) for n, w, s, p in zip(lengths, ws, steps, pad, strict=True)]
-    result = np.zeros((*x.shape[:-2], *map(len, places)), x.dtype)
-    for i, top in enumerate(places[0]):
-        for j, left in enumerate(places[1]):
+    positions = [_positions(n + 2 * p, w, s, ignore_border) for n, w, s, p in zip(lengths, ws, steps, pad, strict=True)]
+    result = np.zeros((*x.shape[:-2], *map(len, positions)), x.dtype)
+    for i, top in enumerate(positions[0]):
+        for j, left in enumerate(positions[1]):
             (a, b), (c, e) = (_clipped(k - p, w, n) for k, p, w, n in zip((top, left), pad, ws, lengths, strict=True))
             window = x[..., a:b, c:e].astype("float64")
             if mode == "max":
@@ -166,7 +166,7 @@ def _pooled(x: Any, mode: str, ws: Any, ignore_border: bool, stride: Any = None,
     return result
 
 
-def _places(length: int, size: int, step: int, ignore: bool) -> list[int]:
+def _positions(length: int, size: int, step: int, ignore: bool) -> list[int]:
     if ignore:
         return list(range(0, length - size + 1, step))
     if step >= size:

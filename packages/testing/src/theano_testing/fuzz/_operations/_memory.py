@@ -218,9 +218,9 @@ def arrays_of(program: Program, kind: str, given: Mapping[int, Any] | None = Non
     numbers = leaves_of(program, kind)
     leaves: dict[int, Any] = {i: program.items[i] for i in numbers}
     if may_spoil(program):
-        # What the program overwrites has to be writable; for what it is lent, the machine sees to that.
-        lent = program.memory.lent if overlap else ()
-        leaves = {i: replace(x, layout="c") if x.layout in FIXED and i not in lent else x for i, x in leaves.items()}
+        # What the program overwrites has to be writable; for what it is donated, the machine sees to that.
+        donated = program.memory.donated if overlap else ()
+        leaves = {i: replace(x, layout="c") if x.layout in FIXED and i not in donated else x for i, x in leaves.items()}
     arrays: dict[int, Any] = {**(given or {}), **{i: leaf.array() for i, leaf in leaves.items()}}
     for part, base, how in program.memory.overlaps if overlap else ():
         whole: Any = arrays.get(base)

@@ -128,7 +128,7 @@ class Memory:
 
     Attributes
     ----------
-    lent : tuple of int
+    donated : tuple of int
         Arguments that may be overwritten.
     overlaps : tuple of (int, int, str)
         A leaf, the leaf of whose array its own is a part, and how: one of :data:`OVERLAPS`.
@@ -136,14 +136,14 @@ class Memory:
         Whether results may lie in memory of the machine.
     """
 
-    lent: tuple[int, ...] = ()
+    donated: tuple[int, ...] = ()
     overlaps: tuple[tuple[int, int, str], ...] = ()
     borrowed: bool = False
 
     def renumbered(self, moved: Mapping[int, int]) -> Memory:
         """Return the same for leaves under other numbers."""
         return Memory(
-            tuple(moved[i] for i in self.lent if i in moved),
+            tuple(moved[i] for i in self.donated if i in moved),
             tuple((moved[a], moved[b], how) for a, b, how in self.overlaps if a in moved and b in moved),
             self.borrowed,
         )

@@ -14,7 +14,7 @@ from theano_tensor import as_tensor_variable, zeros_like
 
 
 def get_diagonal_subtensor_view(x: Any, i0: Any, i1: Any) -> Any:
-    """Return a view of an array in which index k of axis `i1` sees what is k places earlier along axis `i0`.
+    """Return a view of an array in which index k of axis `i1` sees what is k positions earlier along axis `i0`.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ class CrossentropySoftmaxArgmax1HotWithBias(ExpressionOp):
         return [scores, bias, y]
 
     def expression(self, x: Any, b: Any, y_idx: Any) -> list[Tensor]:
-        """Return the losses, the softmax, and the places of the largest scores, of the dtype of `y_idx`."""
+        """Return the losses, the softmax, and the positions of the largest scores, of the dtype of `y_idx`."""
         loss, probabilities, best = losses_of_scores(x, b, _checked(y_idx))
         dtype = x.type.dtype
         return [cast(loss, dtype), cast(probabilities, dtype), cast(best, y_idx.type.dtype)]
@@ -225,9 +225,9 @@ class CrossentropyCategorical1HotGrad(ExpressionOp):
 
     def expression(self, g_y: Any, coding_dist: Any, true_one_of_n: Any) -> list[Tensor]:
         """Return the gradient, of the type of `coding_dist`."""
-        place = arange(shape_i(coding_dist, 0)), true_one_of_n
-        shares = cast(-g_y / coding_dist[place], coding_dist.type.dtype)
-        return [inc_subtensor(zeros_like(coding_dist)[place], shares)]
+        index = arange(shape_i(coding_dist, 0)), true_one_of_n
+        shares = cast(-g_y / coding_dist[index], coding_dist.type.dtype)
+        return [inc_subtensor(zeros_like(coding_dist)[index], shares)]
 
 
 class Prepend_scalar_to_each_row(ExpressionOp):
