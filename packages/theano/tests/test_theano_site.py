@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import sys
 import unittest
@@ -101,6 +102,23 @@ class TestChapters(unittest.TestCase):
                 about, code = split(f"{quotes}What it is about.{quotes}\n\n{program}")
                 self.assertEqual((about, code), ("What it is about.", program.strip()))
         self.assertEqual(split(program), ("", program.strip()))
+
+
+class TestDocstrings(unittest.TestCase):
+    def test_examples_of_public_names_import_theano(self) -> None:
+        """What `help(theano.tensor.dot)` shows can be typed by who has imported theano alone."""
+        wrong = re.compile(r"(from|import) theano_(tensor|scan|sparse)\b")
+        seen, found = 0, []
+        for area in page_module("_pages").AREAS:
+            module = importlib.import_module(area)
+            for name in dir(module):
+                about = inspect.getdoc(getattr(module, name, None)) or ""
+                if ">>> " in about:
+                    seen += 1
+                    if wrong.search(about):
+                        found.append(f"{area}.{name}")
+        self.assertEqual(found, [])
+        self.assertGreater(seen, 150)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ class CheckAndRaise(Op):
 
     Examples
     --------
-    >>> from theano_tensor import dscalar, log
-    >>> x = dscalar("x")
-    >>> y = log(CheckAndRaise(ValueError, "x has to be above 0")(x, x > 0))
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = T.log(T.CheckAndRaise(ValueError, "x has to be above 0")(x, x > 0))
     >>> y.eval({x: 1.0})
     array(0.)
     """
@@ -100,9 +100,9 @@ class Assert(CheckAndRaise):
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> x = dvector("x")
-    >>> Assert("two elements at most")(x, x.size < 3).type
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> T.Assert("two elements at most")(x, x.size < 3).type
     TensorType(float64, vector)
     """
 

@@ -21,8 +21,8 @@ class ScalarFromTensor(Op):
 
     Examples
     --------
-    >>> from theano_tensor import dscalar
-    >>> ScalarFromTensor()(dscalar("x")).type
+    >>> import theano.tensor as T
+    >>> T.ScalarFromTensor()(T.dscalar("x")).type
     Scalar(float64)
     """
 
@@ -53,7 +53,9 @@ class TensorFromScalar(Op):
 
     Examples
     --------
-    >>> TensorFromScalar()(ScalarType("float32")("s")).type
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.TensorFromScalar()(theano.scalar.ScalarType("float32")("s")).type
     TensorType(float32, scalar)
     """
 

@@ -21,8 +21,10 @@ class until:
 
     Examples
     --------
-    >>> from theano_scan import scan
-    >>> values, _ = scan(lambda p: (p * 2, until(p * 2 > 100)), outputs_info=T.constant(1.0), n_steps=1024)
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> until = theano.scan_module.until
+    >>> values, _ = theano.scan(lambda p: (p * 2, until(p * 2 > 100)), outputs_info=T.constant(1.0), n_steps=1024)
     >>> values.eval().tolist()
     [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
     """

@@ -60,10 +60,11 @@ def scan_checkpoints(
 
     Examples
     --------
-    >>> from theano_linker_c import function
+    >>> import theano
+    >>> import theano.tensor as T
     >>> x = T.dvector("x")
-    >>> sums, updates = scan_checkpoints(lambda v, s: s + v, x, T.zeros(()), save_every_N=2)
-    >>> function([x], sums)([1.0, 2.0, 3.0, 4.0, 5.0]).tolist()
+    >>> sums, updates = theano.scan_checkpoints(lambda v, s: s + v, x, T.zeros(()), save_every_N=2)
+    >>> theano.function([x], sums)([1.0, 2.0, 3.0, 4.0, 5.0]).tolist()
     [3.0, 10.0, 15.0]
     """
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)

@@ -128,11 +128,11 @@ def scan(
 
     Examples
     --------
-    >>> from theano_tensor import dscalar, ones
-    >>> from theano_linker_c import function
-    >>> a = dscalar("a")
-    >>> powers, updates = scan(lambda before, a: before * a, None, ones(()), a, n_steps=4)
-    >>> function([a], powers, updates=updates)(3.0).tolist()
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> a = T.dscalar("a")
+    >>> powers, updates = theano.scan(lambda before, a: before * a, None, T.ones(()), a, n_steps=4)
+    >>> theano.function([a], powers, updates=updates)(3.0).tolist()
     [3.0, 9.0, 27.0, 81.0]
     """
     along, states = sequence_arguments(sequences), state_arguments(outputs_info)
@@ -164,7 +164,7 @@ def scan(
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
 
 
-def _is_one(n: Any) -> bool:
+def _is_one(n: object) -> bool:
     return isinstance(n, Constant) and int(n.data) == 1
 
 

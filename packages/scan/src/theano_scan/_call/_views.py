@@ -36,10 +36,10 @@ def map(
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> from theano_linker_c import function
-    >>> x = dvector("x")
-    >>> function([x], map(lambda v: v**2, x)[0])([1.0, 2.0, 3.0]).tolist()
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> theano.function([x], theano.map(lambda v: v**2, x)[0])([1.0, 2.0, 3.0]).tolist()
     [1.0, 4.0, 9.0]
     """
     return scan(
@@ -79,10 +79,10 @@ def reduce(
 
     Examples
     --------
-    >>> from theano_tensor import dvector, zeros
-    >>> from theano_linker_c import function
-    >>> x = dvector("x")
-    >>> float(function([x], reduce(lambda v, total: total + v, x, zeros(()))[0])([1.0, 2.0, 3.0]))
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> float(theano.function([x], theano.reduce(lambda v, total: total + v, x, T.zeros(()))[0])([1.0, 2.0, 3.0]))
     6.0
     """
     outputs, updates = scan(

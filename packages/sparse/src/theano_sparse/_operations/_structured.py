@@ -28,9 +28,9 @@ def structured_monoid(
 
     Examples
     --------
-    >>> from theano_sparse import csr_matrix
-    >>> cube = structured_monoid(lambda v: v**3)
-    >>> cube(csr_matrix("x")).type
+    >>> from theano import sparse
+    >>> cube = sparse.structured_monoid(lambda v: v**3)
+    >>> cube(sparse.csr_matrix("x")).type
     SparseType('csr', 'float64')
     """
 

@@ -39,7 +39,8 @@ def tensor(
 
     Examples
     --------
-    >>> tensor("float32", shape=(None, 3)).type
+    >>> import theano.tensor as T
+    >>> T.tensor("float32", shape=(None, 3)).type
     TensorType(float32, (None, 3))
     """
     chosen = config.floatX if dtype is None else canonical_dtype(dtype, config.floatX)
@@ -113,9 +114,9 @@ class PluralConstructor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices, dscalars
-    >>> x, y = dmatrices("x", "y")
-    >>> a, b, c = dscalars("abc")
+    >>> import theano.tensor as T
+    >>> x, y = T.dmatrices("x", "y")
+    >>> a, b, c = T.dscalars("abc")
     """
 
     def __init__(self, name: str, single: Callable[..., Tensor]) -> None:

@@ -46,7 +46,8 @@ def as_tensor_variable(x: object, name: str | None = None, ndim: int | None = No
 
     Examples
     --------
-    >>> as_tensor_variable(3).dtype
+    >>> import theano.tensor as T
+    >>> T.as_tensor_variable(3).dtype
     'int8'
     """
     if isinstance(x, Tensor):
@@ -136,7 +137,8 @@ def constant(
 
     Examples
     --------
-    >>> constant(1000).dtype, constant(0.5).dtype, constant(0.1).dtype
+    >>> import theano.tensor as T
+    >>> T.constant(1000).dtype, T.constant(0.5).dtype, T.constant(0.1).dtype
     ('int16', 'float32', 'float64')
     """
     floatx = config.floatX

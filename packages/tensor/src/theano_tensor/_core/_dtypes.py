@@ -79,7 +79,8 @@ class Autocaster:
 
     Examples
     --------
-    >>> Autocaster("float32", "float64").dtype_of(0.5), Autocaster("float32", "float64").dtype_of(0.1)
+    >>> import theano.tensor as T
+    >>> T.Autocaster("float32", "float64").dtype_of(0.5), T.Autocaster("float32", "float64").dtype_of(0.1)
     ('float32', 'float64')
     """
 
@@ -122,9 +123,9 @@ class autocast_float_as(AbstractContextManager[None]):
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> with autocast_float_as("float32"):
-    ...     (fvector() + 1.1).dtype
+    >>> import theano.tensor as T
+    >>> with T.autocast_float_as("float32"):
+    ...     (T.fvector() + 1.1).dtype
     'float32'
     """
 

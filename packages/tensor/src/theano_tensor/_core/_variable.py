@@ -25,8 +25,8 @@ class Tensor(TensorOperators, Variable):
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> x = dmatrix("x")
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
     >>> (x + 1).type
     TensorType(float64, matrix)
     """

@@ -62,9 +62,10 @@ class OpFromGraph(GraphOp):
 
     Examples
     --------
-    >>> from theano_tensor import dscalars
-    >>> x, y, z = dscalars("x", "y", "z")
-    >>> op = OpFromGraph([x, y, z], [x + y * z])
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y, z = T.dscalars("x", "y", "z")
+    >>> op = theano.OpFromGraph([x, y, z], [x + y * z])
     >>> (op(x, y, z) + op(z, y, x)).eval({x: 1.0, y: 2.0, z: 3.0})
     array(12.)
     """

@@ -147,9 +147,10 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices, dscalar, lt
-    >>> a, (x, y) = dscalar("a"), dmatrices("x", "y")
-    >>> ifelse(lt(a, 0), x.mean(), y.mean()).ndim
+    >>> import theano.ifelse
+    >>> import theano.tensor as T
+    >>> a, (x, y) = T.dscalar("a"), T.dmatrices("x", "y")
+    >>> theano.ifelse.ifelse(T.lt(a, 0), x.mean(), y.mean()).ndim
     0
     """
     several = isinstance(then_branch, (list, tuple))

@@ -124,7 +124,8 @@ def alloc(value: TensorLike, *shape: ShapeLike) -> Tensor:
 
     Examples
     --------
-    >>> alloc(0.0, 2, 3).type.shape
+    >>> import theano.tensor as T
+    >>> T.alloc(0.0, 2, 3).type.shape
     (2, 3)
     """
     result: Tensor = Alloc()(value, *shape)
@@ -266,7 +267,8 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
 
     Examples
     --------
-    >>> zeros((2, 3), dtype="int32").type.shape
+    >>> import theano.tensor as T
+    >>> T.zeros((2, 3), dtype="int32").type.shape
     (2, 3)
     """
     return alloc(

@@ -39,7 +39,8 @@ def linspace(
 
     Examples
     --------
-    >>> linspace(0.0, 1.0, 3, dtype="float64").eval()
+    >>> import theano.tensor as T
+    >>> T.linspace(0.0, 1.0, 3, dtype="float64").eval()
     array([0. , 0.5, 1. ])
     """
     first, last = as_tensor_variable(start), as_tensor_variable(stop)

@@ -40,7 +40,8 @@ def tri(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DT
 
     Examples
     --------
-    >>> tri(2, 3).eval()
+    >>> import theano.tensor as T
+    >>> T.tri(2, 3).eval()
     array([[1., 0., 0.],
            [1., 1., 0.]])
     """

@@ -159,7 +159,8 @@ def arange(
 
     Examples
     --------
-    >>> arange(3).type.shape
+    >>> import theano.tensor as T
+    >>> T.arange(3).type.shape
     (3,)
     """
     # What is not given has no say in the dtype.
@@ -198,7 +199,8 @@ def eye(n: TensorLike, m: TensorLike | None = None, k: TensorLike = 0, dtype: DT
 
     Examples
     --------
-    >>> eye(2).type.shape
+    >>> import theano.tensor as T
+    >>> T.eye(2).type.shape
     (2, 2)
     """
     result: Tensor = Eye(canonical_dtype("floatX" if dtype is None else dtype, config.floatX))(

@@ -64,8 +64,8 @@ def complex(real: TensorLike, imag: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> complex(fvector("x"), fvector("y")).dtype
+    >>> import theano.tensor as T
+    >>> T.complex(T.fvector("x"), T.fvector("y")).dtype
     'complex64'
     """
     return _complex(real, imag)

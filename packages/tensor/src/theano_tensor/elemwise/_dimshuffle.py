@@ -204,8 +204,8 @@ def dimshuffle(x: TensorLike, order: Sequence[int | str]) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> dimshuffle(dvector("v"), ("x", 0)).broadcastable
+    >>> import theano.tensor as T
+    >>> T.dimshuffle(T.dvector("v"), ("x", 0)).broadcastable
     (True, False)
     """
     variable = as_tensor_variable(x)

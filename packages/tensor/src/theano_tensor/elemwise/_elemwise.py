@@ -50,11 +50,11 @@ class Elemwise(Op):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import dmatrix, dvector
-    >>> str(Elemwise(scalar.add)(dmatrix("x"), dvector("v")).owner.op)
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> str(T.Elemwise(theano.scalar.add)(T.dmatrix("x"), T.dvector("v")).owner.op)
     'Elemwise{add,no_inplace}'
-    >>> Elemwise(scalar.add, {0: 1}).destroy_map
+    >>> T.Elemwise(theano.scalar.add, {0: 1}).destroy_map
     {0: [1]}
     """
 

@@ -159,8 +159,8 @@ def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> cast(dmatrix("x"), "int32").dtype
+    >>> import theano.tensor as T
+    >>> T.cast(T.dmatrix("x"), "int32").dtype
     'int32'
     """
     variable = as_tensor_variable(x)
@@ -287,8 +287,8 @@ def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-8
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> isclose(dvector("x"), 1.0).dtype
+    >>> import theano.tensor as T
+    >>> T.isclose(T.dvector("x"), 1.0).dtype
     'bool'
     """
     x, y = (cast(v, "float64") if v.type.dtype in DISCRETE_DTYPES else v for v in map(as_tensor_variable, (a, b)))

@@ -139,7 +139,8 @@ def bincount(
 
     Examples
     --------
-    >>> bincount(constant([0, 1, 1, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.bincount(T.constant([0, 1, 1, 3])).eval()
     array([1, 2, 0, 1])
     """
     given = [] if weights is None else [weights]
@@ -199,7 +200,8 @@ def bartlett(M: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> bartlett(5).eval()
+    >>> import theano.tensor as T
+    >>> T.bartlett(5).eval()
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
     result: Tensor = Bartlett()(M)
@@ -227,7 +229,8 @@ def to_one_hot(y: TensorLike, nb_class: TensorLike, dtype: DTypeLike | None = No
 
     Examples
     --------
-    >>> to_one_hot(constant([2, 0]), 3, "int8").eval()
+    >>> import theano.tensor as T
+    >>> T.to_one_hot(T.constant([2, 0]), 3, "int8").eval()
     array([[0, 0, 1],
            [1, 0, 0]], dtype=int8)
     """

@@ -148,8 +148,8 @@ def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> cumsum(constant([1, 2, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.cumsum(T.constant([1, 2, 3])).eval()
     array([1, 3, 6])
     """
     return _accumulated("cumsum", x, axis, "add")
@@ -186,8 +186,8 @@ def diff(x: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> diff(constant([1, 4, 9, 16]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.diff(T.constant([1, 4, 9, 16]), 2).eval()
     array([2, 2])
     """
     variable = as_tensor_variable(x)

@@ -117,8 +117,8 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> diagonal(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.diagonal(T.dmatrix("x")).type
     TensorType(float64, vector)
     """
     x = as_tensor_variable(a)
@@ -218,8 +218,8 @@ def diag(v: TensorLike, k: int = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> diag(dvector("v")).ndim
+    >>> import theano.tensor as T
+    >>> T.diag(T.dvector("v")).ndim
     2
     """
     x = as_tensor_variable(v)
@@ -381,8 +381,8 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> fill_diagonal(constant([[1, 2], [3, 4]]), 9).eval()
+    >>> import theano.tensor as T
+    >>> T.fill_diagonal(T.constant([[1, 2], [3, 4]]), 9).eval()
     array([[9, 2],
            [3, 9]])
     """

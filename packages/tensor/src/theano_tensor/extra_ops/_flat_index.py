@@ -171,7 +171,8 @@ def unravel_index(
 
     Examples
     --------
-    >>> [int(i.eval()) for i in unravel_index(7, (3, 4))]
+    >>> import theano.tensor as T
+    >>> [int(i.eval()) for i in T.unravel_index(7, (3, 4))]
     [1, 3]
     """
     if not isinstance(dims, Variable):
@@ -223,7 +224,8 @@ def ravel_multi_index(
 
     Examples
     --------
-    >>> int(ravel_multi_index((1, 3), (3, 4)).eval())
+    >>> import theano.tensor as T
+    >>> int(T.ravel_multi_index((1, 3), (3, 4)).eval())
     7
     """
     vector = as_tensor_variable(dims) if isinstance(dims, Variable) else make_vector(*as_lengths(dims))

@@ -48,8 +48,8 @@ def pad(x: TensorLike, pad_width: TensorLike, mode: str = "constant", constant_v
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> pad(constant([1, 2, 3]), 2, "reflect").eval()
+    >>> import theano.tensor as T
+    >>> T.pad(T.constant([1, 2, 3]), 2, "reflect").eval()
     array([3, 2, 1, 2, 3, 2, 1])
     """
     variable = as_tensor_variable(x)

@@ -88,8 +88,8 @@ def repeat(x: TensorLike, repeats: TensorLike, axis: int | None = None) -> Tenso
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> repeat(constant([1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.repeat(T.constant([1, 2]), 2).eval()
     array([1, 1, 2, 2])
     """
     variable, times = as_tensor_variable(x), as_tensor_variable(repeats)
@@ -145,8 +145,8 @@ def tile(x: TensorLike, reps: Any, ndim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> tile(constant([1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.tile(T.constant([1, 2]), 2).eval()
     array([1, 2, 1, 2])
     """
     variable = as_tensor_variable(x)

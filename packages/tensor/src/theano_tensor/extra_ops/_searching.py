@@ -98,7 +98,8 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
 
     Examples
     --------
-    >>> searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
+    >>> import theano.tensor as T
+    >>> T.searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]).eval()
     array([0, 5, 1, 2])
     """
     result: Tensor = SearchsortedOp(side)(x, v, *([] if sorter is None else [sorter]))
@@ -222,8 +223,8 @@ def unique(
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> unique(constant([3, 1, 3])).eval()
+    >>> import theano.tensor as T
+    >>> T.unique(T.constant([3, 1, 3])).eval()
     array([1, 3])
     """
     return Unique(return_index, return_inverse, return_counts, axis)(ar)

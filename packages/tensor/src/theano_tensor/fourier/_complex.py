@@ -116,8 +116,9 @@ def fft(a: TensorLike, axes: int | Sequence[int] | None = -1, norm: str | None =
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> fft(constant([1.0, 0.0, 0.0, 0.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.fft(T.constant([1.0, 0.0, 0.0, 0.0])).eval()
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return _transform("fft", a, axes, norm, inverse=False)

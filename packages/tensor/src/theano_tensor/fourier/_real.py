@@ -185,8 +185,9 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> rfft(constant([[1.0, 1.0]])).eval().tolist()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.rfft(T.constant([[1.0, 1.0]])).eval().tolist()
     [[[2.0, 0.0], [0.0, 0.0]]]
     """
     result: Tensor = RealFourier()(inp)
@@ -219,8 +220,9 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Ten
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> irfft(rfft(constant([[1.0, 2.0, 3.0]])), is_odd=True).eval().round(6)
+    >>> import theano.tensor as T
+    >>> from theano.tensor import fft
+    >>> fft.irfft(fft.rfft(T.constant([[1.0, 2.0, 3.0]])), is_odd=True).eval().round(6)
     array([[1., 2., 3.]])
     """
     if is_odd not in (True, False):

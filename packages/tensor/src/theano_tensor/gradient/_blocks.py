@@ -194,9 +194,9 @@ def grad_clip(x: VariableT, lower_bound: float, upper_bound: float) -> VariableT
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x = tt.dscalar("x")
-    >>> gx = tt.grad(grad_clip(x, -1, 1) ** 2, x)
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> gx = T.grad(T.grad_clip(x, -1, 1) ** 2, x)
     """
     return _gate(GradClip(lower_bound, upper_bound), x)
 

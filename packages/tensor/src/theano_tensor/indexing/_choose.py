@@ -166,7 +166,8 @@ def choose(a: TensorLike, choices: TensorLike, out: None = None, mode: str = "ra
 
     Examples
     --------
-    >>> choose([0, 1], [[10, 20], [30, 40]]).type.shape
+    >>> import theano.tensor as T
+    >>> T.choose([0, 1], [[10, 20], [30, 40]]).type.shape
     (2,)
     """
     if out is not None:

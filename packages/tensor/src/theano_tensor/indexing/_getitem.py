@@ -94,9 +94,9 @@ def set_subtensor(
 
     Examples
     --------
-    >>> from theano_tensor import ivector
-    >>> r = ivector("r")
-    >>> set_subtensor(r[10:], 5).type
+    >>> import theano.tensor as T
+    >>> r = T.ivector("r")
+    >>> T.set_subtensor(r[10:], 5).type
     TensorType(int32, vector)
     """
     return inc_subtensor(x, y, inplace, True, tolerate_inplace_aliasing)
@@ -139,9 +139,9 @@ def inc_subtensor(
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, lvector
-    >>> table, rows = dmatrix("table"), lvector("rows")
-    >>> inc_subtensor(table[rows], 1.0).type
+    >>> import theano.tensor as T
+    >>> table, rows = T.dmatrix("table"), T.lvector("rows")
+    >>> T.inc_subtensor(table[rows], 1.0).type
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)
@@ -207,8 +207,8 @@ def sparse_grad(var: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, lvector
-    >>> sparse_grad(dmatrix("x")[lvector("i")]).owner.op.sparse_grad
+    >>> import theano.tensor as T
+    >>> T.sparse_grad(T.dmatrix("x")[T.lvector("i")]).owner.op.sparse_grad
     True
     """
     variable = as_tensor_variable(var)

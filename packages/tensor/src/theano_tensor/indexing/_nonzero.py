@@ -95,8 +95,8 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> len(nonzero(dmatrix("x")))
+    >>> import theano.tensor as T
+    >>> len(T.nonzero(T.dmatrix("x")))
     2
     """
     found = tuple(Nonzero()(as_tensor_variable(a), return_list=True))
@@ -119,8 +119,8 @@ def flatnonzero(a: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> flatnonzero(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.flatnonzero(T.dmatrix("x")).type
     TensorType(int64, vector)
     """
     variable = as_tensor_variable(a)
@@ -139,8 +139,8 @@ def nonzero_values(a: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> nonzero_values(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nonzero_values(T.dmatrix("x")).type
     TensorType(float64, vector)
     """
     variable = as_tensor_variable(a)

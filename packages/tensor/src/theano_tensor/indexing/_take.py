@@ -49,8 +49,8 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> take(dmatrix("x"), [[0, 2], [1, 1]], axis=1).type.shape
+    >>> import theano.tensor as T
+    >>> T.take(T.dmatrix("x"), [[0, 2], [1, 1]], axis=1).type.shape
     (None, 2, 2)
     """
     variable, index = as_tensor_variable(a), as_index(indices)
@@ -107,8 +107,8 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> T
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> compress([0, 1], dmatrix("x"), axis=0).type
+    >>> import theano.tensor as T
+    >>> T.compress([0, 1], T.dmatrix("x"), axis=0).type
     TensorType(float64, matrix)
     """
     chosen = as_tensor_variable(condition)

@@ -164,8 +164,9 @@ def allreduce(var: Any, operation: str = "sum", tag: int = 0) -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> allreduce(dvector("x")).type
+    >>> import theano.tensor as T
+    >>> from theano.tensor import io
+    >>> io.allreduce(T.dvector("x")).type
     TensorType(float64, vector)
     """
     return MPIAllReduce(operation, tag)(var)

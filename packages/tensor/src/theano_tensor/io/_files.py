@@ -130,8 +130,8 @@ def load(path: Any, dtype: DTypeLike, broadcastable: Sequence[Any], mmap_mode: s
 
     Examples
     --------
-    >>> from theano_graph import Generic
-    >>> load(Generic()("path"), "int64", (False,)).type
+    >>> import theano.tensor as T
+    >>> T.load(T.Generic()("path"), "int64", (False,)).type
     TensorType(int64, vector)
     """
     return LoadFromDisk(dtype, broadcastable, mmap_mode)(path)

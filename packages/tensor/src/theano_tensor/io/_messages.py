@@ -273,8 +273,8 @@ def send(var: Any, dest: int, tag: int) -> Variable:
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> send(dvector("x"), dest=1, tag=7).type
+    >>> import theano.tensor as T
+    >>> T.send(T.dvector("x"), dest=1, tag=7).type
     Generic
     """
     found: Variable = MPISendWait(tag)(*isend(var, dest, tag))
@@ -328,7 +328,8 @@ def recv(shape: Sequence[int], dtype: DTypeLike, source: int, tag: int) -> Any:
 
     Examples
     --------
-    >>> recv((2, 3), "float64", source=0, tag=7).type
+    >>> import theano.tensor as T
+    >>> T.recv((2, 3), "float64", source=0, tag=7).type
     TensorType(float64, (2, 3))
     """
     return MPIRecvWait(tag)(*irecv(shape, dtype, source, tag))

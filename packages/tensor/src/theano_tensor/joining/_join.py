@@ -19,7 +19,17 @@ from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import Elemwise, cast, eq, switch
-from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
+from ..shape import (
+    Integers,
+    MakeVector,
+    as_length,
+    integers_in,
+    known_integers,
+    make_vector,
+    shape_i,
+    shape_padaxis,
+    static_int,
+)
 
 
 class Join(TensorOp):
@@ -108,6 +118,17 @@ class Join(TensorOp):
 
     def __str__(self) -> str:
         return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
+
+
+@known_integers.register(Join)
+def _known_integers(op: Join, node: Apply, depth: int) -> Integers | None:
+    found: Integers = []
+    for part in node.inputs[1:]:
+        known = integers_in(part, depth)
+        if known is None:
+            return None
+        found += known
+    return found
 
 
 def _known_axis(axis: Variable) -> int | None:
@@ -291,8 +312,8 @@ def join(axis: AxisLike, *tensors: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices
-    >>> join(0, *dmatrices("x", "y")).ndim
+    >>> import theano.tensor as T
+    >>> T.join(0, *T.dmatrices("x", "y")).ndim
     2
     """
     if len(tensors) == 1:
@@ -341,8 +362,8 @@ def stack(tensors: TensorLike, *more: Any, axis: int = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dscalars
-    >>> stack(dscalars("a", "b")).type.shape
+    >>> import theano.tensor as T
+    >>> T.stack(T.dscalars("a", "b")).type.shape
     (2,)
     """
     if isinstance(tensors, (list, tuple)):

@@ -26,8 +26,9 @@ class Expm(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> expm(constant([[0.0, 1.0], [0.0, 0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.expm(T.constant([[0.0, 1.0], [0.0, 0.0]])).eval()
     array([[1., 1.],
            [0., 1.]])
     """

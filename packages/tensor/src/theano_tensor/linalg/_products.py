@@ -29,8 +29,9 @@ def matrix_dot(*args: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrices
-    >>> matrix_dot(*dmatrices("a", "b", "c")).ndim
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_dot(*T.dmatrices("a", "b", "c")).ndim
     2
     """
     if not args:
@@ -50,8 +51,9 @@ def matrix_power(M: TensorLike, n: int) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> matrix_power(constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_power(T.constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
     array([[1., 5.],
            [0., 1.]])
     """
@@ -96,8 +98,9 @@ def norm(x: TensorLike, ord: float | str | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> norm(constant([3.0, 4.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.norm(T.constant([3.0, 4.0])).eval()
     array(5.)
     """
     variable = as_tensor_variable(x)
@@ -146,8 +149,9 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> kron(constant([[1, 2]]), constant([[1, 1]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.kron(T.constant([[1, 2]]), T.constant([[1, 1]])).eval()
     array([[1, 1, 2, 2]])
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)

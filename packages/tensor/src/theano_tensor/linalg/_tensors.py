@@ -278,8 +278,9 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike = -1.0) -> list[Tensor
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> lstsq(constant([[1.0], [1.0]]), constant([1.0, 3.0]))[0].eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.lstsq(T.constant([[1.0], [1.0]]), T.constant([1.0, 3.0]))[0].eval()
     array([2.])
     """
     found: list[Tensor] = Lstsq()(a, b, rcond)

@@ -117,8 +117,8 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3
-    >>> batched_dot(dtensor3("a"), dtensor3("b")).ndim
+    >>> import theano.tensor as T
+    >>> T.batched_dot(T.dtensor3("a"), T.dtensor3("b")).ndim
     3
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)

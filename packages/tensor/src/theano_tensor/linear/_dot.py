@@ -150,8 +150,8 @@ def outer(x: TensorLike, y: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvectors
-    >>> outer(*dvectors("x", "y")).ndim
+    >>> import theano.tensor as T
+    >>> T.outer(*T.dvectors("x", "y")).ndim
     2
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)

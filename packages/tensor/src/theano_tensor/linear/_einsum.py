@@ -65,8 +65,8 @@ def einsum(subscripts: str, *operands: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> einsum("ij,jk->ik", dmatrix("x"), dmatrix("y")).type
+    >>> import theano.tensor as T
+    >>> T.einsum("ij,jk->ik", T.dmatrix("x"), T.dmatrix("y")).type
     TensorType(float64, matrix)
     """
     if not isinstance(subscripts, str):

@@ -122,9 +122,9 @@ def view_roots(variable: Variable) -> list[Variable]:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> x = dmatrix("x")
-    >>> view_roots(x.T[0])
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> T.blas.view_roots(x.T[0])
     [x]
     """
     return [v for v in walk([variable], _view_sources) if not _view_sources(v)]

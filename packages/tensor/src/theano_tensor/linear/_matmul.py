@@ -42,8 +42,8 @@ def matmul(x: TensorLike, y: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3, dmatrix
-    >>> matmul(dtensor3("x"), dmatrix("y")).ndim
+    >>> import theano.tensor as T
+    >>> T.matmul(T.dtensor3("x"), T.dmatrix("y")).ndim
     3
     """
     a, b = as_tensor_variable(x), as_tensor_variable(y)

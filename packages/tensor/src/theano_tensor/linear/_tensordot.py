@@ -43,8 +43,8 @@ def dot(a: TensorLike, b: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix, dvector
-    >>> dot(dmatrix("x"), dvector("w")).type
+    >>> import theano.tensor as T
+    >>> T.dot(T.dmatrix("x"), T.dvector("w")).type
     TensorType(float64, vector)
     """
     for own, name, other in ((a, "__dot__", b), (b, "__rdot__", a)):
@@ -128,8 +128,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike = 2) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor3, dmatrix
-    >>> tensordot(dtensor3("a"), dmatrix("b"), axes=[[1], [0]]).ndim
+    >>> import theano.tensor as T
+    >>> T.tensordot(T.dtensor3("a"), T.dmatrix("b"), axes=[[1], [0]]).ndim
     3
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)

@@ -24,8 +24,8 @@ def relu(x: TensorLike, alpha: TensorLike = 0) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> relu(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.relu(T.dmatrix("x")).type
     TensorType(float64, matrix)
     """
     variable = as_tensor_variable(x)

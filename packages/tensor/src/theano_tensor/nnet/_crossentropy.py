@@ -29,8 +29,8 @@ def binary_crossentropy(output: TensorLike, target: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dvectors
-    >>> binary_crossentropy(*dvectors("o", "t")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.binary_crossentropy(*T.dvectors("o", "t")).type
     TensorType(float64, vector)
     """
     o, t = as_tensor_variable(output), as_tensor_variable(target)
@@ -48,7 +48,8 @@ def sigmoid_binary_crossentropy(output: TensorLike, target: TensorLike) -> Tenso
 
     Examples
     --------
-    >>> float(sigmoid_binary_crossentropy(1000.0, 0.0).eval())
+    >>> import theano.tensor as T
+    >>> float(T.nnet.sigmoid_binary_crossentropy(1000.0, 0.0).eval())
     1000.0
     """
     x, t = as_tensor_variable(output), as_tensor_variable(target)
@@ -79,7 +80,8 @@ def categorical_crossentropy(coding_dist: TensorLike, true_dist: TensorLike) -> 
 
     Examples
     --------
-    >>> categorical_crossentropy([[0.5, 0.5], [0.25, 0.75]], [0, 0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.categorical_crossentropy([[0.5, 0.5], [0.25, 0.75]], [0, 0]).eval()
     array([0.69314718, 1.38629436])
     """
     coded, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
@@ -118,7 +120,8 @@ def crossentropy_categorical_1hot(coding_dist: TensorLike, true_one_of_n: Tensor
 
     Examples
     --------
-    >>> crossentropy_categorical_1hot([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.crossentropy_categorical_1hot([[0.5, 0.5], [0.0, 1.0]], [0, 1]).eval()
     array([ 0.69314718, -0.        ])
     """
     return -log(_of_classes("crossentropy_categorical_1hot", coding_dist, true_one_of_n))
@@ -173,7 +176,8 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: TensorLike, b: TensorLike, y_i
 
     Examples
     --------
-    >>> losses, _, best = crossentropy_softmax_argmax_1hot_with_bias([[0.0, 1000.0]], [0.0, 0.0], [0])
+    >>> import theano.tensor as T
+    >>> losses, _, best = T.nnet.crossentropy_softmax_argmax_1hot_with_bias([[0.0, 1000.0]], [0.0, 0.0], [0])
     >>> losses.eval(), best.eval()
     (array([1000.]), array([1]))
     """
@@ -204,7 +208,8 @@ def crossentropy_softmax_max_and_argmax_1hot_with_bias(x: TensorLike, b: TensorL
 
     Examples
     --------
-    >>> results = crossentropy_softmax_max_and_argmax_1hot_with_bias([[0.0, 0.0]], [0.0, 0.0], [1])
+    >>> import theano.tensor as T
+    >>> results = T.nnet.crossentropy_softmax_max_and_argmax_1hot_with_bias([[0.0, 0.0]], [0.0, 0.0], [1])
     >>> [r.eval().tolist() for r in results]
     [[0.6931471805599453], [[0.5, 0.5]], [0.5], [0]]
     """

@@ -92,8 +92,8 @@ class Softmax(AlongAxis):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> Softmax()(constant([[0.0, 0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.Softmax()(T.constant([[0.0, 0.0]])).eval()
     array([[0.5, 0.5]])
     """
 
@@ -117,8 +117,8 @@ class LogSoftmax(AlongAxis):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> LogSoftmax()(constant([[0.0, -1000.0]])).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.LogSoftmax()(T.constant([[0.0, -1000.0]])).eval()
     array([[    0., -1000.]])
     """
 
@@ -239,8 +239,8 @@ def softmax(x: TensorLike, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> softmax(dmatrix("x")).type
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax(T.dmatrix("x")).type
     TensorType(float64, matrix)
     """
     rows, along = _as_rows("softmax", x, axis)
@@ -255,7 +255,8 @@ def logsoftmax(x: TensorLike, axis: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> logsoftmax([0.0, -1000.0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.logsoftmax([0.0, -1000.0]).eval()
     array([[    0., -1000.]])
     """
     rows, along = _as_rows("logsoftmax", x, axis)
@@ -280,7 +281,8 @@ def softmax_with_bias(x: TensorLike, b: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> softmax_with_bias([[1.0, 2.0]], [1.0, 0.0]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.softmax_with_bias([[1.0, 2.0]], [1.0, 0.0]).eval()
     array([[0.5, 0.5]])
     """
     return softmax(with_bias("softmax_with_bias", x, b))

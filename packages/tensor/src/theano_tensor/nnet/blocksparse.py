@@ -88,9 +88,10 @@ class SparseBlockGemv(_BlockOp):
 
     Examples
     --------
+    >>> from theano.tensor.nnet import blocksparse
     >>> import numpy as np
     >>> W = np.arange(8.0).reshape(2, 2, 1, 2)
-    >>> SparseBlockGemv()(np.zeros((1, 1, 2)), W, [[[10.0]]], [[1]], [[0]]).eval()
+    >>> blocksparse.SparseBlockGemv()(np.zeros((1, 1, 2)), W, [[[10.0]]], [[1]], [[0]]).eval()
     array([[[40., 50.]]])
     """
 
@@ -147,8 +148,10 @@ class SparseBlockOuter(_BlockOp):
 
     Examples
     --------
+    >>> from theano.tensor.nnet import blocksparse
     >>> import numpy as np
-    >>> SparseBlockOuter()(np.zeros((1, 2, 1, 2)), [[[10.0]]], [[[1.0, 2.0]]], [[0]], [[1]], 0.5).eval()[0, 1]
+    >>> outer, blocks = blocksparse.SparseBlockOuter(), np.zeros((1, 2, 1, 2))
+    >>> outer(blocks, [[[10.0]]], [[[1.0, 2.0]]], [[0]], [[1]], 0.5).eval()[0, 1]
     array([[ 5., 10.]])
     """
 
@@ -277,9 +280,10 @@ def sparse_block_dot(
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> import numpy as np
     >>> W, b = np.arange(8.0).reshape(2, 2, 1, 2), np.ones((2, 2))
-    >>> sparse_block_dot(W, [[10.0]], [1], b, [0]).eval()
+    >>> T.nnet.sparse_block_dot(W, [[10.0]], [1], b, [0]).eval()
     array([[[41., 51.]]])
     """
     vectors, first, second = (as_tensor_variable(v) for v in (h, inputIdx, outputIdx))

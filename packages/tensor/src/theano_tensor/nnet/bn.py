@@ -43,7 +43,8 @@ def batch_normalization(
 
     Examples
     --------
-    >>> batch_normalization([1.0, 3.0], 2.0, 0.5, 2.0, 1.0).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.batch_normalization([1.0, 3.0], 2.0, 0.5, 2.0, 1.0).eval()
     array([-1.5,  2.5])
     """
     if mode not in ("low_mem", "high_mem"):
@@ -156,7 +157,8 @@ def batch_normalization_train(
 
     Examples
     --------
-    >>> out, mean, invstd = batch_normalization_train([[1.0], [3.0]], [1.0], [0.0])
+    >>> import theano.tensor as T
+    >>> out, mean, invstd = T.nnet.batch_normalization_train([[1.0], [3.0]], [1.0], [0.0])
     >>> mean.eval()
     array([2.])
     """
@@ -232,7 +234,8 @@ def batch_normalization_test(
 
     Examples
     --------
-    >>> batch_normalization_test([[1.0], [3.0]], [2.0], [0.0], [1.0], [4.0]).eval().round(3)
+    >>> import theano.tensor as T
+    >>> T.nnet.batch_normalization_test([[1.0], [3.0]], [2.0], [0.0], [1.0], [4.0]).eval().round(3)
     array([[0.],
            [2.]])
     """

@@ -198,8 +198,9 @@ def ctc(activations: TensorLike, labels: TensorLike, input_lengths: TensorLike) 
 
     Examples
     --------
+    >>> from theano.tensor.nnet import ctc as nnet_ctc
     >>> import numpy as np
-    >>> ctc(np.zeros((2, 1, 2)), [[1]], [2]).eval().round(4)
+    >>> nnet_ctc.ctc(np.zeros((2, 1, 2)), [[1]], [2]).eval().round(4)
     array([0.2877])
     """
     result: Tensor = ConnectionistTemporalClassification()(activations, labels, input_lengths)[0]

@@ -71,9 +71,10 @@ def h_softmax(
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> import numpy as np
     >>> W1, b1, W2, b2 = np.zeros((3, 2)), np.zeros(2), np.zeros((2, 3, 2)), np.zeros((2, 2))
-    >>> h_softmax(np.ones((1, 3)), 1, 4, 2, 2, W1, b1, W2, b2).eval()
+    >>> T.nnet.h_softmax(np.ones((1, 3)), 1, 4, 2, 2, W1, b1, W2, b2).eval()
     array([[0.25, 0.25, 0.25, 0.25]])
     """
     features, *weights = (as_tensor_variable(v) for v in (x, W1, b1, W2, b2))

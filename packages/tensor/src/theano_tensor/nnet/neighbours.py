@@ -58,8 +58,9 @@ def images2neibs(
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
-    >>> images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
+    >>> neighbours.images2neibs(np.arange(8.0).reshape(1, 1, 2, 4), (2, 2)).eval()
     array([[0., 1., 4., 5.],
            [2., 3., 6., 7.]])
     """
@@ -182,9 +183,11 @@ def neibs2images(neibs: TensorLike, neib_shape: TensorLike, original_shape: Tens
 
     Examples
     --------
+    >>> from theano.tensor.nnet import neighbours
     >>> import numpy as np
     >>> images = np.arange(8.0).reshape(1, 1, 2, 4)
-    >>> bool((neibs2images(images2neibs(images, (2, 2)), (2, 2), images.shape).eval() == images).all())
+    >>> rows = neighbours.images2neibs(images, (2, 2))
+    >>> bool((neighbours.neibs2images(rows, (2, 2), images.shape).eval() == images).all())
     True
     """
     patches = as_tensor_variable(neibs)

@@ -39,7 +39,8 @@ def confusion_matrix(actual: TensorLike, pred: TensorLike) -> list[Tensor]:
 
     Examples
     --------
-    >>> table, classes = confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
+    >>> import theano.tensor as T
+    >>> table, classes = T.nnet.confusion_matrix([2, 0, 2, 2, 0, 1], [0, 0, 2, 2, 0, 2])
     >>> table.eval()
     array([[2, 0, 0],
            [0, 0, 1],
@@ -76,7 +77,8 @@ def prepend_scalar_to_each_row(val: TensorLike, m: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> prepend_scalar_to_each_row(1.0, [[2.0], [3.0]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.prepend_scalar_to_each_row(1.0, [[2.0], [3.0]]).eval()
     array([[1., 2.],
            [1., 3.]])
     """

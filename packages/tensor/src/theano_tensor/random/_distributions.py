@@ -94,9 +94,10 @@ def uniform(
 
     Examples
     --------
+    >>> import theano
+    >>> from theano.tensor import raw_random
     >>> import numpy
-    >>> from theano_linker_c import shared
-    >>> after, draw = uniform(shared(numpy.random.RandomState(1)), (2,))
+    >>> after, draw = raw_random.uniform(theano.shared(numpy.random.RandomState(1)), (2,))
     >>> draw.eval().round(4)
     array([0.417 , 0.7203])
     """

@@ -48,8 +48,9 @@ class RandomFunction(Op):
 
     Examples
     --------
-    >>> from theano_tensor import TensorType
-    >>> str(RandomFunction("uniform", TensorType("float64", (None,))))
+    >>> import theano.tensor as T
+    >>> from theano.tensor import raw_random
+    >>> str(raw_random.RandomFunction("uniform", T.TensorType("float64", (None,))))
     'RandomFunction{uniform}'
     """
 

@@ -92,10 +92,11 @@ class RandomStateType(_StateType[np.random.RandomState]):
 
     Examples
     --------
+    >>> from theano.tensor import raw_random
     >>> import numpy
-    >>> random_state_type.is_valid_value(numpy.random.RandomState(1))
+    >>> raw_random.random_state_type.is_valid_value(numpy.random.RandomState(1))
     True
-    >>> RandomStateType() == random_state_type
+    >>> raw_random.RandomStateType() == raw_random.random_state_type
     True
     """
 

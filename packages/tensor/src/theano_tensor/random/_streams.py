@@ -139,9 +139,10 @@ class RandomStreams(SharedStreams):
 
     Examples
     --------
-    >>> from theano_linker_c import function
+    >>> import theano
+    >>> from theano.tensor.shared_randomstreams import RandomStreams
     >>> streams = RandomStreams(seed=123)
-    >>> f = function([], streams.uniform(size=(1,)))
+    >>> f = theano.function([], streams.uniform(size=(1,)))
     >>> f().round(4), f().round(4)
     (array([0.728]), array([0.5904]))
     """

@@ -133,8 +133,8 @@ def argmax(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tens
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> argmax(dmatrix("x"), axis=1).type
+    >>> import theano.tensor as T
+    >>> T.argmax(T.dmatrix("x"), axis=1).type
     TensorType(int64, vector)
     """
     return _apply(ArgMax(axis), x, axis, keepdims)

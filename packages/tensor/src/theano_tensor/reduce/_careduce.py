@@ -65,9 +65,9 @@ class CAReduce(Reduce, metaclass=_CAReduceMeta):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import imatrix
-    >>> CAReduce(scalar.xor, axis=0)(imatrix("x")).type
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.CAReduce(theano.scalar.xor, axis=0)(T.imatrix("x")).type
     TensorType(int32, vector)
     """
 
@@ -149,9 +149,9 @@ class CAReduceDtype(CAReduce):
 
     Examples
     --------
-    >>> from theano_linker_c import scalar
-    >>> from theano_tensor import imatrix
-    >>> CAReduceDtype(scalar.add)(imatrix("x")).dtype
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.CAReduceDtype(theano.scalar.add)(T.imatrix("x")).dtype
     'int64'
     """
 
@@ -199,8 +199,8 @@ class ProdWithoutZeros(Prod):
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> ProdWithoutZeros()(dvector("x")).ndim
+    >>> import theano.tensor as T
+    >>> T.ProdWithoutZeros()(T.dvector("x")).ndim
     0
     """
 

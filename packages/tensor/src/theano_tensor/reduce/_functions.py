@@ -73,8 +73,8 @@ def sum(
 
     Examples
     --------
-    >>> from theano_tensor import fmatrix
-    >>> sum(fmatrix("x"), axis=0).type
+    >>> import theano.tensor as T
+    >>> T.sum(T.fmatrix("x"), axis=0).type
     TensorType(float32, vector)
     """
     variable = as_tensor_variable(x)
@@ -102,8 +102,8 @@ def prod(
 
     Examples
     --------
-    >>> from theano_tensor import ivector
-    >>> prod(ivector("x")).dtype
+    >>> import theano.tensor as T
+    >>> T.prod(T.ivector("x")).dtype
     'int64'
     """
     variable = as_tensor_variable(x)
@@ -128,8 +128,8 @@ def max(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> max(dmatrix("x"), axis=1).ndim
+    >>> import theano.tensor as T
+    >>> T.max(T.dmatrix("x"), axis=1).ndim
     1
     """
     variable = as_tensor_variable(x)
@@ -170,8 +170,8 @@ def allclose(a: TensorLike, b: TensorLike, rtol: float = 1e-5, atol: float = 1e-
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> allclose(dvector("x"), [1.0, 2.0]).dtype
+    >>> import theano.tensor as T
+    >>> T.allclose(T.dvector("x"), [1.0, 2.0]).dtype
     'bool'
     """
     return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
@@ -213,8 +213,8 @@ def mean(
 
     Examples
     --------
-    >>> from theano_tensor import fvector, ivector
-    >>> mean(fvector("x")).dtype, mean(ivector("i")).dtype
+    >>> import theano.tensor as T
+    >>> T.mean(T.fvector("x")).dtype, T.mean(T.ivector("i")).dtype
     ('float32', 'float64')
     """
     variable = as_tensor_variable(x)
@@ -246,8 +246,8 @@ def var(x: TensorLike, axis: AxisLike = None, ddof: int = 0, keepdims: bool = Fa
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> var(dmatrix("x"), axis=0).ndim
+    >>> import theano.tensor as T
+    >>> T.var(T.dmatrix("x"), axis=0).ndim
     1
     """
     if not isinstance(ddof, int):
@@ -330,8 +330,8 @@ def logsumexp(x: TensorLike, axis: AxisLike = None, keepdims: bool = False) -> T
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> logsumexp(dvector("x")).ndim
+    >>> import theano.tensor as T
+    >>> T.logsumexp(T.dvector("x")).ndim
     0
     """
     variable = as_tensor_variable(x)

@@ -237,7 +237,8 @@ class GemmOptimizer(GraphRewriter):
 
     Examples
     --------
-    >>> GemmOptimizer().name
+    >>> import theano.tensor as T
+    >>> T.blas.GemmOptimizer().name
     'gemm_optimizer'
     """
 

@@ -45,10 +45,10 @@ class AlgebraicCanonizer(NodeRewriter):
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> from math import prod
-    >>> from theano_tensor import dvectors, inv, mul, true_div
-    >>> x, y = dvectors("x", "y")
-    >>> canonizer = AlgebraicCanonizer(mul, true_div, inv, lambda n, d: prod(n) / prod(d))
+    >>> x, y = T.dvectors("x", "y")
+    >>> canonizer = T.opt.AlgebraicCanonizer(T.mul, T.true_div, T.inv, lambda n, d: prod(n) / prod(d))
     >>> canonizer.simplify(*canonizer.get_num_denum(x * y / x))
     ([y], [])
     """

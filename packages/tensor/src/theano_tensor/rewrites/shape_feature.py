@@ -58,10 +58,10 @@ class ShapeFeature(Feature):
 
     Examples
     --------
-    >>> from theano_graph import FunctionGraph
-    >>> from theano_tensor import dmatrix, tanh
-    >>> x = dmatrix("x")
-    >>> graph = FunctionGraph([x], [tanh(x).T], features=[ShapeFeature()], clone=False)
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> graph = theano.FunctionGraph([x], [T.tanh(x).T], features=[T.opt.ShapeFeature()], clone=False)
     >>> graph.shape_feature.get_shape(graph.outputs[0], 0)
     Shape_i{1}.0
     """

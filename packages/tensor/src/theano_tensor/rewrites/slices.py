@@ -52,7 +52,8 @@ def merge_two_slices(slice1: slice, len1: Any, slice2: Any, len2: Any) -> Any:
 
     Examples
     --------
-    >>> merged = merge_two_slices(slice(2, None), 10, slice(0, 3), 8)
+    >>> import theano.tensor as T
+    >>> merged = T.opt.merge_two_slices(slice(2, None), 10, slice(0, 3), 8)
     >>> [int(part.eval()) for part in (merged.start, merged.stop, merged.step)]
     [2, 5, 1]
     """

@@ -164,9 +164,9 @@ def rebroadcast_simplified(variable: Variable) -> Variable:
 
     Examples
     --------
-    >>> from theano_tensor import dcol
-    >>> x = dcol("x")
-    >>> rebroadcast_simplified(Rebroadcast((1, True))(x)) is x
+    >>> import theano.tensor as T
+    >>> x = T.dcol("x")
+    >>> T.opt.rebroadcast_simplified(T.Rebroadcast((1, True))(x)) is x
     True
     """
     while (node := variable.owner) is not None and isinstance(node.op, Rebroadcast):

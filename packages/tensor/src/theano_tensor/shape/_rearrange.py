@@ -102,8 +102,8 @@ def roll(x: TensorLike, shift: TensorLike, axis: AxisLike = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> roll(constant([1, 2, 3, 4]), 1).eval()
+    >>> import theano.tensor as T
+    >>> T.roll(T.constant([1, 2, 3, 4]), 1).eval()
     array([4, 1, 2, 3])
     """
     variable = as_tensor_variable(x)

@@ -130,8 +130,8 @@ def addbroadcast(x: TensorLike, *axes: AxisLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> addbroadcast(dmatrix("x"), 0).broadcastable
+    >>> import theano.tensor as T
+    >>> T.addbroadcast(T.dmatrix("x"), 0).broadcastable
     (True, False)
     """
     variable = as_tensor_variable(x)

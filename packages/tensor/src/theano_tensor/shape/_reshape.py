@@ -20,6 +20,7 @@ from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
+from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
@@ -91,12 +92,9 @@ class Reshape(TensorOp):
         return f"Reshape{{{self.ndim}}}"
 
 
-def _entries(vector: Tensor, ndim: int) -> list[int | None]:
-    if isinstance(vector, Constant):
-        return [int(n) for n in vector.data]
-    if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
-        return [static_int(x) for x in vector.owner.inputs]
-    return [None] * ndim
+def _entries(vector: Tensor, ndim: int) -> Integers:
+    found = integers_in(vector)
+    return [None] * ndim if found is None else found
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:
@@ -196,8 +194,8 @@ def reshape(x: TensorLike, newshape: ShapeLike, ndim: int | None = None) -> Tens
 
     Examples
     --------
-    >>> from theano_tensor import dvector
-    >>> reshape(dvector("x"), (2, -1)).type.shape
+    >>> import theano.tensor as T
+    >>> T.reshape(T.dvector("x"), (2, -1)).type.shape
     (2, None)
     """
     variable = as_tensor_variable(x)
@@ -249,8 +247,8 @@ def flatten(x: TensorLike, ndim: int = 1, outdim: int | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dtensor4
-    >>> flatten(dtensor4("x"), 2).ndim
+    >>> import theano.tensor as T
+    >>> T.flatten(T.dtensor4("x"), 2).ndim
     2
     """
     variable = as_tensor_variable(x)
@@ -286,8 +284,8 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import drow
-    >>> transpose(drow("x")).broadcastable
+    >>> import theano.tensor as T
+    >>> T.transpose(T.drow("x")).broadcastable
     (False, True)
     """
     variable = as_tensor_variable(x)

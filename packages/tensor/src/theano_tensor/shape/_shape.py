@@ -275,8 +275,8 @@ def shape(x: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> shape(dmatrix("x")).type.shape
+    >>> import theano.tensor as T
+    >>> T.shape(T.dmatrix("x")).type.shape
     (2,)
     """
     if is_other(x, SHAPE_CODE):
@@ -354,8 +354,8 @@ def specify_shape(x: TensorLike, shape: ShapeLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> specify_shape(dmatrix("x"), (2, None)).type.shape
+    >>> import theano.tensor as T
+    >>> T.specify_shape(T.dmatrix("x"), (2, None)).type.shape
     (2, None)
     """
     variable: Any = shaped_operand(x, SPECIFY_SHAPE_CODE)

@@ -157,7 +157,8 @@ class Pool(PoolingOp):
 
     Examples
     --------
-    >>> Pool()([[1.0, 2.0], [3.0, 4.0]], (2, 2), (2, 2), (0, 0)).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.Pool()([[1.0, 2.0], [3.0, 4.0]], (2, 2), (2, 2), (0, 0)).eval()
     array([[4.]])
     """
 
@@ -195,7 +196,8 @@ class Pool(PoolingOp):
 
         Examples
         --------
-        >>> Pool.out_shape((9, 8, 6), (2, 2))
+        >>> from theano.tensor.signal import pool
+        >>> pool.Pool.out_shape((9, 8, 6), (2, 2))
         [9, 4, 3]
         """
         return shape_of_pooled(imgshape, ws, ignore_border, stride, pad, ndim, (ds, st, padding))

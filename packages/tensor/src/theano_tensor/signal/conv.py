@@ -57,7 +57,8 @@ def conv2d(
 
     Examples
     --------
-    >>> conv2d([[1.0, 2.0, 3.0]], [[1.0, 10.0]], border_mode="full").eval()
+    >>> from theano.tensor.signal import conv
+    >>> conv.conv2d([[1.0, 2.0, 3.0]], [[1.0, 10.0]], border_mode="full").eval()
     array([[ 1., 12., 23., 30.]])
     """
     images, kernel = as_tensor_variable(input), as_tensor_variable(filters)

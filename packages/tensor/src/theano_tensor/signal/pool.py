@@ -100,7 +100,8 @@ def pool_2d(
 
     Examples
     --------
-    >>> pool_2d([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], (2, 2), ignore_border=False).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.pool_2d([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], (2, 2), ignore_border=False).eval()
     array([[5., 6.]])
     """
     return _pooled(2, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
@@ -121,7 +122,8 @@ def pool_3d(
 
     Examples
     --------
-    >>> pool_3d([[[1.0, 2.0]], [[3.0, 4.0]]], (2, 1, 2), ignore_border=True, mode="sum").eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.pool_3d([[[1.0, 2.0]], [[3.0, 4.0]]], (2, 1, 2), ignore_border=True, mode="sum").eval()
     array([[[10.]]])
     """
     return _pooled(3, input, ws, ignore_border, stride, pad, mode, (ds, st, padding))
@@ -149,7 +151,8 @@ def max_pool_2d_same_size(input: TensorLike, patch_size: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> max_pool_2d_same_size([[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 5.0]], (2, 2)).eval()
+    >>> from theano.tensor.signal import pool
+    >>> pool.max_pool_2d_same_size([[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 5.0]], (2, 2)).eval()
     array([[0., 0., 5., 0.],
            [4., 0., 0., 0.]])
     """

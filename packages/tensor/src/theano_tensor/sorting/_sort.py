@@ -164,8 +164,8 @@ def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: N
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> sort(constant([3, 1, 2])).eval()
+    >>> import theano.tensor as T
+    >>> T.sort(T.constant([3, 1, 2])).eval()
     array([1, 2, 3])
     """
     x, where = _prepared("sort", a, axis)

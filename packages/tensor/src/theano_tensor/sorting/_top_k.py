@@ -192,8 +192,8 @@ def topk(
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> topk(constant([3, 1, 2]), 2).eval()
+    >>> import theano.tensor as T
+    >>> T.topk(T.constant([3, 1, 2]), 2).eval()
     array([3, 2])
     """
     result: Tensor = _top("topk", x, kth, axis, sorted, idx_dtype, True, False)

@@ -27,8 +27,9 @@ class TypedListType(Type):
 
     Examples
     --------
-    >>> from theano_tensor import fvector
-    >>> TypedListType(fvector)("l").type.ttype == fvector
+    >>> import theano.typed_list
+    >>> import theano.tensor as T
+    >>> theano.typed_list.TypedListType(T.fvector)("l").type.ttype == T.fvector
     True
     """
 

@@ -69,8 +69,8 @@ def verify_grad(
     Examples
     --------
     >>> import numpy as np
-    >>> import theano_tensor as tt
-    >>> verify_grad(tt.tanh, [np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]])])
+    >>> import theano.tensor as T
+    >>> T.verify_grad(T.tanh, [np.asarray([[2.0, 3, 4], [-1, 3.3, 9.9]])], rng=np.random.default_rng(1))
     """
     points = [np.array(p, order="C") for p in ([pt] if isinstance(pt, np.ndarray) else pt)]
     for p in points:

@@ -22,7 +22,9 @@ class MaxAndArgmax(Op):
 
     Examples
     --------
-    >>> largest, position = MaxAndArgmax([1])(np.array([[1.0, 3.0, 2.0]]))
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> largest, position = T.MaxAndArgmax([1])(np.array([[1.0, 3.0, 2.0]]))
     >>> largest.eval(), position.eval()
     (array([3.]), array([1]))
     """
@@ -98,7 +100,9 @@ def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> list[Ten
 
     Examples
     --------
-    >>> largest, position = max_and_argmax(np.array([[1.0, 3.0, 2.0]]), axis=1)
+    >>> import theano.tensor as T
+    >>> import numpy as np
+    >>> largest, position = T.max_and_argmax(np.array([[1.0, 3.0, 2.0]]), axis=1)
     >>> largest.eval(), position.eval()
     (array([3.]), array([1]))
     """

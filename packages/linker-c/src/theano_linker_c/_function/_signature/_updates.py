@@ -16,9 +16,9 @@ class OrderedUpdates(dict[SharedVariable, Any]):
 
     Examples
     --------
-    >>> from theano_linker_c import OrderedUpdates, shared
-    >>> s = shared("a", name="s")
-    >>> both = OrderedUpdates({s: s}) + {}
+    >>> import theano
+    >>> s = theano.shared("a", name="s")
+    >>> both = theano.OrderedUpdates({s: s}) + {}
     >>> list(both)
     [s]
     """

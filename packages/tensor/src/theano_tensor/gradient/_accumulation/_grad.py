@@ -138,9 +138,9 @@ def grad(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x = tt.dscalar("x")
-    >>> gx = tt.grad(x**2, x)
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> gx = T.grad(x**2, x)
     """
     check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
     check_option("return_disconnected", return_disconnected, ("zero", "None", "Disconnected"))

@@ -38,9 +38,10 @@ def grad_sources_inputs(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x, g = tt.dvector("x"), tt.dvector("g")
-    >>> x in grad_sources_inputs([(tt.exp(x) * 2, g)])
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, g = T.dvector("x"), T.dvector("g")
+    >>> x in theano.gradient.grad_sources_inputs([(T.exp(x) * 2, g)])
     True
     """
     seeds: dict[Variable, Variable] = {}

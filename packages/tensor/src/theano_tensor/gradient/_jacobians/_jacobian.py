@@ -48,9 +48,9 @@ def jacobian(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x = tt.dvector("x")
-    >>> tt.jacobian(x**2, x).eval({x: [4.0, 5.0]}).tolist()
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> T.jacobian(x**2, x).eval({x: [4.0, 5.0]}).tolist()
     [[8.0, 0.0], [0.0, 10.0]]
     """
     check_option("disconnected_inputs", disconnected_inputs, ("ignore", "warn", "raise"))
@@ -108,9 +108,9 @@ def hessian(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x = tt.dvector("x")
-    >>> tt.hessian((x**3).sum(), x).eval({x: [1.0, 2.0]}).tolist()
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> T.hessian((x**3).sum(), x).eval({x: [1.0, 2.0]}).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
     variables = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]

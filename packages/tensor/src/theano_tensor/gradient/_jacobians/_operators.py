@@ -57,9 +57,9 @@ def Lop(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x, v = tt.dvector("x"), tt.dvector("v")
-    >>> vJ = tt.Lop(tt.exp(x), x, v)
+    >>> import theano.tensor as T
+    >>> x, v = T.dvector("x"), T.dvector("v")
+    >>> vJ = T.Lop(T.exp(x), x, v)
     """
     outputs, points = _listed(f), _listed(eval_points)
     _check_points(outputs, points, "f")
@@ -108,9 +108,9 @@ def Rop(
 
     Examples
     --------
-    >>> import theano_tensor as tt
-    >>> x, v = tt.dvector("x"), tt.dvector("v")
-    >>> Jv = tt.Rop(tt.exp(x), x, v)
+    >>> import theano.tensor as T
+    >>> x, v = T.dvector("x"), T.dvector("v")
+    >>> Jv = T.Rop(T.exp(x), x, v)
     """
     sources, points = _listed(wrt), _listed(eval_points)
     check_option("disconnected_outputs", disconnected_outputs, ("ignore", "warn", "raise"))

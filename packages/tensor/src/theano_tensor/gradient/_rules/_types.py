@@ -17,7 +17,8 @@ class DisconnectedType(SingletonType):
 
     Examples
     --------
-    >>> DisconnectedType() == DisconnectedType()
+    >>> import theano.tensor as T
+    >>> T.DisconnectedType() == T.DisconnectedType()
     True
     """
 

@@ -40,8 +40,9 @@ class MatrixInverse(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> matrix_inverse(constant([[2.0, 0.0], [0.0, 4.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.matrix_inverse(T.constant([[2.0, 0.0], [0.0, 4.0]])).eval()
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
@@ -88,8 +89,9 @@ class MatrixPinv(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> pinv(constant([[2.0], [0.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.pinv(T.constant([[2.0], [0.0]])).eval()
     array([[0.5, 0. ]])
     """
 
@@ -148,8 +150,9 @@ class Det(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> det(constant([[2.0, 0.0], [0.0, 4.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.det(T.constant([[2.0, 0.0], [0.0, 4.0]])).eval()
     array(8.)
     """
 
@@ -196,8 +199,9 @@ class SLogDet(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> [float(v.eval()) for v in slogdet(constant([[0.0, 1.0], [1.0, 0.0]]))]
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> [float(v.eval()) for v in nlinalg.slogdet(T.constant([[0.0, 1.0], [1.0, 0.0]]))]
     [-1.0, 0.0]
     """
 

@@ -53,8 +53,9 @@ class Solve(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> Solve()(constant([[2.0, 0.0], [0.0, 4.0]]), constant([2.0, 2.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.Solve()(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.constant([2.0, 2.0])).eval()
     array([1. , 0.5])
     """
 
@@ -240,8 +241,9 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> solve(constant([[2.0, 0.0], [0.0, 4.0]]), constant([2.0, 2.0])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.solve(T.constant([[2.0, 0.0], [0.0, 4.0]]), T.constant([2.0, 2.0])).eval()
     array([1. , 0.5])
     """
     return _solved(Solve(), a, b)

@@ -49,8 +49,9 @@ class Cholesky(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> cholesky(constant([[4.0, 2.0], [2.0, 10.0]])).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.cholesky(T.constant([[4.0, 2.0], [2.0, 10.0]])).eval()
     array([[2., 0.],
            [1., 3.]])
     """

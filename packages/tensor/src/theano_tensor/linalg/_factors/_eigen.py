@@ -57,8 +57,9 @@ class Eig(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> eig(constant([[0.0, 1.0], [-1.0, 0.0]]))[0].type.shape
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.eig(T.constant([[0.0, 1.0], [-1.0, 0.0]]))[0].type.shape
     (2,)
     """
 
@@ -117,8 +118,9 @@ class Eigh(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> eigh(constant([[2.0, 0.0], [0.0, 1.0]]))[0].eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> nlinalg.eigh(T.constant([[2.0, 0.0], [0.0, 1.0]]))[0].eval()
     array([1., 2.])
     """
 
@@ -235,8 +237,9 @@ class Eigvalsh(MatrixOp):
 
     Examples
     --------
-    >>> from theano_tensor import constant
-    >>> eigvalsh(constant([[2.0, 0.0], [0.0, 1.0]]), None).eval()
+    >>> import theano.tensor as T
+    >>> from theano.tensor import slinalg
+    >>> slinalg.eigvalsh(T.constant([[2.0, 0.0], [0.0, 1.0]]), None).eval()
     array([1., 2.])
     """
 

@@ -274,8 +274,9 @@ def qr(a: TensorLike, mode: str = "reduced") -> Any:
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> q, r = qr(dmatrix("a"))
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> q, r = nlinalg.qr(T.dmatrix("a"))
     """
     op: _QR = QRIncomplete(mode) if mode == "r" else QRFull(mode)
     return op(a)
@@ -294,7 +295,8 @@ def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True) -> A
 
     Examples
     --------
-    >>> from theano_tensor import dmatrix
-    >>> u, s, vt = svd(dmatrix("a"), full_matrices=False)
+    >>> import theano.tensor as T
+    >>> from theano.tensor import nlinalg
+    >>> u, s, vt = nlinalg.svd(T.dmatrix("a"), full_matrices=False)
     """
     return SVD(full_matrices, compute_uv)(a)

@@ -50,7 +50,8 @@ class ConvOp(AbstractConv2d):
 
     Examples
     --------
-    >>> ConvOp(dx=2).subsample
+    >>> import theano.tensor as T
+    >>> T.nnet.ConvOp(dx=2).subsample
     (2, 1)
     """
 
@@ -100,7 +101,8 @@ class ConvOp(AbstractConv2d):
 
         Examples
         --------
-        >>> ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
+        >>> import theano.tensor as T
+        >>> T.nnet.ConvOp.getOutputShape((5, 5), (3, 3), mode="full")
         (7, 7)
         """
         found = get_conv_output_shape((1, 1, *inshp), (1, 1, *kshp), mode, tuple(stride))
@@ -237,7 +239,8 @@ def conv3d2d(
 
     Examples
     --------
-    >>> conv3d2d([[[[[1.0]]], [[[2.0]]], [[[3.0]]]]], [[[[[1.0]]], [[[10.0]]]]]).eval().ravel()
+    >>> from theano.tensor.nnet import conv3d2d
+    >>> conv3d2d.conv3d([[[[[1.0]]], [[[2.0]]], [[[3.0]]]]], [[[[[1.0]]], [[[10.0]]]]]).eval().ravel()
     array([12., 23.])
     """
     movies, kernel = as_tensor_variable(signals), as_tensor_variable(filters)

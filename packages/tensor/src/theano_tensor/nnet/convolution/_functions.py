@@ -92,7 +92,8 @@ def conv2d(
 
     Examples
     --------
-    >>> conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]).eval()
     array([[[[12., 23.]]]])
     """
     if kwargs:
@@ -132,7 +133,9 @@ def abstract_conv2d(
 
     Examples
     --------
-    >>> abstract_conv2d([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], None, None, "valid", (1, 1), False, (1, 2)).eval()
+    >>> import theano.tensor as T
+    >>> images, filters = [[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]]
+    >>> T.nnet.abstract_conv2d(images, filters, None, None, "valid", (1, 1), False, (1, 2)).eval()
     array([[[[31.]]]])
     """
     op = AbstractConv2d(
@@ -182,7 +185,8 @@ def conv3d(
 
     Examples
     --------
-    >>> conv3d([[[[[1.0, 2.0, 3.0]]]]], [[[[[1.0, 10.0]]]]], filter_flip=False).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv3d([[[[[1.0, 2.0, 3.0]]]]], [[[[[1.0, 10.0]]]]], filter_flip=False).eval()
     array([[[[[21., 32.]]]]])
     """
     op = AbstractConv3d(input_shape, filter_shape, border_mode, subsample, filter_flip, filter_dilation, num_groups)
@@ -230,8 +234,9 @@ def separable_conv2d(
 
     Examples
     --------
+    >>> import theano.tensor as T
     >>> x, d, p = [[[[1.0, 2.0]], [[3.0, 4.0]]]], [[[[1.0]]], [[[10.0]]]], [[[[1.0]], [[1.0]]]]
-    >>> separable_conv2d(x, d, p, 2).eval()
+    >>> T.nnet.separable_conv2d(x, d, p, 2).eval()
     array([[[[31., 42.]]]])
     """
     between = conv2d(
@@ -313,7 +318,8 @@ def causal_conv1d(
 
     Examples
     --------
-    >>> causal_conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 10.0]]], (1, 1, 2)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.causal_conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 10.0]]], (1, 1, 2)).eval()
     array([[[ 1., 12., 23.]]])
     """
     x, kernel = as_tensor_variable(input), as_tensor_variable(filters)

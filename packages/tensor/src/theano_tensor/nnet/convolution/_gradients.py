@@ -125,7 +125,8 @@ def conv2d_grad_wrt_inputs(
 
     Examples
     --------
-    >>> conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d_grad_wrt_inputs([[[[1.0, 1.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 3)).eval()
     array([[[[10., 11.,  1.]]]])
     """
     shape = _whole(input_shape, 2)
@@ -194,7 +195,8 @@ def conv2d_grad_wrt_weights(
 
     Examples
     --------
-    >>> conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.conv2d_grad_wrt_weights([[[[1.0, 2.0, 3.0]]]], [[[[1.0, 10.0]]]], (1, 1, 1, 2)).eval()
     array([[[[32., 21.]]]])
     """
     shape = _whole(filter_shape, 2)
@@ -267,7 +269,8 @@ def conv2d_transpose(
 
     Examples
     --------
-    >>> conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 1.0]]]], (1, 1, 1, 4), input_dilation=(1, 2)).eval()
+    >>> import theano.tensor as T
+    >>> T.nnet.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 1.0]]]], (1, 1, 1, 4), input_dilation=(1, 2)).eval()
     array([[[[1., 1., 2., 2.]]]])
     """
     return conv2d_grad_wrt_inputs(

@@ -62,9 +62,10 @@ def border_mode_to_pad(mode: BorderMode, convdim: int, kshp: Sequence[Any]) -> P
 
     Examples
     --------
-    >>> border_mode_to_pad("half", 2, (3, 4))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.border_mode_to_pad("half", 2, (3, 4))
     ((1, 1), (2, 2))
-    >>> border_mode_to_pad((1, (2, 0)), 2, (3, 3))
+    >>> abstract_conv.border_mode_to_pad((1, (2, 0)), 2, (3, 3))
     ((1, 1), (2, 0))
     """
     if isinstance(mode, str):
@@ -109,7 +110,8 @@ def get_conv_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_shape_1axis(10, 3, "valid", 2)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_shape_1axis(10, 3, "valid", 2)
     4
     """
     if any(v is None for v in (image_shape, kernel_shape, border_mode, subsample, dilation)):
@@ -141,7 +143,8 @@ def get_conv_output_shape(
 
     Examples
     --------
-    >>> get_conv_output_shape((2, 3, 8, None), (5, 3, 3, 3), "half", (2, 1))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_output_shape((2, 3, 8, None), (5, 3, 3, 3), "half", (2, 1))
     (2, 5, 4, None)
     """
     images, kernels = image_shape[2:], kernel_shape[-len(image_shape[2:]) :]
@@ -165,7 +168,8 @@ def get_conv_gradweights_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_gradweights_shape_1axis(10, 8, "valid", 1, 1)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradweights_shape_1axis(10, 8, "valid", 1, 1)
     3
     """
     if any(v is None for v in (image_shape, top_shape, border_mode, subsample, dilation)):
@@ -195,7 +199,8 @@ def get_conv_gradweights_shape(
 
     Examples
     --------
-    >>> get_conv_gradweights_shape((2, 6, 8, 8), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradweights_shape((2, 6, 8, 8), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (4, 2, 3, 3)
     """
     images, outputs = image_shape[2:], top_shape[2:]
@@ -215,7 +220,8 @@ def get_conv_gradinputs_shape_1axis(
 
     Examples
     --------
-    >>> get_conv_gradinputs_shape_1axis(3, 8, "valid", 1, 1)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradinputs_shape_1axis(3, 8, "valid", 1, 1)
     10
     """
     if any(v is None for v in (kernel_shape, top_shape, border_mode, subsample, dilation)) or subsample != 1:
@@ -239,7 +245,8 @@ def get_conv_gradinputs_shape(
 
     Examples
     --------
-    >>> get_conv_gradinputs_shape((4, 2, 3, 3), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.get_conv_gradinputs_shape((4, 2, 3, 3), (2, 4, 6, 6), "valid", (1, 1), num_groups=3)
     (2, 6, 8, 8)
     """
     outputs = top_shape[2:]
@@ -295,7 +302,8 @@ def check_conv_gradinputs_shape(
 
     Examples
     --------
-    >>> check_conv_gradinputs_shape((2, 3, 8, 8), (5, 3, 3, 3), (2, 5, None, 7), "valid", (1, 1))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.check_conv_gradinputs_shape((2, 3, 8, 8), (5, 3, 3, 3), (2, 5, None, 7), "valid", (1, 1))
     False
     """
     images, kernels = [_known(n) for n in image_shape], [_known(n) for n in kernel_shape]
@@ -326,7 +334,8 @@ def assert_conv_shape(shape: Sequence[Any]) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> assert_conv_shape((0, 3, 5, 5))
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.assert_conv_shape((0, 3, 5, 5))
     (0, 3, 5, 5)
     """
     return tuple(_asserted(n, i) for i, n in enumerate(shape))
@@ -366,7 +375,8 @@ def assert_shape(x: TensorLike, expected_shape: Sequence[Any] | None, msg: str =
 
     Examples
     --------
-    >>> assert_shape([1.0, 2.0], (2,)).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.assert_shape([1.0, 2.0], (2,)).eval()
     array([1., 2.])
     """
     variable = as_tensor_variable(x)

@@ -29,7 +29,8 @@ def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Tensor:
 
     Examples
     --------
-    >>> bilinear_kernel_1D(2).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_kernel_1D(2).eval()
     array([0.5, 1. , 0.5])
     """
     positions = arange(1, 2 * ratio, dtype=config.floatX)
@@ -48,7 +49,8 @@ def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Tensor:
 
     Examples
     --------
-    >>> bilinear_kernel_2D(2, normalize=False).eval()
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_kernel_2D(2, normalize=False).eval()
     array([[1., 2., 1.],
            [2., 4., 2.],
            [1., 2., 1.]])
@@ -125,7 +127,8 @@ def bilinear_upsampling(
 
     Examples
     --------
-    >>> bilinear_upsampling([[[[0.0, 3.0]]]], ratio=3).eval()[0, 0, 0]
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.bilinear_upsampling([[[[0.0, 3.0]]]], ratio=3).eval()[0, 0, 0]
     array([0., 0., 1., 2., 3., 3.])
     """
     if (ratio is None) == (frac_ratio is None):
@@ -155,7 +158,8 @@ def frac_bilinear_upsampling(input: TensorLike, frac_ratio: TensorLike) -> Tenso
 
     Examples
     --------
-    >>> frac_bilinear_upsampling([[[[0.0, 3.0]]]], ((1, 1), (3, 2))).eval()[0, 0, 0]
+    >>> from theano.tensor.nnet import abstract_conv
+    >>> abstract_conv.frac_bilinear_upsampling([[[[0.0, 3.0]]]], ((1, 1), (3, 2))).eval()[0, 0, 0]
     array([0., 1., 3.])
     """
     images = _images("frac_bilinear_upsampling", input, None, None)

@@ -91,7 +91,8 @@ def mult_mat_vect(v: Numbers, first: Numbers, m1: int, second: Numbers, m2: int)
 
     Examples
     --------
-    >>> mult_mat_vect([1, 2, 3, 4, 5, 6], A1, M1, A2, M2).tolist()
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.mult_mat_vect([1, 2, 3, 4, 5, 6], rng_mrg.A1, rng_mrg.M1, rng_mrg.A2, rng_mrg.M2).tolist()
     [8388995, 1, 2, 327686, 4, 5]
     """
     return np.concatenate([mat_vec_mod(first, v[:3], m1), mat_vec_mod(second, v[3:], m2)])

@@ -26,7 +26,8 @@ class DotModulo(DiscreteOp):
 
     Examples
     --------
-    >>> DotModulo()([[2, 1]], [5, 6], 7, [[1, 1]], [3, 4], 5).eval()
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.DotModulo()([[2, 1]], [5, 6], 7, [[1, 1]], [3, 4], 5).eval()
     array([2, 2], dtype=int32)
     """
 

@@ -51,7 +51,8 @@ def guess_n_streams(size: ShapeLike, warn: bool = False) -> int:
 
     Examples
     --------
-    >>> guess_n_streams((60, 10)), guess_n_streams((2, 2)), guess_n_streams((1000, 1000))
+    >>> from theano.sandbox import rng_mrg
+    >>> rng_mrg.guess_n_streams((60, 10)), rng_mrg.guess_n_streams((2, 2)), rng_mrg.guess_n_streams((1000, 1000))
     (100, 4, 15360)
     """
     if not (isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size)):
@@ -123,8 +124,9 @@ class MRG_RandomStreams:
 
     Examples
     --------
-    >>> from theano_linker_c import function
-    >>> f = function([], MRG_RandomStreams(seed=12345).uniform((2,)))
+    >>> import theano
+    >>> from theano.sandbox.rng_mrg import MRG_RandomStreams
+    >>> f = theano.function([], MRG_RandomStreams(seed=12345).uniform((2,)))
     >>> f().round(4), f().round(4)
     (array([0.7353, 0.2586]), array([0.6142, 0.949 ]))
     """

@@ -41,6 +41,7 @@ def is_1pexp(t: Any, only_process_constants: bool = True) -> tuple[bool, Any] | 
 
     Examples
     --------
+    >>> from theano.tensor.nnet.sigm import is_1pexp
     >>> import theano.tensor as T
     >>> x = T.vector("x")
     >>> is_1pexp(1 + T.exp(x), only_process_constants=False)
@@ -121,6 +122,7 @@ def parse_mul_tree(root: Any) -> Tree:
 
     Examples
     --------
+    >>> from theano.tensor.nnet.sigm import parse_mul_tree
     >>> import theano.tensor as T
     >>> x, y = T.vectors("x", "y")
     >>> parse_mul_tree(-x * y)
