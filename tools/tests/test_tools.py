@@ -42,6 +42,15 @@ class FolderTestCase(unittest.TestCase):
         return path
 
 
+class TestPagesOfTheDesign(unittest.TestCase):
+    def test_lines_are_short(self) -> None:
+        for path in sorted((ROOT / "docs" / "design").glob("*.md")):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            long = [number for number, line in enumerate(lines, 1) if len(line) > 140]
+            with self.subTest(path.name):
+                self.assertEqual(long, [], "wrap these lines, or make a table or a list of them")
+
+
 class TestRequirementsFile(FolderTestCase):
     def test_one_a_line(self) -> None:
         path = self.write("requirements.txt", "# What is needed.\nfuro>=2024.8\n\nsphinx>=8  # the builder\n")

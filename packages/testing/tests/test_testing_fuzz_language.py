@@ -135,6 +135,13 @@ class TheReference(unittest.TestCase):
         program = Program((Leaf(values, (None,)), Leaf(np.array([0, 0]), (None,)), node), (2,), ((2, (0,)),), (), 0)
         self.assertEqual(compare_batch([program], [], Tally()), [])
 
+    def test_bounds_that_are_met(self) -> None:
+        # At a bound the gradient is 1; where both bounds are one number, the function is constant all the same.
+        values = np.array([1.5, 0.5])
+        node = Node(OPERATIONS["clip"], (0, 1, 1), {})
+        program = Program((Leaf(values, (None,)), Leaf(values, (None,)), node), (2,), ((2, (0,)),), (), 0)
+        self.assertEqual(compare_batch([program], [], Tally()), [])
+
     def test_sums_of_sparse_matrices_that_cancel(self) -> None:
         # What cancels is no element of the sum, and has no gradient; NumPy's differences have one.
         values = np.array([[1.5, -0.25]])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,39 @@ class TestSections(unittest.TestCase):
             f(V)
         text = text_of(f.profile)
         self.assertIn("<% time> <sum %> <apply time> <time per call> <type> <#call> <#apply> <Class name>", text)
-        self.assertRegex(text, r"C +6 +2   [\w.]*Elementwise\n")
+        self.assertRegex(text, r"us +C +6 +2   Elementwise\n")
         self.assertRegex(text, r"Py +3 +1   Python{sin}")
-        self.assertIn("<% time> <sum %> <apply time> <time per call> <#call> <id> <Apply name>", text)
-        self.assertRegex(text, r" 3 +\d   Elementwise{mul}\(Elementwise{add}.0, Python{sin}.0\)")
+        self.assertIn("<% time> <sum %> <apply time> <time per call> <#call> <id> <made at> <Apply name>", text)
+        self.assertRegex(
+            text, r" 3 +\d   test_profile_reports.py:\d+ +Elementwise{mul}\(Elementwise{add}.0, Python{sin}.0\)"
+        )
         self.assertEqual(text.count("(remaining 0 "), 3)
         self.assertIn("Spent ", text)
+
+    def test_long_names_are_cut(self) -> None:
+        x = vector("x" * 500)
+        f = profiled([x], Python(np.sin)(x))
+        f(V)
+        self.assertRegex(text_of(f.profile), r"  Python{sin}\(x+\.\.\.x+\)\n")
+
+    def test_page(self) -> None:
+        x = vector("<x>")
+        f = profiled([x], mul(add(x, x), Python(np.sin)(x)), name="<loop>")
+        for _ in range(3):
+            f(V)
+        assert f.profile is not None, "it is profiled"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "profile.html"
+            text = f.profile.summary_html(path)
+            self.assertEqual(path.read_text(encoding="utf-8"), text)
+        self.assertTrue(text.startswith("<!DOCTYPE html>"))
+        self.assertNotRegex(text, r"src=|href=|<x>|<loop>")
+        self.assertEqual(text.count("<span class=bar"), 2 + 3 + 3)  # classes, ops, nodes
+        widths = [float(width) for width in re.findall(r"data-width='([\d.]+)'", text)]
+        self.assertEqual(widths[0], 1.0)
+        self.assertRegex(text, r"<div [^>]*>test_profile_reports.py:\d+ test_page: f = profiled")
+        self.assertRegex(text, r"<div [^>]*>Python{sin}\(&lt;x&gt;\)</div>")
+        self.assertIn("iframe", f.profile._repr_html_())
 
     def test_lengths_of_tables(self) -> None:
         x = vector("x")
@@ -113,7 +141,7 @@ class TestSections(unittest.TestCase):
         f(V)
         text = text_of(f.profile)
         self.assertIn("<#call> <Mflops> <Gflops/s> <id>", text)
-        self.assertRegex(text, r" 1 +4\.0 +[\d.]+ +0   Python{cos}")
+        self.assertRegex(text, r" 1 +4\.0 +[\d.]+ +0   test_profile_reports.py:\d+ +Python{cos}")
 
     def test_other_lines(self) -> None:
         x = vector("x")

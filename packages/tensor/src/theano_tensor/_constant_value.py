@@ -19,7 +19,7 @@ from ._scalar_bridge import ScalarFromTensor, TensorFromScalar
 from .creation import Alloc
 from .elemwise import DimShuffle, Elemwise
 from .indexing import Subtensor
-from .shape import MakeVector, Reshape, ShapeI, SpecifyShape
+from .shape import MakeVector, Reshape, ShapeI, SpecifyShape, integers_in
 
 
 def constant_value(variable: Variable, depth: int = 10) -> Any:
@@ -69,14 +69,21 @@ def _step(variable: Any, depth: int) -> Any:
             return _computed(op, owner.inputs, depth - 1)
         case ShapeI(i=i):
             return owner.inputs[0].type.shape[i]
-        case Subtensor(entries=(int() as i,)) if owner.inputs[0].owner is not None and isinstance(
-            owner.inputs[0].owner.op, MakeVector
-        ):
-            return owner.inputs[0].owner.inputs[i]
-        case Subtensor(entries=entries) if isinstance(owner.inputs[0], Constant):
-            return _element(np.asarray(owner.inputs[0].data), entries)
+        case Subtensor():
+            return _part(owner.op, owner.inputs[0], variable)
         case _:
             return None
+
+
+def _part(op: Subtensor, whole: Variable, variable: Any) -> Any:
+    """Return an element of a constant, of scalars that were stacked, or of lengths."""
+    if isinstance(whole, Constant):
+        return _element(np.asarray(whole.data), op.entries)
+    match op.entries:
+        case (int() as i,) if whole.owner is not None and isinstance(whole.owner.op, MakeVector):
+            return whole.owner.inputs[i]
+    known = integers_in(variable) if variable.type.ndim == 0 else None
+    return known[0] if known else None
 
 
 def _computed(op: ScalarOp, operands: Sequence[Variable], depth: int) -> Any:

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from theano_graph import MissingInputError, Variable, cell_of, collector_paused, compose, config, current_origin
+from theano_graph import (
+    FunctionGraph,
+    MissingInputError,
+    Variable,
+    cell_of,
+    collector_paused,
+    compose,
+    config,
+    current_origin,
+)
 
 from .._overwriting._results import check_no_inplace
 from ..modes import Mode, get_mode
 from ..profiling import as_profile, timing
 from ._calling._callable import Function
 from ._making._maker import FunctionMaker
+from ._progress import Build
 from ._signature._collect import Signature, as_unused_choice, check_related, check_used, collect
 from ._signature._errors import FunctionInputError
 from ._signature._io import as_inputs, as_outputs
@@ -90,7 +100,7 @@ def function(
     where = f"function `{name}`" if name else "function"
     _check_name(name, where)
     stats, begin = as_profile(profile, name, where), perf_counter()
-    with collector_paused():
+    with collector_paused(), Build(name) as build:
         chosen = get_mode(mode)
         unused = as_unused_choice(on_unused_input, config.on_unused_input, where)
         items = as_inputs(inputs, allow_input_downcast, where)
@@ -106,8 +116,10 @@ def function(
             check_no_inplace(fgraph, where)
         maker = FunctionMaker(signature, fgraph, chosen, Function, accept_inplace)
         containers = maker.containers()
+        build.phase = f"rewriting {_nodes(fgraph)}"
         with timing(stats, "optimizer_time"):
             maker.optimize()
+        build.phase = f"making and compiling code for {_nodes(fgraph)}"
         fn = Function(maker, containers, stats)
     if stats is not None:
         stats.add_graph(maker.fgraph, maker.profile)
@@ -156,6 +168,11 @@ def orig_function(
         profile=profile,
         on_unused_input=on_unused_input,
     )
+
+
+def _nodes(fgraph: FunctionGraph) -> str:
+    count = len(fgraph.apply_nodes)
+    return f"{count} node{'s' * (count != 1)}"
 
 
 def _line() -> str | None:

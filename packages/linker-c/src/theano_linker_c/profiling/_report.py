@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from theano_graph import config, debugprint
+from theano_graph import Apply, config, debugprint
 from theano_optimize import profile_report
 
 from ._memory_report import memory_lines
@@ -15,6 +15,9 @@ from ._tips import tip_lines
 
 if TYPE_CHECKING:
     from ._stats import ProfileStats
+
+#: Longer names of ops and nodes are cut.
+_LONGEST_NAME = 100
 
 
 def write_report(stats: ProfileStats, file: TextIO, n_ops: int | None = None, n_apply: int | None = None) -> None:
@@ -94,22 +97,36 @@ def _group_lines(
     for group in groups[:most]:
         done += group.seconds
         yield (
-            f" {_percent(group.seconds, total)}  {_percent(done, total)}  {group.seconds:12.3f}s  "
-            f"{_per_call(group):15.2e}s  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   {_key_text(group.key)}"
+            f" {_percent(group.seconds, total)}  {_percent(done, total)}  {microseconds(group.seconds):>14s} "
+            f"{microseconds(_per_call(group)):>16s}  {group.kind:^6s} {group.calls:7d}  {group.nodes:6d}   "
+            f"{short_name(group.key)}"
         )
     yield _remaining(groups[most:], plural, total)
     yield ""
 
 
-def _key_text(key: Any) -> str:
-    return f"{key.__module__}.{key.__qualname__}" if isinstance(key, type) else str(key)
+def microseconds(seconds: float) -> str:
+    """Return a time in microseconds, the unit of all columns."""
+    return f"{seconds * 1e6:,.1f} us"
+
+
+def short_name(key: Any) -> str:
+    """Return a class without its module, or the text of an op or a node, cut where it is long."""
+    text = key.__qualname__ if isinstance(key, type) else str(key)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 18]}...{text[-15:]}"
+
+
+def made_at(node: Apply) -> str:
+    """Return the line of the program that made a node, or nothing where it is not known."""
+    return "" if node.origin is None else str(node.origin)
 
 
 def _apply_lines(records: Sequence[NodeRecord], total: float, most: int) -> Iterable[str]:
     if not records:
         return
     flops = [record.flops for record in records[:most]]
-    header = "<% time> <sum %> <apply time> <time per call> <#call> <id> <Apply name>"
+    header = "<% time> <sum %> <apply time> <time per call> <#call> <id> <made at> <Apply name>"
+    widest = max(len(made_at(record.node)) for record in records[:most]) if records[:most] else 0
     if any(flops):
         header = header.replace("<#call>", "<#call> <Mflops> <Gflops/s>")
     yield "Apply"
@@ -127,8 +144,9 @@ def _apply_lines(records: Sequence[NodeRecord], total: float, most: int) -> Iter
                 else f"{count / 1e6:8.1f} {count / per_call / 1e9 if per_call else 0.0:10.1f}"
             )
         yield (
-            f" {_percent(record.seconds, total)}  {_percent(done, total)}  {record.seconds:12.3f}s  "
-            f"{_per_call(record):15.2e}s {record.calls:6d} {speed} {record.position:4d}   {record.label}"
+            f" {_percent(record.seconds, total)}  {_percent(done, total)}  {microseconds(record.seconds):>14s} "
+            f"{microseconds(_per_call(record)):>16s} {record.calls:6d} {speed} {record.position:4d}   "
+            f"{made_at(record.node):{widest}s}  {short_name(record.label)}"
         )
         yield from _shape_lines(record)
     yield _remaining(records[most:], "Apply instances", total)

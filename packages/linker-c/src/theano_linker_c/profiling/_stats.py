@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import importlib
+import os
 import sys
 import time
 from collections import Counter
@@ -230,6 +233,25 @@ class ProfileStats:
         write_report(self, sys.stderr if file is None else file, n_ops_to_print, n_apply_to_print)
 
     print_summary = summary
+
+    def summary_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the profile as a page for a browser: bars, and a flame graph of the lines that made the nodes.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where the page is written, too; it needs no other file.
+        """
+        pages: Any = importlib.import_module("._page", __package__)  # few programs ask for it
+        text = str(pages.page(self))
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+    def _repr_html_(self) -> str:
+        # A document of its own, so that its style and script are not those of the notebook.
+        return f'<iframe srcdoc="{html.escape(self.summary_html())}" style="width:100%;height:600px"></iframe>'
 
     def __add__(self, other: ProfileStats) -> ProfileStats:
         """Return the sum of two profiles."""

@@ -164,7 +164,7 @@ def scan(
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), updates
 
 
-def _is_one(n: Any) -> bool:
+def _is_one(n: object) -> bool:
     return isinstance(n, Constant) and int(n.data) == 1
 
 

@@ -17,7 +17,7 @@ from ._running import pull_back, push_forward
 
 
 @pullback.register(Scan)
-def _pullback(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback(node: Apply[Scan], cotangents: list[Variable]) -> list[Variable | None]:
     with without_test_values():
         return _cotangents(node, cotangents)
 
@@ -81,7 +81,7 @@ def _of_buffer(buffer: Any, starts: list[Any], first: Any) -> Any:
 
 
 @pushforward.register(Scan)
-def _pushforward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward(node: Apply[Scan], tangents: list[Variable | None]) -> list[Variable | None]:
     with without_test_values():
         return _tangents(node, tangents)
 

@@ -76,7 +76,7 @@ def _last_row_alone(fgraph: FunctionGraph, out: Variable) -> bool:
     return all(isinstance(client, Apply) and i == 0 and reads_last_row(client) for client, i in fgraph.clients(out))
 
 
-def _is_reader(client: Any, depth: int, kept_last: bool) -> bool:
+def _is_reader(client: object, depth: int, kept_last: bool) -> bool:
     return isinstance(client, Apply) and (kept_last or reads_rows_after(client, depth))
 
 

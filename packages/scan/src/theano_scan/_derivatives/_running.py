@@ -15,12 +15,12 @@ from .._loop._ops import Loop
 from .._loop._plan import FINAL, LAST, STACK, SUM, Plan
 
 
-def is_continuous(variable: Any) -> bool:
+def is_continuous(variable: Variable) -> bool:
     """Tell whether a variable holds real or complex floating-point numbers."""
     return getattr(variable.type, "dtype", "").startswith(("float", "complex"))
 
 
-def _is_number(variable: Any) -> bool:
+def _is_number(variable: Variable) -> bool:
     """Tell whether a variable holds numbers: gradients by integers are those of floats."""
     return isinstance(variable.type, TensorType)
 
@@ -94,7 +94,7 @@ def _steps(node: Apply) -> Steps:
 
 
 @pullback.register(Loop)
-def pull_back(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def pull_back(node: Apply[Loop], cotangents: list[Variable]) -> list[Variable | None]:
     """Return the cotangents of the inputs of a loop."""
     op: Loop = node.op
     plan = op.plan
@@ -249,7 +249,7 @@ def _carry_out(
 
 
 @pushforward.register(Loop)
-def push_forward(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def push_forward(node: Apply[Loop], tangents: list[Variable | None]) -> list[Variable | None]:
     """Return the tangents of the outputs of a loop, None where they are zero."""
     op: Loop = node.op
     plan = op.plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import theano_tensor as T
-from theano_graph import Variable
+from theano_graph import Apply, Variable
 from theano_linker_c.scalar import add as scalar_add
 from theano_tensor import (
     AllocEmpty,
@@ -96,7 +96,7 @@ def _sum(terms: list[Any]) -> Any:
     return sum(terms[1:], terms[0]) if terms else None
 
 
-def _is_zero(v: Any) -> bool:
+def _is_zero(v: Variable) -> bool:
     try:
         return bool(get_scalar_constant_value(v) == 0)
     except NotScalarConstantError:
@@ -110,11 +110,11 @@ def with_first_rows(like: Any, rows: list[Any], dtype: str) -> Any:
     return set_subtensor(zeros[: len(rows)], given)
 
 
-def reads_rows_after(node: Any, depth: int) -> bool:
+def reads_rows_after(node: Apply, depth: int) -> bool:
     """Tell whether a node reads all rows but the first ones."""
     return isinstance(node.op, Subtensor) and node.op.entries == rows_after(depth)
 
 
-def reads_last_row(node: Any) -> bool:
+def reads_last_row(node: Apply) -> bool:
     """Tell whether a node reads the last row alone."""
     return isinstance(node.op, Subtensor) and node.op.entries == LAST_ROW

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -182,7 +182,7 @@ class Scan(Kinds, ComparedGraphOp):
 
     # ---- nodes
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply the loop; see the class for the inputs.
 
         Raises
@@ -223,7 +223,7 @@ class Scan(Kinds, ComparedGraphOp):
         return [t.make_variable for t in (*types, *(v.type for v in self.inner_shared_outs(self.outputs)))]
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run all steps, and put what comes of them behind the first rows of the buffers."""
         with without_test_values():  # where this computes a test value, the inner graph is compiled here
@@ -314,7 +314,7 @@ class Scan(Kinds, ComparedGraphOp):
         found: list[list[bool]] = io_connection_pattern(self.inputs, self.outputs)
         return found
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Tell which outputs depend on which inputs, through any number of steps."""
         mappings, pattern = self.var_mappings, self.inner_connection_pattern()
         inner_inputs, inner_outputs = mappings["inner_inp_from_outer_inp"], mappings["inner_out_from_outer_out"]
@@ -405,7 +405,7 @@ class Loop(Scan):
             made.machine.buffer_limit = 0
         return made
 
-    def make_node(self, *inputs: Any) -> Apply:
+    def make_node(self, *inputs: Any) -> Apply[Self]:
         """Apply the loop to the number of steps, the sequences, the initial states and the constants.
 
         Raises
@@ -452,7 +452,7 @@ class Loop(Scan):
         return [TensorType("int64", ()).make_variable()] if self.plan.until else []
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Run all steps."""
         n = int(inputs[0])
@@ -485,7 +485,7 @@ class Loop(Scan):
         """Tell for each inner input which inner outputs depend differentiably on it in one step."""
         return self.inner_pattern()
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Apply[Self]) -> list[list[bool]]:
         """Tell which outputs depend on which inputs, through any number of steps."""
         plan, pattern = self.plan, self.inner_pattern()
         states = range(plan.sequences, plan.sequences + plan.states)
@@ -537,7 +537,7 @@ class Loop(Scan):
 
 
 @shape_rule.register(Loop)
-def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape(node: Apply[Loop], input_shapes: list[Any]) -> list[Any]:
     op: Loop = node.op
     plan = op.plan
     steps = node.outputs[-1] if plan.until else node.inputs[0]
@@ -555,7 +555,7 @@ def _shape(node: Apply, input_shapes: list[Any]) -> list[Any]:
 
 
 @shape_rule.register(Scan)
-def _shape_of_kinds(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_of_kinds(node: Apply[Scan], input_shapes: list[Any]) -> list[Any]:
     op: Scan = node.op
     places = [sum(op.depths[:k]) for k in range(len(op.depths))]
     made: list[Any] = op.whole_loop(*op.loop_inputs(node.inputs, _row), return_list=True)

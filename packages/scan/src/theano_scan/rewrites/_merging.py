@@ -17,7 +17,7 @@ from ._builder import RUN_TAGS, Found, LoopBuilder, rule
 
 
 @rule(Loop, name="scan_push_constants", aliases=("remove_constants_and_unused_inputs_scan",))
-def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_push_constants(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Numbers that are known go into the step, so that it can be simplified with them."""
     plan: Plan = node.op.plan
     first = plan.sequences + plan.states
@@ -34,12 +34,12 @@ def scan_push_constants(fgraph: FunctionGraph, node: Apply) -> Found:
     return _used(fgraph, builder)
 
 
-def _is_number(v: Any) -> bool:
+def _is_number(v: Variable) -> bool:
     return isinstance(v, Constant) and isinstance(v.type, TensorType) and v.data.size == 1
 
 
 @rule(Loop, name="scan_merge_inouts")
-def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_merge_inouts(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """What a loop is given twice is given once, what it computes twice is computed once."""
     plan: Plan = node.op.plan
     ways = [
@@ -57,7 +57,7 @@ def scan_merge_inouts(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @node_rewriter([Loop], name="scan_merge")
-def scan_merge(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_merge(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Two loops over the same steps that share a sequence or a first state are one."""
     if any(lazy_form.get(n.op) is not None for n in fgraph.apply_nodes):
         return None  # one of the loops may not be wanted

@@ -14,7 +14,7 @@ from ._builder import Found, LoopBuilder, rule
 
 
 @rule(Loop, name="scan_remove_unused")
-def scan_remove_unused(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_remove_unused(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Results that nobody uses are not computed, states that nobody uses not kept; so are inputs."""
     plan: Plan = node.op.plan
     unused = [not fgraph.has_clients(v) for v in node.outputs[: len(plan.kinds)]]
@@ -41,7 +41,7 @@ def _has_unused_inputs(op: Loop) -> bool:
 
 
 @rule(Loop, name="scan_remove_plain")
-def scan_remove_plain(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_remove_plain(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Rows of sequences that are kept of all steps are the sequences; what is the same in all steps is repeated."""
     op: Loop = node.op
     plan: Plan = op.plan
@@ -74,7 +74,7 @@ def _is_length(fgraph: FunctionGraph, n: Variable, sequence: Variable) -> bool:
 
 
 @rule(Subtensor, name="scan_save_mem")
-def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_save_mem(fgraph: FunctionGraph, node: Apply[Subtensor]) -> Found:
     """Where only the last step of an output is used, only that one is kept."""
     history = node.inputs[0]
     loop = history.owner
@@ -96,13 +96,13 @@ def scan_save_mem(fgraph: FunctionGraph, node: Apply) -> Found:
     return found
 
 
-def _takes_last(node: Any) -> bool:
+def _takes_last(node: Apply) -> bool:
     """Tell whether a node is ``x[-1]``."""
     entries = node.op.entries
     return len(entries) == 1 and _is_last(entries[0], node)
 
 
-def _is_last(entry: Any, node: Any) -> bool:
+def _is_last(entry: Any, node: Apply) -> bool:
     if isinstance(entry, int):
         return entry == -1
     if isinstance(entry, slice) or len(node.inputs) != 2:

@@ -70,7 +70,7 @@ def _nodes(builder: LoopBuilder) -> list[Apply]:
 
 
 @rule(Loop, name="scanOp_pushout_nonseqs_ops")
-def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """What depends on constants alone is computed once, before the loop."""
     op: Loop = node.op
     plan: Plan = op.plan
@@ -101,7 +101,7 @@ def scan_pushout_nonseqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
 
 
 @rule(Loop, name="scanOp_pushout_seqs_ops", tags=MORE_MEMORY)
-def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_pushout_seqs_ops(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """What depends on sequences and constants alone is computed for all steps at once, before the loop."""
     builder = LoopBuilder(node)
     wholes = Wholes(builder, dict(builder.rows))
@@ -141,7 +141,7 @@ def _border(results: Sequence[Any], outside: set[Any]) -> list[Any]:
 
 
 @rule(Loop, name="scan_pushout_dot1", tags=MORE_MEMORY)
-def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_pushout_dot1(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """A sum over the steps of matrix products is one product of what all steps multiply."""
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
@@ -178,7 +178,7 @@ def _flat(stack: Any) -> Any:
 
 
 @rule(Loop, name="scan_split_sums", tags=MORE_MEMORY)
-def scan_split_sums(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_split_sums(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """A sum over the steps of sums with a matrix product is a sum of sums over the steps: the products can leave."""
     plan: Plan = node.op.plan
     if plan.until or not any(kind == SUM for kind in plan.kinds):
@@ -209,7 +209,7 @@ def _is_sum_with_product(v: Any) -> bool:
     return alike and any(_is_product(t) for t in node.inputs)
 
 
-def _is_product(v: Any) -> bool:
+def _is_product(v: Variable) -> bool:
     return v.owner is not None and isinstance(v.owner.op, Dot) and all(x.type.ndim == 2 for x in v.owner.inputs)
 
 
@@ -225,7 +225,7 @@ def _all_steps(stack: Any, order: list[Any] | None) -> Any:
 
 
 @rule(Loop, name="scanOp_pushout_output", tags=MORE_MEMORY)
-def scan_pushout_output(fgraph: FunctionGraph, node: Apply) -> Found:
+def scan_pushout_output(fgraph: FunctionGraph, node: Apply[Loop]) -> Found:
     """Outputs that are computed of kept values are computed for all steps at once, after the loop."""
     if node.op.plan.until:
         return None
@@ -267,7 +267,7 @@ def _products_at_the_end(builder: LoopBuilder, kept: dict[Any, Any]) -> list[lis
     return [r for r in found if r[0] not in used and sum(r[0] is other[0] for other in builder.results) == 1]
 
 
-def _is_product_with_constant(builder: LoopBuilder, v: Any) -> bool:
+def _is_product_with_constant(builder: LoopBuilder, v: Variable) -> bool:
     if v.owner is None or not isinstance(v.owner.op, Dot):
         return False
     factor, matrix = v.owner.inputs
@@ -275,7 +275,7 @@ def _is_product_with_constant(builder: LoopBuilder, v: Any) -> bool:
     return fixed and factor.owner is not None and matrix.type.ndim == 2 and factor.type.ndim in (1, 2)
 
 
-def _leaves_loop(builder: LoopBuilder, inner: Any, sources: dict[Any, Any]) -> bool:
+def _leaves_loop(builder: LoopBuilder, inner: Variable, sources: dict[Any, Any]) -> bool:
     """Tell whether a result can be computed of kept ones, and is worth it."""
     if inner.owner is None or isinstance(inner.owner.op, DimShuffle) or inner in sources:
         return False
@@ -297,7 +297,7 @@ def _near(inner: Any, sources: dict[Any, Any]) -> list[Any]:
     return list(found)
 
 
-def _computes(wholes: Wholes, inner: Any) -> bool:
+def _computes(wholes: Wholes, inner: Variable) -> bool:
     """Take in all that `inner` needs; tell whether that was possible."""
     nodes = toposort([*wholes.known, *wholes.fixed], [inner])
     return all(wholes.add(n) for n in nodes) and inner in wholes.known

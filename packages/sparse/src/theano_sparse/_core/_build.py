@@ -85,7 +85,7 @@ def csr_matrix(name: str | None = None, dtype: str | None = None) -> SparseVaria
     return matrix("csr", name, dtype)
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: object) -> bool:
     """Tell whether `x` is a sparse variable or a sparse matrix of SciPy."""
     return isinstance(x.type, SparseType) if isinstance(x, Variable) else bool(scipy.sparse.issparse(x))
 

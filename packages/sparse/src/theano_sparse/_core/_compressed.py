@@ -42,7 +42,7 @@ class CompressedOp(SparseOp):
 
 
 @native_kernel.register(CompressedOp)
-def _native(node: Apply) -> CompressedKernel | None:
+def _native(node: Apply[CompressedOp]) -> CompressedKernel | None:
     op: Any = node.op
     kind: Any = node.inputs[op.first].type
     return CompressedKernel(op.task, kind.dtype, op.flag) if kind.dtype in NATIVE_DTYPES else None

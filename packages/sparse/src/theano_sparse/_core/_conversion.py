@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from theano_graph import Apply, Variable, pullback, pushforward, shape_rule
 from theano_tensor import as_tensor_variable
@@ -12,6 +12,7 @@ from ._build import as_sparse_variable, is_sparse
 from ._op import SparseOp, dense, refuse_rank
 from ._structure import csm_shape, elements_where_stored, with_data
 from ._type import CLASSES, SparseType, _Operators
+from ._typing import Operand
 
 
 class DenseFromSparse(SparseOp):
@@ -30,12 +31,12 @@ class DenseFromSparse(SparseOp):
     def __init__(self, structured: bool = True, sparse_grad: bool | None = None) -> None:
         self.sparse_grad = bool(structured if sparse_grad is None else sparse_grad)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [dense(matrix.type.dtype, 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the matrix as an array."""
         return values[0].toarray()
 
@@ -53,7 +54,7 @@ class SparseFromDense(SparseOp):
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a dense matrix; vectors and numbers become matrices of one row, as in SciPy."""
         values = as_tensor_variable(x)
         if values.type.ndim < 2:
@@ -61,11 +62,11 @@ class SparseFromDense(SparseOp):
         refuse_rank(self, values, 2, "a sparse matrix has two dimensions")
         return Apply(self, [values], [SparseType(self.format, values.type.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the shape of the dense matrix."""
         return as_tensor_variable(node.inputs[0]).shape
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Store what is not zero."""
         return CLASSES[self.format](values[0])
 
@@ -79,7 +80,7 @@ csc_from_dense = SparseFromDense("csc")
 
 
 @pullback.register(DenseFromSparse)
-def _pullback_dense(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_dense(node: Apply[DenseFromSparse], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (g,) = node.inputs, cotangents
     if node.op.sparse_grad:
         return [with_data(x, elements_where_stored(g, x))]
@@ -87,24 +88,24 @@ def _pullback_dense(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @pushforward.register(DenseFromSparse)
-def _pushforward_dense(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_dense(node: Apply[DenseFromSparse], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else node.op(tangents[0])]
 
 
 @shape_rule.register(DenseFromSparse)
-def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_dense(node: Apply[DenseFromSparse], input_shapes: list[Any]) -> list[Any]:
     rows_columns = csm_shape(node.inputs[0])
     return [(rows_columns[0], rows_columns[1])]
 
 
 @pullback.register(SparseFromDense)
-def _pullback_sparse(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_sparse(node: Apply[SparseFromDense], cotangents: list[Variable]) -> list[Variable | None]:
     g = cotangents[0]
     return [dense_from_sparse(g) if is_sparse(g) else g]
 
 
 @pushforward.register(SparseFromDense)
-def _pushforward_sparse(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_sparse(node: Apply[SparseFromDense], tangents: list[Variable | None]) -> list[Variable | None]:
     if tangents[0] is None:
         return [None]
     result: Variable = with_data(node.outputs[0], elements_where_stored(tangents[0], node.outputs[0]))
@@ -126,12 +127,12 @@ class Cast(SparseOp):
         SparseType("csr", out_type)  # refuses what is no dtype of sparse matrices
         self.out_type = str(out_type)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [SparseType(matrix.type.format, self.out_type).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Convert the elements."""
         return values[0].astype(self.out_type)
 
@@ -140,14 +141,14 @@ class Cast(SparseOp):
 
 
 @pullback.register(Cast)
-def _pullback_cast(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_cast(node: Apply[Cast], cotangents: list[Variable]) -> list[Variable | None]:
     x: Any = node.inputs[0]
     discrete = not x.type.dtype.startswith(("float", "complex"))
     return [None if discrete else as_precision(cotangents[0], x.type.dtype)]
 
 
 @pushforward.register(Cast)
-def _pushforward_cast(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_cast(node: Apply[Cast], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else as_precision(tangents[0], node.op.out_type)]
 
 
@@ -158,7 +159,7 @@ def as_precision(g: Any, dtype: str) -> Any:
     return Cast(dtype)(g) if is_sparse(g) else as_tensor_variable(g).astype(dtype)
 
 
-def cast(variable: Any, dtype: str) -> Any:
+def cast(variable: Operand, dtype: str) -> Any:
     """Return a sparse matrix with its elements converted to `dtype`. Regular gradient.
 
     Raises
@@ -170,42 +171,42 @@ def cast(variable: Any, dtype: str) -> Any:
     return matrix if matrix.type.dtype == dtype else Cast(dtype)(matrix)
 
 
-def bcast(x: Any) -> Any:
+def bcast(x: Operand) -> Any:
     """Return the matrix with elements of int8."""
     return cast(x, "int8")
 
 
-def wcast(x: Any) -> Any:
+def wcast(x: Operand) -> Any:
     """Return the matrix with elements of int16."""
     return cast(x, "int16")
 
 
-def icast(x: Any) -> Any:
+def icast(x: Operand) -> Any:
     """Return the matrix with elements of int32."""
     return cast(x, "int32")
 
 
-def lcast(x: Any) -> Any:
+def lcast(x: Operand) -> Any:
     """Return the matrix with elements of int64."""
     return cast(x, "int64")
 
 
-def fcast(x: Any) -> Any:
+def fcast(x: Operand) -> Any:
     """Return the matrix with elements of float32."""
     return cast(x, "float32")
 
 
-def dcast(x: Any) -> Any:
+def dcast(x: Operand) -> Any:
     """Return the matrix with elements of float64."""
     return cast(x, "float64")
 
 
-def ccast(x: Any) -> Any:
+def ccast(x: Operand) -> Any:
     """Return the matrix with elements of complex64."""
     return cast(x, "complex64")
 
 
-def zcast(x: Any) -> Any:
+def zcast(x: Operand) -> Any:
     """Return the matrix with elements of complex128."""
     return cast(x, "complex128")
 
@@ -224,30 +225,30 @@ class ToFormat(SparseOp):
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [SparseType(self.format, matrix.type.dtype).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Store the matrix in the other way."""
         return values[0].asformat(self.format, copy=True)
 
 
-def to_format(x: Any, format: str) -> Any:
+def to_format(x: Operand, format: str) -> Any:
     """Return a sparse matrix in a format. Regular gradient."""
     matrix = as_sparse_variable(x)
     return matrix if matrix.type.format == format else ToFormat(format)(matrix)
 
 
 @pullback.register(ToFormat)
-def _pullback_format(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_format(node: Apply[ToFormat], cotangents: list[Variable]) -> list[Variable | None]:
     g = cotangents[0]
     return [to_format(g, as_sparse_variable(node.inputs[0]).type.format) if is_sparse(g) else g]
 
 
 @pushforward.register(ToFormat)
-def _pushforward_format(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_format(node: Apply[ToFormat], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else to_format(tangents[0], node.op.format)]
 
 
@@ -256,7 +257,7 @@ class _SameElements(SparseOp):
 
     like: ClassVar[int | None] = 0
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [matrix.type.make_variable()])
@@ -317,7 +318,7 @@ ensure_sorted_indices = EnsureSortedIndices()
 remove0 = Remove0()
 
 
-def clean(x: Any) -> Any:
+def clean(x: Operand) -> Any:
     """Return the matrix without stored zeros, with sorted indices. Regular gradient."""
     return ensure_sorted_indices(remove0(x))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,16 +21,16 @@ class SparseOp(Op):
     #: Which input has the shape of the only output, where one has.
     like: ClassVar[int | None] = None
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the shape of a sparse output as a vector, worked out from the inputs; None where that cannot be."""
         return None
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the value of the only output, or a tuple of those of all."""
         raise TypeError(f"{type(self).__name__} is only a base")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: Any = None
+        self, node: Apply[Self], inputs: Sequence[Any], output_storage: Sequence[list[Any]], params: object = None
     ) -> None:
         """Compute all outputs in the types of the node."""
         found = self.compute(node, *inputs)

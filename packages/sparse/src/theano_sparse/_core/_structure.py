@@ -7,7 +7,7 @@ derivatives follow from those of the parts, and `f` runs as a native kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -20,6 +20,7 @@ from theano_tensor.gradient import DisconnectedType
 from ._build import as_sparse_or_tensor_variable, as_sparse_variable, is_sparse
 from ._op import SparseOp, dense
 from ._type import CLASSES, SparseType, _Operators
+from ._typing import Operand
 
 _INDEX = TensorType("int32", (None,))
 _SHAPE = TensorType("int64", (2,))
@@ -37,12 +38,12 @@ class CSMProperties(SparseOp):
 
     view_map: Mapping[int, Sequence[int]] = {0: [0], 1: [0], 2: [0]}
 
-    def make_node(self, csm: Any) -> Apply:
+    def make_node(self, csm: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         x = as_sparse_variable(csm)
         return Apply(self, [x], [dense(x.type.dtype, 1), _INDEX(), _INDEX(), _SHAPE()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the arrays of the matrix; ValueError where they do not fit into int32."""
         (x,) = values
         for part in (x.indices, x.indptr):
@@ -77,7 +78,7 @@ class CSM(SparseOp):
         if self.kmap is None:
             self.view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, shape: Any) -> Apply:
+    def make_node(self, data: Operand, indices: Operand, indptr: Operand, shape: Operand) -> Apply[Self]:
         """Apply to vectors: data, indices, indptr, and the two lengths."""
         values = as_tensor_variable(data)
         whole = [as_tensor_variable(part) for part in (indices, indptr, shape)]
@@ -95,11 +96,11 @@ class CSM(SparseOp):
         ]
         return Apply(self, inputs, [SparseType(self.format, values.type.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the last input."""
         return node.inputs[3]
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the matrix together; ValueError where the arrays do not fit each other."""
         data, indices, indptr, shape = values
         if len(shape) != 2:
@@ -184,12 +185,12 @@ class CooIndices(SparseOp):
         self.format = format
         self.view_map: Mapping[int, Sequence[int]] = {int(format == "csr"): [0]}
 
-    def make_node(self, indices: Any, indptr: Any) -> Apply:
+    def make_node(self, indices: Operand, indptr: Operand) -> Apply[Self]:
         """Apply to two vectors of integers."""
         inputs = [as_int32(part) for part in (indices, indptr)]
         return Apply(self, inputs, [dense("int32", 1), dense("int32", 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the vectors of rows and of columns."""
         indices, indptr = values
         lengths = np.diff(indptr)
@@ -205,7 +206,7 @@ class CooIndices(SparseOp):
 
 
 @native_kernel.register(CooIndices)
-def _native_gather(node: Apply) -> Kernel:
+def _native_gather(node: Apply[CooIndices]) -> Kernel:
     op: Any = node.op
     return CompressedKernel("major_indices", "float64", op.format == "csr")
 
@@ -213,13 +214,13 @@ def _native_gather(node: Apply) -> Kernel:
 class GatherElements(SparseOp):
     """Elements of a sparse matrix at given rows and columns; 0 where nothing is stored."""
 
-    def make_node(self, x: Any, rows: Any, columns: Any) -> Apply:
+    def make_node(self, x: Operand, rows: Operand, columns: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two vectors of integers of one length."""
         matrix = as_sparse_variable(x)
         positions = [as_tensor_variable(part) for part in (rows, columns)]
         return Apply(self, [matrix, *positions], [dense(matrix.type.dtype, 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Look the elements up."""
         x, rows, columns = values
         return np.asarray(x[rows, columns]).ravel() if len(rows) else np.zeros(0, x.dtype)
@@ -238,12 +239,12 @@ class ScatterElements(SparseOp):
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, elements: Any, rows: Any, columns: Any, shape: Any) -> Apply:
+    def make_node(self, elements: Operand, rows: Operand, columns: Operand, shape: Operand) -> Apply[Self]:
         """Apply to three vectors of one length, and the two lengths of the matrix."""
         inputs = [as_tensor_variable(part) for part in (elements, rows, columns, shape)]
         return Apply(self, inputs, [SparseType(self.format, inputs[0].type.dtype).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the elements in."""
         elements, rows, columns, shape = values
         return scipy.sparse.coo_matrix((elements, (rows, columns)), shape=tuple(int(n) for n in shape))
@@ -273,22 +274,22 @@ def with_data(x: Any, data: Any) -> Any:
     return CSM(matrix.type.format)(data, indices, indptr, shape)
 
 
-def csm_data(x: Any) -> Any:
+def csm_data(x: Operand) -> Any:
     """Return the stored elements of a sparse matrix, a vector."""
     return csm_properties(x)[0]
 
 
-def csm_indices(x: Any) -> Any:
+def csm_indices(x: Operand) -> Any:
     """Return, for each stored element, its minor index: the row in csc, the column in csr format."""
     return csm_properties(x)[1]
 
 
-def csm_indptr(x: Any) -> Any:
+def csm_indptr(x: Operand) -> Any:
     """Return where each row (csr) or column (csc) begins among the stored elements, and their number at the end."""
     return csm_properties(x)[2]
 
 
-def csm_shape(x: Any) -> Any:
+def csm_shape(x: Operand) -> Any:
     """Return the number of rows and of columns, a vector of 2 integers; what makes the matrix tells it if it can."""
     matrix = as_sparse_variable(x)
     op: Any = matrix.owner.op if matrix.owner is not None else None
@@ -305,14 +306,14 @@ def csm_shape(x: Any) -> Any:
     return csm_properties(matrix)[3]
 
 
-def sp_ones_like(x: Any, dtype: str | None = None) -> Any:
+def sp_ones_like(x: Operand, dtype: str | None = None) -> Any:
     """Return a matrix of ones that stores the same positions as `x`. Regular gradient."""
     matrix = as_sparse_variable(x)
     data = csm_data(matrix)
     return with_data(matrix, data.ones_like(dtype=dtype or matrix.type.dtype))
 
 
-def sp_zeros_like(x: Any, dtype: str | None = None) -> Any:
+def sp_zeros_like(x: Operand, dtype: str | None = None) -> Any:
     """Return a matrix of the shape of `x` that stores nothing. Regular gradient."""
     matrix = as_sparse_variable(x)
     _, indices, indptr, shape = csm_properties(matrix)
@@ -334,13 +335,13 @@ def connected(cotangent: Variable) -> bool:
 
 
 @pullback.register(CSMProperties)
-def _pullback_properties(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_properties(node: Apply[CSMProperties], cotangents: list[Variable]) -> list[Variable | None]:
     data = cotangents[0]
     return [with_data(node.inputs[0], data) if connected(data) else None]
 
 
 @pushforward.register(CSMProperties)
-def _pushforward_properties(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_properties(node: Apply[CSMProperties], tangents: list[Variable | None]) -> list[Variable | None]:
     tangent = tangents[0]
     if tangent is None:
         return [None] * 4
@@ -367,45 +368,45 @@ def _pushforward_csm(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 
 @pullback.register(CooIndices)
-def _pullback_gather(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_gather(node: Apply[CooIndices], cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None]
 
 
 @pushforward.register(CooIndices)
-def _pushforward_gather(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_gather(node: Apply[CooIndices], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None, None]
 
 
 @pullback.register(GatherElements)
-def _pullback_elements(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_elements(node: Apply[GatherElements], cotangents: list[Variable]) -> list[Variable | None]:
     x, rows, columns = node.inputs
     scattered = ScatterElements(as_sparse_variable(x).type.format)(cotangents[0], rows, columns, csm_shape(x))
     return [scattered, None, None]
 
 
 @pushforward.register(GatherElements)
-def _pushforward_elements(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_elements(node: Apply[GatherElements], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else gather_elements(tangents[0], *node.inputs[1:])]
 
 
 @pullback.register(ScatterElements)
-def _pullback_scatter(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_scatter(node: Apply[ScatterElements], cotangents: list[Variable]) -> list[Variable | None]:
     _, rows, columns, _ = node.inputs
     g = as_sparse_or_tensor_variable(cotangents[0])
     return [gather_elements(g, rows, columns) if is_sparse(g) else g[rows, columns], None, None, None]
 
 
 @pushforward.register(ScatterElements)
-def _pushforward_scatter(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_scatter(node: Apply[ScatterElements], tangents: list[Variable | None]) -> list[Variable | None]:
     result: Variable | None = None if tangents[0] is None else node.op(tangents[0], *node.inputs[1:])
     return [result]
 
 
 @shape_rule.register(CooIndices)
-def _shape_gather(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_gather(node: Apply[CooIndices], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], input_shapes[0]]
 
 
 @shape_rule.register(GatherElements)
-def _shape_elements(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_elements(node: Apply[GatherElements], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]

@@ -11,6 +11,8 @@ import scipy.sparse
 
 from theano_graph import Constant, Type, Variable, compose
 
+from ._typing import Operand
+
 #: The dtypes that the elements of a sparse matrix may have.
 all_dtypes = frozenset(
     f"{kind}{bits}"
@@ -269,7 +271,7 @@ class _Operators:
         """Return the sum of the elements, dense; see :func:`sp_sum`."""
         return self.table["sum"](self, axis, sparse_grad)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: Operand) -> Any:
         """Return the dense product with `other`; see :func:`dot`."""
         return self.table["dot"](self, other)
 
@@ -279,47 +281,47 @@ class _Operators:
     def __abs__(self) -> Any:
         return self.table["abs"](self)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Operand) -> Any:
         return self.table["add"](self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Operand) -> Any:
         return self.table["add"](other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Operand) -> Any:
         return self.table["sub"](self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Operand) -> Any:
         return self.table["sub"](other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Operand) -> Any:
         return self.table["mul"](self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Operand) -> Any:
         return self.table["mul"](other, self)
 
     # What `theano.dot` asks for: sparse where both operands are, with a structured gradient.
-    def __dot__(self, other: Any) -> Any:
+    def __dot__(self, other: Operand) -> Any:
         return self.table["structured_dot"](self, other)
 
-    def __rdot__(self, other: Any) -> Any:
+    def __rdot__(self, other: Operand) -> Any:
         return self.table["structured_dot"](other, self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Operand) -> Any:
         return self.table["dot"](self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Operand) -> Any:
         return self.table["dot"](other, self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Operand) -> Any:
         return self.table["lt"](self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Operand) -> Any:
         return self.table["le"](self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Operand) -> Any:
         return self.table["gt"](self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Operand) -> Any:
         return self.table["ge"](self, other)
 
     def __getitem__(self, index: Any) -> Any:

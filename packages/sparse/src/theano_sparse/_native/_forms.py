@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from theano_tensor import as_tensor_variable
 
 from .._core._compressed import CompressedOp, assembled, not_differentiated
 from .._core._op import dense
+from .._core._typing import Operand
 
 _PART_DTYPES = ("int32", "int32")
 
@@ -28,20 +29,20 @@ class ChangeCompression(CompressedOp):
 
     task: ClassVar[CompressedTask] = "change_compression"
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
+    def make_node(self, data: Operand, indices: Operand, indptr: Operand, other: Operand) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix and its other length."""
         values = as_tensor_variable(data)
         inputs = self.check((values, indices, indptr, other), values.type.dtype)
         return Apply(self, inputs, _arrays(values.type.dtype))
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Change the format with SciPy."""
         found = assembled("csr", *values).tocsc()
         return found.data, found.indices, found.indptr
 
 
 @shape_rule.register(ChangeCompression)
-def _shape_compression(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_compression(node: Apply[ChangeCompression], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[0], input_shapes[1], (as_tensor_variable(node.inputs[3]) + 1,)]
 
 
@@ -64,13 +65,15 @@ class CompressedToDense(CompressedOp):
         if self.inplace:
             self.destroy_map: Mapping[int, Sequence[int]] = {0: [4]}
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any, *addend: Any) -> Apply:
+    def make_node(
+        self, data: Operand, indices: Operand, indptr: Operand, other: Operand, *addend: Operand
+    ) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix, its other length, and maybe a dense matrix."""
         given = [as_tensor_variable(part) for part in (data, indices, indptr, other, *addend)]
         dtype = str(upcast(given[0].type.dtype, *(part.type.dtype for part in given[4:])))
         return Apply(self, self.check(given, dtype), [dense(dtype, 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Make the matrix dense with SciPy, and add."""
         found = assembled(self.format, *values[:4]).toarray()
         if len(values) == 4:
@@ -89,7 +92,7 @@ class CompressedToDense(CompressedOp):
 
 
 @shape_rule.register(CompressedToDense)
-def _shape_dense(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_dense(node: Apply[CompressedToDense], input_shapes: list[Any]) -> list[Any]:
     if len(input_shapes) > 4:
         return [input_shapes[4]]
     n_major, other = input_shapes[2][0] - 1, as_tensor_variable(node.inputs[3])
@@ -120,19 +123,19 @@ class CompressedSum(_AxisOp):
 
     task: ClassVar[CompressedTask] = "sum"
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, other: Any) -> Apply:
+    def make_node(self, data: Operand, indices: Operand, indptr: Operand, other: Operand) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix and its other length."""
         values = as_tensor_variable(data)
         inputs = self.check((values, indices, indptr, other), values.type.dtype)
         return Apply(self, inputs, [dense(values.type.dtype, 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Add up with SciPy."""
         return np.asarray(assembled("csr", *values).sum(1 if self.by_major else 0)).ravel()
 
 
 @shape_rule.register(CompressedSum)
-def _shape_sums(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_sums(node: Apply[CompressedSum], input_shapes: list[Any]) -> list[Any]:
     return [(input_shapes[2][0] - 1 if node.op.by_major else as_tensor_variable(node.inputs[3]),)]
 
 
@@ -148,13 +151,13 @@ class GatherByIndex(_AxisOp):
 
     task: ClassVar[CompressedTask] = "gather"
 
-    def make_node(self, vector: Any, indices: Any, indptr: Any) -> Apply:
+    def make_node(self, vector: Operand, indices: Operand, indptr: Operand) -> Apply[Self]:
         """Apply to a vector and two arrays of a sparse matrix."""
         values = as_tensor_variable(vector)
         inputs = self.check((values, indices, indptr), values.type.dtype)
         return Apply(self, inputs, [dense(values.type.dtype, 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the elements with NumPy; IndexError where there is none."""
         vector, indices, indptr = values
         positions = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) if self.by_major else indices
@@ -169,7 +172,7 @@ class GatherByIndex(_AxisOp):
 
 
 @shape_rule.register(GatherByIndex)
-def _shape_gather(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_gather(node: Apply[GatherByIndex], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from theano_tensor import TensorType, as_tensor_variable
 
 from .._core._compressed import CompressedOp, assembled, not_differentiated
 from .._core._op import dense, refuse_rank
+from .._core._typing import Operand
 
 
 def _product(op: Any, arrays: Sequence[Any], y: Any) -> Any:
@@ -48,14 +49,16 @@ class CompressedDot(CompressedOp):
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, data: Any, indices: Any, indptr: Any, minor_length: Any, y: Any) -> Apply:
+    def make_node(
+        self, data: Operand, indices: Operand, indptr: Operand, minor_length: Operand, y: Operand
+    ) -> Apply[Self]:
         """Apply to the arrays of a sparse matrix, its other length, and a dense matrix."""
         given = [as_tensor_variable(part) for part in (data, indices, indptr, minor_length, y)]
         inputs = self.check(given, str(upcast(given[0].type.dtype, given[4].type.dtype)))
         refuse_rank(self, inputs[4], 2, "the dense operand is a matrix")
         return Apply(self, inputs, [dense(inputs[4].type.dtype, 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply with SciPy."""
         return _product(self, values[:4], values[4])
 
@@ -64,7 +67,7 @@ class CompressedDot(CompressedOp):
 
 
 @shape_rule.register(CompressedDot)
-def _shape_compressed_dot(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_compressed_dot(node: Apply[CompressedDot], input_shapes: list[Any]) -> list[Any]:
     return [(_rows(node.op, node.inputs, input_shapes[2]), input_shapes[4][1])]
 
 
@@ -90,7 +93,9 @@ class CompressedUsmm(CompressedOp):
         if self.inplace:
             self.destroy_map: Mapping[int, Sequence[int]] = {0: [6]}
 
-    def make_node(self, alpha: Any, x_val: Any, x_ind: Any, x_ptr: Any, x_nrows: Any, y: Any, z: Any) -> Apply:
+    def make_node(
+        self, alpha: Operand, x_val: Operand, x_ind: Operand, x_ptr: Operand, x_nrows: Operand, y: Operand, z: Operand
+    ) -> Apply[Self]:
         """Apply to a number, the arrays of a sparse matrix and its other length, and two dense matrices."""
         given = [as_tensor_variable(part) for part in (alpha, x_val, x_ind, x_ptr, x_nrows, y, z)]
         if any(n != 1 for n in given[0].type.shape):
@@ -109,7 +114,7 @@ class CompressedUsmm(CompressedOp):
             refuse_rank(self, variable, 2, f"`{name}` is a matrix")
         return Apply(self, inputs, [TensorType(dtype, inputs[6].type.shape)()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply with SciPy, and add."""
         alpha, z = values[0], values[6]
         product = _product(self, values[1:5], values[5])
@@ -146,7 +151,7 @@ def compressed_usmm(format: str, inplace: bool = False) -> CompressedUsmm:
 
 
 @shape_rule.register(CompressedUsmm)
-def _shape_usmm(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_usmm(node: Apply[CompressedUsmm], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[6]]
 
 
@@ -166,14 +171,23 @@ class UsmmRows(CompressedOp):
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def make_node(self, alpha: Any, data: Any, indices: Any, indptr: Any, other: Any, y: Any, *lengths: Any) -> Apply:
+    def make_node(
+        self,
+        alpha: Operand,
+        data: Operand,
+        indices: Operand,
+        indptr: Operand,
+        other: Operand,
+        y: Operand,
+        *lengths: Operand,
+    ) -> Apply[Self]:
         """Apply to a number, the arrays of a sparse matrix and its other length, a dense matrix and two integers."""
         given = [as_tensor_variable(part) for part in (alpha, data, indices, indptr, other, y)]
         dtype = str(upcast(*(given[i].type.dtype for i in (0, 1, 5))))
         inputs = [*self.check(given, dtype), *(as_tensor_variable(n).astype("int64") for n in lengths)]
         return Apply(self, inputs, [dense("int64", 1), dense(dtype, 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply with SciPy, and take the rows."""
         product = _product(self, values[1:5], values[5])
         wanted = int(values[6]), int(values[7])

@@ -191,7 +191,7 @@ def _inplace_forms(node: Apply) -> Iterator[Op]:
 
 
 @node_rewriter([TrustedCSM])
-def local_csm_owned(fgraph: FunctionGraph, node: Apply) -> Found:
+def local_csm_owned(fgraph: FunctionGraph, node: Apply[TrustedCSM]) -> Found:
     """A sparse matrix consists of new arrays themselves, if nothing else uses them."""
     made = {part.owner for part in node.inputs[1:3]}
     source = made.pop()

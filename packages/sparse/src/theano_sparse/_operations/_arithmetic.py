@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -17,6 +17,7 @@ from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
 from .._core._op import SparseOp, common_dtype, dense
 from .._core._structure import csm_data, elements_where_stored, stored_positions, with_data
 from .._core._type import SparseType, _Operators
+from .._core._typing import Operand
 from ._structured import conjugate
 
 
@@ -25,12 +26,12 @@ class Neg(SparseOp):
 
     like: ClassVar[int | None] = 0
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [matrix.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Negate the elements."""
         return -values[0]
 
@@ -39,13 +40,13 @@ neg = Neg()
 
 
 @pullback.register(Neg)
-def _pullback_neg(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_neg(node: Apply[Neg], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     return [-g]
 
 
 @pushforward.register(Neg)
-def _pushforward_neg(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_neg(node: Apply[Neg], tangents: list[Variable | None]) -> list[Variable | None]:
     tangent: Any = tangents[0]
     return [None if tangent is None else -tangent]
 
@@ -55,7 +56,7 @@ class _TwoSparse(SparseOp):
 
     like: ClassVar[int | None] = 0
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to two sparse matrices; the result has the format of the first."""
         first, second = as_sparse_variable(x), as_sparse_variable(y)
         return Apply(
@@ -95,12 +96,12 @@ class MulSS(_TwoSparse):
 class AddSD(SparseOp):
     """The sum of a sparse and a dense matrix, dense. Structured gradient for the sparse one."""
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to a sparse and a dense matrix."""
         inputs = [as_sparse_variable(x), _matrix(self, y)]
         return Apply(self, inputs, [dense(common_dtype(*inputs), 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Add the stored elements to a copy of the dense matrix."""
         x, y = values
         _same_shape(self, x, y)
@@ -117,12 +118,12 @@ class MulSD(SparseOp):
 
     like: ClassVar[int | None] = 0
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to a sparse and a dense matrix."""
         inputs = [as_sparse_variable(x), _matrix(self, y)]
         return Apply(self, inputs, [SparseType(inputs[0].type.format, common_dtype(*inputs)).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply the stored elements."""
         x, y = values
         _same_shape(self, x, y)
@@ -151,7 +152,7 @@ add_s_s, add_s_d, mul_s_s, mul_s_d = AddSS(), AddSD(), MulSS(), MulSD()
 
 
 @pullback.register(AddSS)
-def _pullback_add(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_add(node: Apply[AddSS], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     if not is_sparse(g):
         return [g, g]
@@ -159,14 +160,14 @@ def _pullback_add(node: Apply, cotangents: list[Variable]) -> list[Variable | No
 
 
 @pullback.register(AddSD)
-def _pullback_add_dense(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_add_dense(node: Apply[AddSD], cotangents: list[Variable]) -> list[Variable | None]:
     (x, _), (g,) = node.inputs, cotangents
     return [with_data(x, elements_where_stored(g, x)), g]
 
 
 @pushforward.register(AddSS)
 @pushforward.register(AddSD)
-def _pushforward_add(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_add(node: Apply[AddSS | AddSD], tangents: list[Variable | None]) -> list[Variable | None]:
     there: list[Any] = [t for t in tangents if t is not None]
     if not there:
         return [None]
@@ -178,7 +179,7 @@ def _pushforward_add(node: Apply, tangents: list[Variable | None]) -> list[Varia
 
 @pullback.register(MulSS)
 @pullback.register(MulSD)
-def _pullback_mul(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_mul(node: Apply[MulSS | MulSD], cotangents: list[Variable]) -> list[Variable | None]:
     g = as_sparse_or_tensor_variable(cotangents[0])
     x, y = (_conjugate(v) for v in node.inputs)
     for_x, for_y = mul(g, y), mul(g, x)
@@ -193,7 +194,7 @@ def _pullback_mul(node: Apply, cotangents: list[Variable]) -> list[Variable | No
 
 @pushforward.register(MulSS)
 @pushforward.register(MulSD)
-def _pushforward_mul(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_mul(node: Apply[MulSS | MulSD], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (for_x, for_y) = node.inputs, tangents
     terms = [mul(for_x, y)] if for_x is not None else []
     terms += [mul(x, for_y)] if for_y is not None else []
@@ -219,7 +220,7 @@ def _operands(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: Operand, y: Operand) -> Any:
     """Return the sum of two matrices, at least one of them sparse.
 
     Parameters
@@ -246,13 +247,13 @@ def add(x: Any, y: Any) -> Any:
     return add_s_d(first, second) if is_sparse(first) else add_s_d(second, first)
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: Operand, y: Operand) -> Any:
     """Return the difference of two matrices, at least one of them sparse; see :func:`add`."""
     first, second = _operands("sub", x, y)
     return add(first, -second)
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Operand, y: Operand) -> Any:
     """Return the product, element by element, of two matrices, at least one of them sparse.
 
     Parameters
@@ -282,7 +283,7 @@ def mul(x: Any, y: Any) -> Any:
     return mul_s_d(first, second)
 
 
-def col_scale(x: Any, s: Any) -> Any:
+def col_scale(x: Operand, s: Operand) -> Any:
     """Return a sparse matrix with each column multiplied by the element of a vector. Structured gradient.
 
     Parameters
@@ -299,7 +300,7 @@ def col_scale(x: Any, s: Any) -> Any:
     return _scaled(x, s, 1, "col_scale", "column")
 
 
-def row_scale(x: Any, s: Any) -> Any:
+def row_scale(x: Operand, s: Operand) -> Any:
     """Return a sparse matrix with each row multiplied by the element of a vector. Structured gradient.
 
     Parameters
@@ -330,12 +331,12 @@ class CheckLength(SparseOp):
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
-    def make_node(self, x: Any, length: Any) -> Apply:
+    def make_node(self, x: Operand, length: Operand) -> Apply[Self]:
         """Apply to a vector and an integer."""
         inputs = [as_tensor_variable(x), as_tensor_variable(length)]
         return Apply(self, inputs, [inputs[0].type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the vector; ValueError where it has another length."""
         x, length = values
         if len(x) != length:
@@ -351,12 +352,12 @@ _CHECK_LENGTH = CheckLength()
 
 
 @pullback.register(CheckLength)
-def _pullback_check(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_check(node: Apply[CheckLength], cotangents: list[Variable]) -> list[Variable | None]:
     return [cotangents[0], None]
 
 
 @pushforward.register(CheckLength)
-def _pushforward_check(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_check(node: Apply[CheckLength], tangents: list[Variable | None]) -> list[Variable | None]:
     return [tangents[0]]
 
 
@@ -373,7 +374,7 @@ class Comparison(SparseOp):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to two matrices, at least one of them sparse."""
         first, second = _operands(self.name, x, y)
         if is_sparse(first) and is_sparse(second):
@@ -388,7 +389,7 @@ class Comparison(SparseOp):
             return Apply(self, [first, second], [SparseType(first.type.format, "uint8").make_variable()])
         return Apply(self, [first, second], [dense("uint8", 2)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Compare."""
         x, y = values
         relation = _RELATIONS[self.name]
@@ -425,12 +426,12 @@ eq, neq, lt, le, gt, ge = (Comparison(name) for name in _RELATIONS)
 
 
 @pullback.register(Comparison)
-def _pullback_comparison(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_comparison(node: Apply[Comparison], cotangents: list[Variable]) -> list[Variable | None]:
     return [None, None]
 
 
 @pushforward.register(Comparison)
-def _pushforward_comparison(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_comparison(node: Apply[Comparison], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -14,6 +14,7 @@ from .._core._build import as_sparse_or_tensor_variable, as_sparse_variable, is_
 from .._core._op import SparseOp, refuse_rank
 from .._core._structure import GatherElements
 from .._core._type import SparseType, _Operators
+from .._core._typing import Operand
 from ._shape import getitem
 
 
@@ -30,12 +31,12 @@ def _positions(op: SparseOp, index: Any) -> Any:
 class GetItemList(SparseOp):
     """Rows of a sparse matrix, in the order of a vector of their numbers. Regular gradient."""
 
-    def make_node(self, x: Any, index: Any) -> Apply:
+    def make_node(self, x: Operand, index: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and a vector of integers."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix, _positions(self, index)], [matrix.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the rows; IndexError where there is none."""
         x, rows = values
         return x[rows]
@@ -44,13 +45,13 @@ class GetItemList(SparseOp):
 class GetItemListGrad(SparseOp):
     """The matrix of the shape of `x` with the rows of another one added at given numbers."""
 
-    def make_node(self, x: Any, index: Any, gz: Any) -> Apply:
+    def make_node(self, x: Operand, index: Operand, gz: Operand) -> Apply[Self]:
         """Apply to a sparse matrix, of which the shape counts, a vector of integers, and a sparse matrix."""
         matrix, rows = as_sparse_variable(x), as_sparse_or_tensor_variable(gz)
         dtype = rows.type.dtype
         return Apply(self, [matrix, _positions(self, index), rows], [SparseType(matrix.type.format, dtype)()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the rows in; those for one row add up."""
         x, index, gz = values
         index = np.where(index < 0, index + x.shape[0], index)
@@ -61,7 +62,7 @@ class GetItemListGrad(SparseOp):
 class GetItem2Lists(GatherElements):
     """Elements of a sparse matrix at given rows and columns, a dense vector. Regular gradient."""
 
-    def make_node(self, x: Any, ind1: Any, ind2: Any) -> Apply:
+    def make_node(self, x: Operand, ind1: Operand, ind2: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two vectors of integers of one length."""
         return super().make_node(x, _positions(self, ind1), _positions(self, ind2))
 
@@ -69,13 +70,13 @@ class GetItem2Lists(GatherElements):
 class GetItem2ListsGrad(SparseOp):
     """The matrix of the shape of `x` with given elements at given rows and columns; those at one position add up."""
 
-    def make_node(self, x: Any, ind1: Any, ind2: Any, gz: Any) -> Apply:
+    def make_node(self, x: Operand, ind1: Operand, ind2: Operand, gz: Operand) -> Apply[Self]:
         """Apply to a sparse matrix, of which the shape counts, two vectors of integers, and a vector of elements."""
         matrix, elements = as_sparse_variable(x), as_tensor_variable(gz)
         inputs = [matrix, _positions(self, ind1), _positions(self, ind2), elements]
         return Apply(self, inputs, [SparseType(matrix.type.format, elements.type.dtype)()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the elements in."""
         x, *positions, elements = values
         rows, columns = (np.where(p < 0, p + n, p) for p, n in zip(positions, x.shape, strict=True))
@@ -87,37 +88,37 @@ get_item_2lists, get_item_2lists_grad = GetItem2Lists(), GetItem2ListsGrad()
 
 
 @pullback.register(GetItemList)
-def _pullback_rows(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_rows(node: Apply[GetItemList], cotangents: list[Variable]) -> list[Variable | None]:
     x, index = node.inputs
     return [get_item_list_grad(x, index, cotangents[0]), None]
 
 
 @pushforward.register(GetItemList)
-def _pushforward_rows(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_rows(node: Apply[GetItemList], tangents: list[Variable | None]) -> list[Variable | None]:
     result: Variable | None = None if tangents[0] is None else get_item_list(tangents[0], node.inputs[1])
     return [result]
 
 
 @pullback.register(GetItem2Lists)
-def _pullback_elements(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_elements(node: Apply[GetItem2Lists], cotangents: list[Variable]) -> list[Variable | None]:
     x, *positions = node.inputs
     return [get_item_2lists_grad(x, *positions, cotangents[0]), None, None]
 
 
 @pullback.register(GetItemListGrad)
-def _pullback_put_rows(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_put_rows(node: Apply[GetItemListGrad], cotangents: list[Variable]) -> list[Variable | None]:
     g, index = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[1]
     return [None, None, get_item_list(g, index) if is_sparse(g) else g[index]]
 
 
 @pullback.register(GetItem2ListsGrad)
-def _pullback_put_elements(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_put_elements(node: Apply[GetItem2ListsGrad], cotangents: list[Variable]) -> list[Variable | None]:
     g, positions = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[1:3]
     return [None, None, None, get_item_2lists(g, *positions) if is_sparse(g) else g[positions[0], positions[1]]]
 
 
 @shape_rule.register(GetItem2Lists)
-def _shape_elements(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_elements(node: Apply[GetItem2Lists], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[1]]
 
 
@@ -126,7 +127,7 @@ def _is_list(entry: Any) -> bool:
     return isinstance(entry, list) or ndim == 1
 
 
-def get_item(x: Any, index: Any) -> Any:
+def get_item(x: Operand, index: Any) -> Any:
     """Return a part of a sparse matrix: see :func:`getitem`; ``x[[i, j]]`` are rows, ``x[[i, j], [k, l]]`` elements."""
     entries = index if isinstance(index, tuple) else (index,)
     lists = [_is_list(entry) for entry in entries]

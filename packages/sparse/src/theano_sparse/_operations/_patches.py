@@ -13,6 +13,7 @@ from theano_graph import compose, describe
 from theano_tensor import as_tensor_variable
 
 from .._core._structure import CSC
+from .._core._typing import Operand
 from ._products import structured_dot
 
 #: What `ConvolutionIndices.evaluate` returns.
@@ -139,13 +140,13 @@ def _patches(images: Any, structure: Structure) -> Any:
 
 
 def convolve(
-    kerns: Any,
+    kerns: Operand,
     kshp: Sequence[int],
     nkern: int,
-    images: Any,
+    images: Operand,
     imgshp: Sequence[int],
     step: Sequence[int] = (1, 1),
-    bias: Any = None,
+    bias: Operand | None = None,
     mode: str = "valid",
     flatten: bool = True,
 ) -> tuple[Any, tuple[int, int, int]]:
@@ -209,7 +210,7 @@ def convolve(
     return output.flatten(2) if flatten else output, (int(nkern), *positions)
 
 
-def max_pool(images: Any, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> tuple[Any, tuple[int, int]]:
+def max_pool(images: Operand, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> tuple[Any, tuple[int, int]]:
     """Return the maximum of each area of images; areas do not overlap, and what is left at the border is not used.
 
     Parameters

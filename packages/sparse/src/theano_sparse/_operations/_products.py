@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -18,6 +18,7 @@ from .._core._conversion import SparseFromDense, dense_from_sparse, to_format
 from .._core._op import SparseOp, common_dtype, dense, refuse_rank
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import SparseType, _Operators
+from .._core._typing import Operand
 from ._structured import conjugate
 
 
@@ -54,7 +55,7 @@ class _Product(SparseOp):
         """Return the rows of the first operand and the columns of the second."""
         return T.stack([_lengths(node.inputs[0])[0], _lengths(node.inputs[1])[1]])
 
-    def operands(self, x: Any, y: Any) -> tuple[Any, Any]:
+    def operands(self, x: Operand, y: Operand) -> tuple[Any, Any]:
         """Return both as variables; TypeError where one is no matrix, or none is sparse."""
         first, second = as_sparse_or_tensor_variable(x), as_sparse_or_tensor_variable(y)
         if not is_sparse(first) and not is_sparse(second):
@@ -74,21 +75,21 @@ class _Product(SparseOp):
 class Dot(_Product):
     """The dense product of two matrices, at least one sparse. Regular gradient, which is dense."""
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to two matrices."""
         first, second = self.operands(x, y)
         rows = None if is_sparse(first) else first.type.shape[0]
         columns = None if is_sparse(second) else second.type.shape[1]
         return Apply(self, [first, second], [T.TensorType(common_dtype(first, second), (rows, columns))()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply."""
         _check_inner(self, *values)
         return _as_array(values[0] @ values[1])
 
 
 @pullback.register(Dot)
-def _pullback_dot(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_dot(node: Apply[Dot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), (g,) = node.inputs, cotangents
     return [_any_dot(g, _adjoint(y)), _any_dot(_adjoint(x), g)]
 
@@ -98,7 +99,7 @@ def _any_dot(x: Any, y: Any) -> Any:
 
 
 @pushforward.register(Dot)
-def _pushforward_dot(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_dot(node: Apply[Dot], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (for_x, for_y) = node.inputs, tangents
     terms = [_any_dot(for_x, y)] if for_x is not None else []
     terms += [_any_dot(x, for_y)] if for_y is not None else []
@@ -108,7 +109,7 @@ def _pushforward_dot(node: Apply, tangents: list[Variable | None]) -> list[Varia
 class StructuredDot(_Product):
     """The product of a sparse matrix and a sparse or dense one; see :func:`structured_dot`. Structured gradient."""
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and any matrix."""
         first, second = self.operands(x, y)
         if not is_sparse(first):
@@ -124,14 +125,14 @@ class StructuredDot(_Product):
             return Apply(self, [first, second], [SparseType(first.type.format, dtype).make_variable()])
         return Apply(self, [first, second], [T.TensorType(dtype, (None, second.type.shape[1])).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply."""
         _check_inner(self, *values)
         return values[0] @ values[1]
 
 
 @pullback.register(StructuredDot)
-def _pullback_structured(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_structured(node: Apply[StructuredDot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
     matrix, other = as_sparse_variable(x), _adjoint(y)
     for_x = with_data(matrix, sampled(g, other, *stored_positions(matrix)))
@@ -142,7 +143,7 @@ def _pullback_structured(node: Apply, cotangents: list[Variable]) -> list[Variab
     return [for_x, to_format(for_y, as_sparse_variable(y).type.format)]
 
 
-def sampled(x: Any, y: Any, rows: Any, columns: Any) -> Any:
+def sampled(x: Operand, y: Operand, rows: Any, columns: Any) -> Any:
     """Return the elements of the product of two matrices at given positions, a vector; the product is not formed."""
     return SampledProduct()(_dense_of(x), _dense_of(y), rows, columns)
 
@@ -154,12 +155,12 @@ def _dense_of(x: Any) -> Any:
 class SampledProduct(SparseOp):
     """The elements of the product of two dense matrices at given rows and columns."""
 
-    def make_node(self, x: Any, y: Any, rows: Any, columns: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand, rows: Operand, columns: Operand) -> Apply[Self]:
         """Apply to two matrices and two vectors of integers of one length."""
         inputs = [as_tensor_variable(part) for part in (x, y, rows, columns)]
         return Apply(self, inputs, [dense(common_dtype(*inputs[:2]), 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply rows of one with columns of the other, some at a time."""
         x, y, rows, columns = values
         _check_inner(self, x, y)
@@ -173,7 +174,7 @@ class SampledProduct(SparseOp):
 
 
 @native_kernel.register(SampledProduct)
-def _native_sampled(node: Apply) -> Kernel | None:
+def _native_sampled(node: Apply[SampledProduct]) -> Kernel | None:
     kinds: list[Any] = [variable.type for variable in node.inputs]
     element, other, row, column = (kind.dtype for kind in kinds)
     if element != other or element not in NATIVE_DTYPES or {row, column} - {"int32", "int64"}:
@@ -186,7 +187,7 @@ _CHUNK = 1 << 18
 
 
 @pullback.register(SampledProduct)
-def _pullback_sampled(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_sampled(node: Apply[SampledProduct], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y, rows, columns), g = node.inputs, as_tensor_variable(cotangents[0])
     first, second = as_tensor_variable(x), as_tensor_variable(y)
     other_rows, other_columns = second.T.conj()[columns], first.conj()[rows]
@@ -197,7 +198,7 @@ def _pullback_sampled(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 
 @pushforward.register(SampledProduct)
-def _pushforward_sampled(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_sampled(node: Apply[SampledProduct], tangents: list[Variable | None]) -> list[Variable | None]:
     x, y, rows, columns = node.inputs
     terms = [node.op(tangents[0], y, rows, columns)] if tangents[0] is not None else []
     terms += [node.op(x, tangents[1], rows, columns)] if tangents[1] is not None else []
@@ -205,12 +206,12 @@ def _pushforward_sampled(node: Apply, tangents: list[Variable | None]) -> list[V
 
 
 @shape_rule.register(SampledProduct)
-def _shape_sampled(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_sampled(node: Apply[SampledProduct], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[2]]
 
 
 @pushforward.register(StructuredDot)
-def _pushforward_structured(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_structured(node: Apply[StructuredDot], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (for_x, for_y) = node.inputs, tangents
     terms: list[Any] = [structured_dot(for_x, y)] if for_x is not None else []
     terms += [structured_dot(x, for_y)] if for_y is not None else []
@@ -231,13 +232,13 @@ class TrueDot(_Product):
     def __init__(self, grad_preserves_dense: bool = True) -> None:
         self.grad_preserves_dense = bool(grad_preserves_dense)
 
-    def make_node(self, x: Any, y: Any) -> Apply:
+    def make_node(self, x: Operand, y: Operand) -> Apply[Self]:
         """Apply to two matrices."""
         first, second = self.operands(x, y)
         format = (first if is_sparse(first) else second).type.format
         return Apply(self, [first, second], [SparseType(format, common_dtype(first, second)).make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply; zeros of the product are not stored."""
         _check_inner(self, *values)
         kind: Any = node.outputs[0].type
@@ -246,7 +247,7 @@ class TrueDot(_Product):
 
 
 @pullback.register(TrueDot)
-def _pullback_true(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_true(node: Apply[TrueDot], cotangents: list[Variable]) -> list[Variable | None]:
     (x, y), g = node.inputs, as_sparse_or_tensor_variable(cotangents[0])
     found = []
     for variable, left, right in ((x, g, _adjoint(y)), (y, _adjoint(x), g)):
@@ -263,7 +264,7 @@ def _pullback_true(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(TrueDot)
-def _pushforward_true(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_true(node: Apply[TrueDot], tangents: list[Variable | None]) -> list[Variable | None]:
     (x, y), (for_x, for_y) = node.inputs, tangents
     terms: list[Any] = [node.op(for_x, y)] if for_x is not None else []
     terms += [node.op(x, for_y)] if for_y is not None else []
@@ -273,7 +274,7 @@ def _pushforward_true(node: Apply, tangents: list[Variable | None]) -> list[Vari
 class Usmm(_Product):
     """``alpha * dot(x, y) + z``, dense; x or y is sparse. Put in by a rewrite. No gradient of its own."""
 
-    def make_node(self, alpha: Any, x: Any, y: Any, z: Any) -> Apply:
+    def make_node(self, alpha: Operand, x: Operand, y: Operand, z: Operand) -> Apply[Self]:
         """Apply to a number, two matrices and a dense matrix."""
         first, second = self.operands(x, y)
         factor, addend = as_tensor_variable(alpha), as_tensor_variable(z)
@@ -283,7 +284,7 @@ class Usmm(_Product):
             raise TypeError(compose("Usmm: `alpha` is a number", where=[describe(factor)], mend="pass a scalar"))
         return Apply(self, inputs, [T.TensorType(common_dtype(*inputs), shape=addend.type.shape)()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Multiply and add."""
         alpha, x, y, z = values
         _check_inner(self, x, y)
@@ -299,17 +300,17 @@ def _shape_of_product(node: Apply, x: Any, y: Any) -> list[Any]:
 
 
 @shape_rule.register(Dot)
-def _shape_dot(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_dot(node: Apply[Dot], input_shapes: list[Any]) -> list[Any]:
     return _shape_of_product(node, *node.inputs)
 
 
 @shape_rule.register(StructuredDot)
-def _shape_structured(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_structured(node: Apply[StructuredDot], input_shapes: list[Any]) -> list[Any]:
     return [None] if is_sparse(node.outputs[0]) else _shape_of_product(node, *node.inputs)
 
 
 @shape_rule.register(Usmm)
-def _shape_usmm(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_usmm(node: Apply[Usmm], input_shapes: list[Any]) -> list[Any]:
     return [input_shapes[3]]
 
 
@@ -317,7 +318,7 @@ usmm = Usmm()
 _DOT, _STRUCTURED = Dot(), StructuredDot()
 
 
-def dot(x: Any, y: Any) -> Any:
+def dot(x: Operand, y: Operand) -> Any:
     """Return the dense product of two matrices, at least one of them sparse. Regular gradient.
 
     Parameters
@@ -348,7 +349,7 @@ def dot(x: Any, y: Any) -> Any:
     return found
 
 
-def structured_dot(x: Any, y: Any) -> Any:
+def structured_dot(x: Operand, y: Operand) -> Any:
     """Return the product of a sparse matrix with a matrix; only stored elements of x have a gradient.
 
     Parameters
@@ -377,7 +378,7 @@ def structured_dot(x: Any, y: Any) -> Any:
     return found
 
 
-def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
+def true_dot(x: Operand, y: Operand, grad_preserves_dense: bool = True) -> Any:
     """Return the product of a sparse matrix with a matrix, sparse. Regular gradient.
 
     Parameters
@@ -395,7 +396,7 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
     return found
 
 
-def sampling_dot(x: Any, y: Any, p: Any) -> Any:
+def sampling_dot(x: Operand, y: Operand, p: Operand) -> Any:
     """Return ``p * dot(x, y.T)``, computed only where `p` stores something. Structured gradient for `p`.
 
     Parameters

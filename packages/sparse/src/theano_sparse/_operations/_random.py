@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -14,6 +14,7 @@ from theano_tensor.gradient import grad_undefined
 from .._core._build import as_sparse_variable
 from .._core._op import SparseOp
 from .._core._type import SparseType
+from .._core._typing import Operand
 
 
 class _Draw(SparseOp):
@@ -31,12 +32,12 @@ class Poisson(_Draw):
 
     like: ClassVar[int | None] = 0
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply:
         """Apply to a sparse matrix of means."""
         matrix = as_sparse_variable(x)
         return Apply(Poisson(), [matrix], [matrix.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Draw."""
         found = values[0].copy()
         found.data = np.random.poisson(found.data).astype(found.dtype)  # noqa: NPY002  # seeded by np.random.seed, as documented
@@ -59,7 +60,7 @@ class Binomial(_Draw):
         self.format = format
         self.dtype = dtype
 
-    def make_node(self, n: Any, p: Any, shape: Any) -> Apply:
+    def make_node(self, n: Operand, p: Operand, shape: Operand) -> Apply:
         """Apply to the number of trials, the chance of success, and the two lengths."""
         inputs = [as_tensor_variable(part) for part in (n, p, shape)]
         for variable, ndim in zip(inputs, (0, 0, 1), strict=True):
@@ -73,11 +74,11 @@ class Binomial(_Draw):
                 )
         return Apply(Binomial(self.format, self.dtype), inputs, [SparseType(self.format, self.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the last input."""
         return node.inputs[2]
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Draw."""
         n, p, shape = values
         drawn = np.random.binomial(int(n), float(p), size=tuple(int(length) for length in shape))  # noqa: NPY002  # seeded by np.random.seed, as documented
@@ -89,7 +90,7 @@ class Multinomial(_Draw):
 
     like: ClassVar[int | None] = 1
 
-    def make_node(self, n: Any, p: Any) -> Apply:
+    def make_node(self, n: Operand, p: Operand) -> Apply:
         """Apply to the number of trials, one for all rows or one for each, and a csr matrix whose rows sum to 1."""
         trials, chances = as_tensor_variable(n), as_sparse_variable(p)
         if chances.type.format != "csr":
@@ -100,7 +101,7 @@ class Multinomial(_Draw):
             raise TypeError(compose("Multinomial: n is a number or a vector", where=[describe(trials)]))
         return Apply(Multinomial(), [trials, chances], [chances.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Draw row by row."""
         n, p = values
         found = p.copy()

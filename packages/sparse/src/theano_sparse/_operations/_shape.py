@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +16,7 @@ from .._core._conversion import SparseFromDense, to_format
 from .._core._op import SparseOp, common_dtype, dense, refuse_rank
 from .._core._structure import ScatterElements, csm_shape
 from .._core._type import CLASSES, SparseType, _Operators
+from .._core._typing import Operand
 
 
 class Transpose(SparseOp):
@@ -23,17 +24,17 @@ class Transpose(SparseOp):
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         other = "csr" if matrix.type.format == "csc" else "csc"
         return Apply(self, [matrix], [SparseType(other, matrix.type.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the lengths of the matrix in the other order."""
         return csm_shape(node.inputs[0])[::-1]
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Return the same arrays, read in the other way."""
         return values[0].transpose(copy=False)
 
@@ -42,13 +43,13 @@ transpose = Transpose()
 
 
 @pullback.register(Transpose)
-def _pullback_transpose(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_transpose(node: Apply[Transpose], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     return [g.T]
 
 
 @pushforward.register(Transpose)
-def _pushforward_transpose(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_transpose(node: Apply[Transpose], tangents: list[Variable | None]) -> list[Variable | None]:
     tangent: Any = tangents[0]
     return [None if tangent is None else tangent.T]
 
@@ -73,12 +74,12 @@ class GetItem2d(SparseOp):
     def __init__(self, parts: tuple[tuple[bool, bool, bool], ...]) -> None:
         self.parts = parts
 
-    def make_node(self, x: Any, *numbers: Any) -> Apply:
+    def make_node(self, x: Operand, *numbers: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and those numbers that are given."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix, *(as_tensor_variable(n) for n in numbers)], [matrix.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the part."""
         return values[0][_slices(self.parts, (int(n) for n in values[1:]))]
 
@@ -97,13 +98,13 @@ class ScatterPart(SparseOp):
     def __init__(self, parts: tuple[tuple[bool, bool, bool], ...]) -> None:
         self.parts = parts
 
-    def make_node(self, part: Any, shape: Any, *numbers: Any) -> Apply:
+    def make_node(self, part: Operand, shape: Operand, *numbers: Operand) -> Apply[Self]:
         """Apply to a sparse matrix, the two lengths of the whole one, and those numbers that are given."""
         given = as_sparse_variable(part)
         inputs = [given, as_tensor_variable(shape), *(as_tensor_variable(n) for n in numbers)]
         return Apply(self, inputs, [given.type.make_variable()])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Move each element to its position; ValueError where the part has another shape."""
         part, lengths = values[0].tocoo(), [int(n) for n in values[1]]
         slices = _slices(self.parts, (int(n) for n in values[2:]))
@@ -119,14 +120,14 @@ class ScatterPart(SparseOp):
 
 
 @pullback.register(ScatterPart)
-def _pullback_scatter(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_scatter(node: Apply[ScatterPart], cotangents: list[Variable]) -> list[Variable | None]:
     g, numbers = as_sparse_or_tensor_variable(cotangents[0]), node.inputs[2:]
     part = GetItem2d(node.op.parts)(g, *numbers) if is_sparse(g) else g[_slices(node.op.parts, numbers)]
     return [part, None, *([None] * len(numbers))]
 
 
 @pushforward.register(ScatterPart)
-def _pushforward_scatter(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_scatter(node: Apply[ScatterPart], tangents: list[Variable | None]) -> list[Variable | None]:
     tangent = tangents[0]
     result: Variable | None = None if tangent is None else node.op(tangent, *node.inputs[1:])
     return [result]
@@ -135,13 +136,13 @@ def _pushforward_scatter(node: Apply, tangents: list[Variable | None]) -> list[V
 class GetItemScalar(SparseOp):
     """One element of a sparse matrix, a dense number. Regular gradient."""
 
-    def make_node(self, x: Any, row: Any, column: Any) -> Apply:
+    def make_node(self, x: Operand, row: Operand, column: Operand) -> Apply[Self]:
         """Apply to a sparse matrix and two integers."""
         matrix = as_sparse_variable(x)
         positions = [as_tensor_variable(n) for n in (row, column)]
         return Apply(self, [matrix, *positions], [dense(matrix.type.dtype, 0)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Look the element up; IndexError where there is none."""
         x, *positions = values
         for position, length, name in zip(positions, x.shape, ("row", "column"), strict=True):
@@ -152,7 +153,7 @@ class GetItemScalar(SparseOp):
         return x[int(positions[0]), int(positions[1])]
 
 
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Operand, index: Any) -> Any:
     """Return a part of a sparse matrix: ``x[i, j]`` a number, ``x[a:b, c:d]`` a matrix. Regular gradient.
 
     Raises
@@ -194,7 +195,7 @@ def _position(n: Any) -> Any:
 
 
 @pullback.register(GetItem2d)
-def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_part(node: Apply[GetItem2d], cotangents: list[Variable]) -> list[Variable | None]:
     x, numbers = as_sparse_variable(node.inputs[0]), node.inputs[1:]
     g, shape = as_sparse_or_tensor_variable(cotangents[0]), csm_shape(x)
     nothing: list[Variable | None] = [None] * len(numbers)
@@ -205,7 +206,7 @@ def _pullback_part(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pullback.register(GetItemScalar)
-def _pullback_element(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_element(node: Apply[GetItemScalar], cotangents: list[Variable]) -> list[Variable | None]:
     x, g = as_sparse_variable(node.inputs[0]), as_tensor_variable(cotangents[0])
     shape = csm_shape(x)
     positions = [as_tensor_variable(n) for n in node.inputs[1:]]
@@ -215,13 +216,15 @@ def _pullback_element(node: Apply, cotangents: list[Variable]) -> list[Variable 
 
 @pushforward.register(GetItem2d)
 @pushforward.register(GetItemScalar)
-def _pushforward_getitem(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_getitem(
+    node: Apply[GetItem2d | GetItemScalar], tangents: list[Variable | None]
+) -> list[Variable | None]:
     tangent = tangents[0]
     result: Variable | None = None if tangent is None else node.op(tangent, *node.inputs[1:])
     return [result]
 
 
-def diag(x: Any) -> Any:
+def diag(x: Operand) -> Any:
     """Return the diagonal of a sparse matrix, a dense vector. Regular gradient.
 
     Parameters
@@ -239,18 +242,18 @@ def diag(x: Any) -> Any:
 class Diag(SparseOp):
     """The diagonal of a sparse matrix, dense. Regular gradient."""
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [dense(matrix.type.dtype, 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Take the diagonal."""
         return values[0].diagonal()
 
 
 @pullback.register(Diag)
-def _pullback_diag(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_diag(node: Apply[Diag], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), (g,) = node.inputs, cotangents
     gradient: Any = g
     positions = _range(gradient.shape[0])
@@ -258,12 +261,12 @@ def _pullback_diag(node: Apply, cotangents: list[Variable]) -> list[Variable | N
 
 
 @pushforward.register(Diag)
-def _pushforward_diag(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_diag(node: Apply[Diag], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else diag(tangents[0])]
 
 
 @shape_rule.register(Diag)
-def _shape_diag(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_diag(node: Apply[Diag], input_shapes: list[Any]) -> list[Any]:
     lengths = csm_shape(node.inputs[0])
     return [(lengths.min(),)]
 
@@ -275,18 +278,18 @@ def _range(n: Any) -> Any:
 class SquareDiagonal(SparseOp):
     """The csc matrix with a vector as its diagonal. Regular gradient."""
 
-    def make_node(self, diagonal: Any) -> Apply:
+    def make_node(self, diagonal: Operand) -> Apply[Self]:
         """Apply to a dense vector."""
         values = as_tensor_variable(diagonal)
         refuse_rank(self, values, 1, "the diagonal is a vector")
         return Apply(self, [values], [SparseType("csc", values.type.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the length of the vector twice."""
         n = as_tensor_variable(node.inputs[0]).shape[0]
         return stack([n, n])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the vector on the diagonal."""
         (x,) = values
         n = len(x)
@@ -297,13 +300,13 @@ square_diagonal = SquareDiagonal()
 
 
 @pullback.register(SquareDiagonal)
-def _pullback_square(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_square(node: Apply[SquareDiagonal], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     return [diag(g) if is_sparse(g) else g.diagonal()]
 
 
 @pushforward.register(SquareDiagonal)
-def _pushforward_square(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_square(node: Apply[SquareDiagonal], tangents: list[Variable | None]) -> list[Variable | None]:
     return [None if tangents[0] is None else square_diagonal(tangents[0])]
 
 
@@ -313,7 +316,7 @@ class ConstructSparseFromList(SparseOp):
     This is the gradient of ``x[ilist]`` for those who want it sparse.
     """
 
-    def make_node(self, x: Any, values: Any, ilist: Any) -> Apply:
+    def make_node(self, x: Operand, values: Operand, ilist: Operand) -> Apply[Self]:
         """Apply to a dense matrix, of which only the shape counts, a dense matrix and a vector of integers."""
         inputs = [as_tensor_variable(part) for part in (x, values, ilist)]
         for variable, ndim, wanted in zip(
@@ -322,11 +325,11 @@ class ConstructSparseFromList(SparseOp):
             refuse_rank(self, variable, ndim, wanted)
         return Apply(self, inputs, [SparseType("csc", inputs[1].type.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the shape of the first input."""
         return as_tensor_variable(node.inputs[0]).shape
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Put the rows in; those for one row add up."""
         x, rows, ilist = values
         columns = x.shape[1]
@@ -339,14 +342,16 @@ construct_sparse_from_list = ConstructSparseFromList()
 
 
 @pullback.register(ConstructSparseFromList)
-def _pullback_construct(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_construct(node: Apply[ConstructSparseFromList], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     whole = g.toarray() if is_sparse(g) else g
     return [None, whole[node.inputs[2]], None]
 
 
 @pushforward.register(ConstructSparseFromList)
-def _pushforward_construct(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_construct(
+    node: Apply[ConstructSparseFromList], tangents: list[Variable | None]
+) -> list[Variable | None]:
     x, _, ilist = node.inputs
     return [None if tangents[1] is None else construct_sparse_from_list(x, tangents[1], ilist)]
 
@@ -369,19 +374,19 @@ class Stack(SparseOp):
         self.format = format
         self.dtype = dtype
 
-    def make_node(self, *blocks: Any) -> Apply:
+    def make_node(self, *blocks: Operand) -> Apply[Self]:
         """Apply to sparse matrices."""
         inputs = [as_sparse_variable(block) for block in blocks]
         return Apply(self, inputs, [SparseType(self.format, self.dtype).make_variable()])
 
-    def lengths(self, node: Apply) -> Any:
+    def lengths(self, node: Apply[Self]) -> Any:
         """Return the sum of the lengths along the axis, and the other length of the first block."""
         shapes = [csm_shape(block) for block in node.inputs]
         total = sum((shape[self.axis] for shape in shapes[1:]), shapes[0][self.axis])
         other = shapes[0][1 - self.axis]
         return stack([total, other] if self.axis == 0 else [other, total])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Stack; ValueError where the other lengths differ."""
         lengths = [value.shape[1 - self.axis] for value in values]
         if len(set(lengths)) > 1:
@@ -406,7 +411,7 @@ class HStack(Stack):
     def __init__(self, format: str | None = None, dtype: str | None = None) -> None:
         super().__init__(self._axis, format or "csc", dtype or "")
 
-    def make_node(self, *blocks: Any) -> Apply:
+    def make_node(self, *blocks: Operand) -> Apply[Self]:
         """Apply to sparse matrices."""
         inputs = [as_sparse_variable(block) for block in blocks]
         dtype = self.dtype or common_dtype(*inputs)
@@ -420,7 +425,7 @@ class VStack(HStack):
 
 
 @pullback.register(Stack)
-def _pullback_stack(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_stack(node: Apply[Stack], cotangents: list[Variable]) -> list[Variable | None]:
     g: Any = cotangents[0]
     axis, start, found = node.op.axis, as_tensor_variable(0), []
     for block in node.inputs:
@@ -436,7 +441,7 @@ def _pullback_stack(node: Apply, cotangents: list[Variable]) -> list[Variable | 
 
 
 @pushforward.register(Stack)
-def _pushforward_stack(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_stack(node: Apply[Stack], tangents: list[Variable | None]) -> list[Variable | None]:
     if all(tangent is None for tangent in tangents):
         return [None]
     pairs = zip(tangents, node.inputs, strict=True)

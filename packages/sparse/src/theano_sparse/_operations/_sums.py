@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from .._core._conversion import SparseFromDense
 from .._core._op import SparseOp, dense
 from .._core._structure import csm_data, csm_shape, stored_positions, with_data
 from .._core._type import _Operators
+from .._core._typing import Operand
 
 
-def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Any:
+def sp_sum(x: Operand, axis: int | None = None, sparse_grad: bool = False) -> Any:
     """Return the sum of a sparse matrix along an axis, dense.
 
     Parameters
@@ -57,19 +58,19 @@ class SpSum(SparseOp):
         self.axis = axis
         self.sparse_grad = bool(sparse_grad)
 
-    def make_node(self, x: Any) -> Apply:
+    def make_node(self, x: Operand) -> Apply[Self]:
         """Apply to a sparse matrix."""
         matrix = as_sparse_variable(x)
         return Apply(self, [matrix], [dense(matrix.type.dtype, 0 if self.axis is None else 1)])
 
-    def compute(self, node: Apply, *values: Any) -> Any:
+    def compute(self, node: Apply[Self], *values: Any) -> Any:
         """Add up."""
         total = values[0].sum(self.axis)
         return total if self.axis is None else np.asarray(total).ravel()
 
 
 @pullback.register(SpSum)
-def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | None]:
+def _pullback_sum(node: Apply[SpSum], cotangents: list[Variable]) -> list[Variable | None]:
     (x,), g = node.inputs, as_tensor_variable(cotangents[0])
     op, matrix = node.op, as_sparse_variable(x)
     if op.sparse_grad:
@@ -82,13 +83,13 @@ def _pullback_sum(node: Apply, cotangents: list[Variable]) -> list[Variable | No
 
 
 @pushforward.register(SpSum)
-def _pushforward_sum(node: Apply, tangents: list[Variable | None]) -> list[Variable | None]:
+def _pushforward_sum(node: Apply[SpSum], tangents: list[Variable | None]) -> list[Variable | None]:
     result: Variable | None = None if tangents[0] is None else node.op(tangents[0])
     return [result]
 
 
 @shape_rule.register(SpSum)
-def _shape_sum(node: Apply, input_shapes: list[Any]) -> list[Any]:
+def _shape_sum(node: Apply[SpSum], input_shapes: list[Any]) -> list[Any]:
     lengths = csm_shape(node.inputs[0])
     return [() if node.op.axis is None else (lengths[1 - node.op.axis],)]
 

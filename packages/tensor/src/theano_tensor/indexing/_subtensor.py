@@ -17,7 +17,7 @@ from .._core._typing import TensorLike
 from .._core._variable import Tensor
 from .._errors import IndexingError
 from ..elemwise import cast, maximum, minimum, switch
-from ..shape import as_length
+from ..shape import Integers, as_length, integers_in, known_integers
 from ._parts import check_values, fitting_part, index_pattern, out_of_range, sum_to
 from .entries import Entries, as_entries, as_python, entries_text, fill_in, index_types, static_result
 
@@ -152,6 +152,15 @@ def static_of(x: Tensor, entries: Entries, inputs: Sequence[Variable]) -> Static
         return static_result(x.type.shape, entries, inputs)
     except IndexError as error:
         raise IndexError(compose(str(error), where=[describe(x)], mend="use an index below the length")) from error
+
+
+@known_integers.register(Subtensor)
+def _known_integers(op: Subtensor, node: Apply, depth: int) -> Integers | None:
+    found = integers_in(node.inputs[0], depth) if len(node.inputs) == len(op.entries) == 1 else None
+    if found is None:
+        return None
+    part = found[fill_in(op.entries, ())[0]]
+    return part if isinstance(part, list) else [part]
 
 
 @pullback.register(Subtensor)

@@ -19,7 +19,17 @@ from .._core._variable import Tensor, TensorConstant
 from .._errors import AxisError, RankError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import Elemwise, cast, eq, switch
-from ..shape import MakeVector, as_length, make_vector, shape_i, shape_padaxis, static_int
+from ..shape import (
+    Integers,
+    MakeVector,
+    as_length,
+    integers_in,
+    known_integers,
+    make_vector,
+    shape_i,
+    shape_padaxis,
+    static_int,
+)
 
 
 class Join(TensorOp):
@@ -108,6 +118,17 @@ class Join(TensorOp):
 
     def __str__(self) -> str:
         return "Join" if self.view == -1 else f"Join{{view={self.view}}}"
+
+
+@known_integers.register(Join)
+def _known_integers(op: Join, node: Apply, depth: int) -> Integers | None:
+    found: Integers = []
+    for part in node.inputs[1:]:
+        known = integers_in(part, depth)
+        if known is None:
+            return None
+        found += known
+    return found
 
 
 def _known_axis(axis: Variable) -> int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from theano_graph import Constant, Variable, compose, describe
@@ -50,9 +48,3 @@ def static_int(variable: Variable) -> int | None:
     if isinstance(variable, Constant) and variable.data.size == 1 and variable.data.dtype.kind in "iub":
         return int(variable.data.flat[0])
     return None
-
-
-def static_lengths(lengths: Sequence[Variable]) -> tuple[int | None, ...]:
-    """Return the static shape given by symbolic lengths; a negative constant counts as unknown."""
-    values = [static_int(v) for v in lengths]
-    return tuple(None if value is None or value < 0 else value for value in values)

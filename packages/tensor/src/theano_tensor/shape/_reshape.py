@@ -20,6 +20,7 @@ from .._core._variable import Tensor
 from .._errors import AxisError, DTypeError, ShapeError
 from .._protocols._operators import operation
 from ..elemwise import cast, dimshuffle, lt, shuffled, switch
+from ._known_integers import Integers, integers_in
 from ._lengths import as_length, static_int
 from ._shape import MakeVector, is_length, lengths_of, make_vector
 
@@ -91,12 +92,9 @@ class Reshape(TensorOp):
         return f"Reshape{{{self.ndim}}}"
 
 
-def _entries(vector: Tensor, ndim: int) -> list[int | None]:
-    if isinstance(vector, Constant):
-        return [int(n) for n in vector.data]
-    if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
-        return [static_int(x) for x in vector.owner.inputs]
-    return [None] * ndim
+def _entries(vector: Tensor, ndim: int) -> Integers:
+    found = integers_in(vector)
+    return [None] * ndim if found is None else found
 
 
 def _static_result(x: Tensor, vector: Tensor, ndim: int) -> StaticShape:

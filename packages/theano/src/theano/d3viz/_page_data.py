@@ -11,6 +11,7 @@ from theano_graph import Apply, DiagramEdge, DiagramShape, Op, Variable, inner_g
 from .formatting import PyDotFormatter
 
 _MOST_LINES = 6
+_LONGEST_LIST = 40
 
 
 def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
     -------
     dict
         ``graphs``: the graph, then each graph inside an op once. ``longest``: the longest time of a node in seconds,
-        None without a profile.
+        None without a profile. ``legend``: what the colours stand for.
     """
     whole = printable_graph(fct)
     times = whole.times
@@ -57,7 +58,43 @@ def page_data(fct: Any, formatter: PyDotFormatter) -> dict[str, Any]:
                 "outputs": [keys.get(variable) for variable in graph.outputs],
             }
         )
-    return {"graphs": graphs, "longest": max(times.values()) if times else None}
+    legend = _legend(graphs)
+    return {"graphs": graphs, "longest": max(times.values()) if times else None, "legend": legend}
+
+
+#: Kind of a shape -> what the legend says.
+_KINDS = {
+    "input": "input",
+    "shared": "shared variable",
+    "constant": "constant",
+    "output": "output",
+    "unused": "result that nothing uses",
+    "variable": "result",
+}
+
+
+def _legend(graphs: list[dict[str, Any]]) -> list[list[str]]:
+    """Return text, colour and form of each kind of shape and edge that the graphs have."""
+    nodes = [node for graph in graphs for node in graph["nodes"]]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for node in nodes:
+        if node["kind"] == "apply":
+            ops = rows.setdefault(("apply", node["fill"]), ["", node["fill"], "round"])
+            name = node["about"][0][1].partition("{")[0]
+            if name not in ops[0].split(", ") and len(ops[0]) < _LONGEST_LIST:
+                ops[0] = f"{ops[0]}, {name}" if ops[0] else name
+        else:
+            rows.setdefault((node["kind"], ""), [_KINDS[node["kind"]], node["fill"], "square"])
+    listed = [*(rows[key] for key in sorted(rows))]
+    edges = [edge for graph in graphs for edge in graph["edges"]]
+    if any(node["inner"] is not None for node in nodes):
+        listed.append(["has a graph inside: double click", "#fff", "round inner"])
+    for colour, text in (("blue", "may be a view"), ("red", "is overwritten")):
+        if any(edge["colour"] == colour for edge in edges):
+            listed.append([text, colour, "line " + colour])
+    if any(edge["dashed"] for edge in edges):
+        listed.append(["becomes the new value of", "", "dashes"])
+    return listed
 
 
 @dataclass(frozen=True)

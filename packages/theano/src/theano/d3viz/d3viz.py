@@ -15,13 +15,19 @@ from .formatting import PyDotFormatter as PyDotFormatter
 
 __all__ = ["PyDotFormatter", "d3viz", "d3write", "replace_patterns", "safe_json"]
 
+#: The parts of the page's script, in their order; the first lays graphs out.
+SCRIPTS = ("vendor/dagre.min.js", "layout.js", "panels.js", "viewer.js")
+
 
 def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **kwargs: Any) -> None:
     """Write a page that shows a graph; open it in a browser.
 
-    The graph and each node can be dragged, the wheel zooms. What is under the pointer is described: type, the line of
-    the program that made it, and its time if the function was profiled. A click on a node offers to edit its label. A
-    double click opens and closes the graph inside an op that has one.
+    The graph and each node can be dragged, the wheel zooms, the map in the corner shows where one is. What is under the
+    pointer is described (type, the line of the program that made it, and its time if the function was profiled), and
+    its neighbours stand out; they stay so after a click, which offers to edit the label. A double click, or one on the
+    sign ⊞, opens and closes the graph inside an op that has one (`Scan`, `OpFromGraph`). The search field finds labels,
+    types and ops. Edges go around nodes; in large graphs, what is far away is named by a small dashed shape, a click on
+    which leads there.
 
     Parameters
     ----------
@@ -48,7 +54,7 @@ def d3viz(fct: Any, outfile: str | Path, copy_deps: bool = True, *args: Any, **k
     parts = {
         "__TITLE__": html.escape(path.stem),
         "__STYLE__": files.joinpath("viewer.css").read_text(encoding="utf-8"),
-        "__SCRIPT__": "".join(files.joinpath(name).read_text(encoding="utf-8") for name in ("layout.js", "viewer.js")),
+        "__SCRIPT__": "".join(files.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS),
         "__DATA__": safe_json(page_data(fct, PyDotFormatter(*args, **kwargs))),
     }
     page = files.joinpath("viewer.html").read_text(encoding="utf-8")

@@ -6,17 +6,20 @@
 function flatten(graphs, open) {
   const shapes = [], edges = [], boxes = [];
   function add(index, prefix) {
-    const graph = graphs[index], inner = new Map(), held = [];
+    const graph = graphs[index], inner = new Map(), held = [], direct = [];
     for (const node of graph.nodes) {
       const id = prefix + node.id;
       if (node.inner !== null && open.has(id)) {
         const members = add(node.inner, id + "/");
         inner.set(node.id, { index: node.inner, prefix: id + "/" });
-        boxes.push({ id, node, members });
+        const own = members.own;
+        boxes.push({ id, node, members, own });
         held.push(...members);
+        direct.push(id);
       } else {
         shapes.push({ id, node });
         held.push(id);
+        direct.push(id);
       }
     }
     for (const edge of graph.edges) {
@@ -25,6 +28,7 @@ function flatten(graphs, open) {
       const target = to ? port(to, "inputs", edge.input) : prefix + edge.target;
       if (source !== null && target !== null) edges.push({ source, target, edge });
     }
+    held.own = direct; // shapes and open nodes right in this graph
     return held;
   }
   // The shape of an inner graph that stands for an input or output of its node; it may itself lie in an open node.
@@ -72,43 +76,125 @@ function layersOf(shapes, edges) {
   return layer;
 }
 
-// Positions of the middles of all shapes. Rows are layers; within a row the order follows that of the neighbours.
-function place(shapes, edges, size) {
-  const layer = layersOf(shapes, edges), rows = [], at = new Map(), near = new Map();
-  for (const shape of shapes) {
-    const row = layer.get(shape.id);
-    (rows[row] = rows[row] || []).push(shape.id);
-    near.set(shape.id, { up: [], down: [] });
-  }
-  for (const { source, target } of edges) {
-    near.get(target).up.push(source);
-    near.get(source).down.push(target);
-  }
-  const spread = (row) => {
-    let x = 0;
-    for (const id of row) {
-      x += size(id).width / 2;
-      at.set(id, { x, y: 0 });
-      x += size(id).width / 2 + 24;
+// In large graphs what lies further apart than this, and what is used a second time without being computed, is joined
+// by links, small shapes that name the other end: long edges hide what is near, and laying them out takes most of the
+// time.
+const MANY = 120, FAR = 10, LEAVES = new Set(["input", "shared", "constant"]);
+
+// Adds links to a graph: its far edges and those of updates, which would go back up, end at them.
+function linked(graph) {
+  const layer = layersOf(graph.shapes, graph.edges), large = graph.shapes.length > MANY;
+  const byId = new Map(graph.shapes.map((shape) => [shape.id, shape])), links = new Map();
+  const edges = [], shapes = [...graph.shapes];
+  function link(of, at, side) {
+    const id = `~${of}~${at}~${side}`;
+    if (!links.has(id)) {
+      const { node } = byId.get(of);
+      links.set(id, { id, of, beside: at, side, node: { ...node, kind: "link", inner: null, time: null } });
+      shapes.push(links.get(id));
     }
-    for (const id of row) at.get(id).x -= x / 2;
-  };
-  const present = rows.map((row) => row || []);
-  present.forEach(spread);
-  for (let round = 0; round < 8; round++) {
-    const side = round % 2 ? "down" : "up";
-    for (const row of round % 2 ? [...present].reverse() : present) {
-      const wish = new Map(row.map((id) => {
-        const others = near.get(id)[side];
-        const sum = others.reduce((total, other) => total + at.get(other).x, 0);
-        return [id, others.length ? sum / others.length : at.get(id).x];
-      }));
-      row.sort((a, b) => wish.get(a) - wish.get(b));
-      spread(row);
-    }
+    return id;
   }
-  present.forEach((row, i) => row.forEach((id) => { at.get(id).y = i * 80; }));
+  const used = new Set();
+  for (const item of graph.edges) {
+    const { source, target, edge } = item;
+    const again = LEAVES.has(byId.get(source).node.kind) && used.has(source);
+    used.add(source);
+    const far = edge.dashed || (large && (again || layer.get(target) - layer.get(source) > FAR));
+    if (!far) edges.push(item);
+    else if (edge.dashed) edges.push({ ...item, target: link(target, source, "to") });
+    else edges.push({ ...item, source: link(source, target, "from") });
+  }
+  return { ...graph, shapes, edges };
+}
+
+// Positions of the middles of all shapes, by dagre; each edge gets `points`, by which it goes around the shapes.
+function place(graph, size) {
+  const made = new dagre.graphlib.Graph({ multigraph: true, compound: graph.boxes.length > 0 });
+  made.setGraph({ ranker: "tight-tree", nodesep: 22, edgesep: 10, ranksep: 44, marginx: 20, marginy: 20 });
+  made.setDefaultEdgeLabel(() => ({}));
+  const rooms = new Map();
+  for (const shape of graph.shapes) if (shape.of === undefined) rooms.set(shape.id, { from: [], to: [] });
+  for (const shape of graph.shapes) if (shape.of !== undefined) rooms.get(shape.beside)[shape.side].push(shape.id);
+  for (const [id, room] of rooms) made.setNode(id, roomOf(id, room, size));
+  for (const box of graph.boxes) {
+    if (!box.members.length) continue;
+    made.setNode(box.id, {});
+    for (const id of box.own) made.setParent(id, box.id);
+  }
+  const isLink = (item) => !rooms.has(item.source) || !rooms.has(item.target);
+  graph.edges.forEach((item, i) => {
+    if (isLink(item)) return;
+    const label = item.edge.label ? { width: item.edge.label.length * 7 + 6, height: 14, labelpos: "c" } : {};
+    made.setEdge(item.source, item.target, label, String(i));
+  });
+  dagre.layout(made, { disableOptimalOrderHeuristic: graph.shapes.length > MANY });
+  const at = new Map();
+  for (const [id, room] of rooms) settle(id, room, made.node(id), size, at);
+  graph.edges.forEach((item, i) => {
+    if (isLink(item)) {
+      item.points = [cut(at.get(item.source), at.get(item.target), size(item.source)), cut(at.get(item.target), at.get(item.source), size(item.target))];
+      const [a, b] = item.points;
+      item.middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 7 };
+      return;
+    }
+    const { points, x, y } = made.edge(item.source, item.target, String(i));
+    item.points = points;
+    const last = item.points.length - 1;
+    item.points[0] = port(at.get(item.source), item.points[1], size(item.source), 1);
+    item.points[last] = port(at.get(item.target), item.points[last - 1], size(item.target), -1);
+    item.middle = { x: x ?? (points[0].x + points[points.length - 1].x) / 2, y: y ?? points[points.length >> 1].y };
+  });
   return at;
+}
+
+// How much room a shape takes with the links beside it.
+function roomOf(id, room, size) {
+  const { width, height } = size(id);
+  room.left = Math.max(0, ...room.from.map((link) => size(link).width + 30));
+  room.right = Math.max(0, ...room.to.map((link) => size(link).width + 30));
+  return { width: width + room.left + room.right, height: Math.max(height, 26 * room.from.length, 26 * room.to.length) };
+}
+
+// Puts a shape into its room, and its links in columns at its sides.
+function settle(id, room, place, size, at) {
+  const left = place.x - (size(id).width + room.left + room.right) / 2;
+  at.set(id, { x: left + room.left + size(id).width / 2, y: place.y });
+  const column = (links, edge, sign) => links.forEach((link, i) => {
+    at.set(link, { x: edge + (sign * size(link).width) / 2, y: place.y + 26 * (i - (links.length - 1) / 2) });
+  });
+  column(room.from, left, 1);
+  column(room.to, left + size(id).width + room.left + room.right, -1);
+}
+
+// Where an edge to a point begins at the lower side of a shape (`side` 1), or ends at the upper one (-1): what lies
+// between two rows meets no other shape of a row.
+function port(middle, point, { width, height, round }, side) {
+  const dx = Math.max(-0.3 * width, Math.min(0.3 * width, (point.x - middle.x) * 0.25));
+  const part = round ? Math.sqrt(1 - (dx / (width / 2)) ** 2) : 1;
+  return { x: middle.x + dx, y: middle.y + (side * height * part) / 2 };
+}
+
+// Where the line from the middle of a shape to a point leaves the rectangle of the shape.
+function cut(middle, point, { width, height }) {
+  const dx = point.x - middle.x, dy = point.y - middle.y;
+  const part = Math.min(width / 2 / (Math.abs(dx) || 1e-9), height / 2 / (Math.abs(dy) || 1e-9), 1);
+  return { x: middle.x + dx * part, y: middle.y + dy * part };
+}
+
+// A path along points whose corners are round.
+function pathThrough(points) {
+  const towards = (from, to) => {
+    const length = Math.hypot(to.x - from.x, to.y - from.y) || 1, part = Math.min(18 / length, 0.5);
+    return `${from.x + (to.x - from.x) * part} ${from.y + (to.y - from.y) * part}`;
+  };
+  const last = points.length - 1;
+  let text = `M${points[0].x} ${points[0].y}`;
+  for (let i = 1; i < last; i++) {
+    const here = points[i];
+    text += `L${towards(here, points[i - 1])}Q${here.x} ${here.y} ${towards(here, points[i + 1])}`;
+  }
+  return text + `L${points[last].x} ${points[last].y}`;
 }
 
 // One step of an arrangement by forces: edges pull, near shapes push. Moves the positions of `at`, returns the motion.

@@ -6,7 +6,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const view = document.getElementById("view"), tip = document.getElementById("tip"), menu = document.getElementById("menu");
   const open = new Set(), labels = new Map(), moved = new Map();
-  let graph, at, world, colourByTime = false, scale = 1, shift = { x: 0, y: 0 }, running = 0;
+  const pencil = document.createElement("canvas").getContext("2d");
+  pencil.font = "12px sans-serif";
+  let graph, at, world, colourByTime = false, loose = false, scale = 1, shift = { x: 0, y: 0 }, running = 0;
 
   function element(name, attributes, parent) {
     const made = document.createElementNS(NS, name);
@@ -16,6 +18,7 @@
   }
 
   const labelOf = (shape) => labels.get(shape.id) ?? shape.node.label;
+  const shown = (shape) => (labelOf(shape).length > 48 ? labelOf(shape).slice(0, 46) + "\u2026" : labelOf(shape));
   const sizes = new Map();
   function sizeOf(id) {
     return sizes.get(id);
@@ -24,14 +27,16 @@
   function measure() {
     sizes.clear();
     for (const shape of graph.shapes) {
-      sizes.set(shape.id, { width: Math.max(40, labelOf(shape).length * 7 + 24), height: 32 });
+      const wide = pencil.measureText(shown(shape)).width + (shape.node.kind === "apply" ? 36 : 20);
+      const link = shape.node.kind === "link", sign = shape.node.inner === null ? 0 : 18;
+      sizes.set(shape.id, { width: Math.max(40, wide + sign), height: link ? 20 : 32, round: shape.node.kind === "apply" });
     }
   }
 
   function arrange() {
-    graph = flatten(data.graphs, open);
+    graph = linked(flatten(data.graphs, open));
     measure();
-    at = place(graph.shapes, graph.edges, sizeOf);
+    at = place(graph, sizeOf);
     for (const [id, position] of moved) if (at.has(id)) at.set(id, { ...position });
   }
 
@@ -52,13 +57,24 @@
     for (const box of graph.boxes) drawBox(box);
     for (const edge of graph.edges) drawEdge(edge);
     for (const shape of graph.shapes) drawShape(shape);
+    panels.redrawn();
     update();
+  }
+
+  // Black on what is light, white on what is dark.
+  function ink(outline) {
+    const parts = window.getComputedStyle(outline).fill.match(/[\d.]+/g) || [255, 255, 255];
+    const [r, g, b] = parts.map((part) => (part / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff";
   }
 
   function drawBox(box) {
     box.group = element("g", { class: "box" }, world);
     box.outline = element("rect", { class: "outline", rx: 8 }, box.group);
     box.group.addEventListener("dblclick", () => toggle(box.id));
+    box.title = element("text", { class: "title" }, box.group);
+    box.title.textContent = "\u2212 " + box.node.label;
+    box.title.addEventListener("click", () => toggle(box.id));
     dragging(box.group, () => box.members);
     hover(box.group, () => box.node.about);
   }
@@ -67,7 +83,7 @@
     const { edge } = item;
     item.path = element("path", { class: "edge" + (edge.dashed ? " dashed" : ""), stroke: edge.colour,
       "marker-end": `url(#tip-${edge.colour})` }, world);
-    item.text = edge.label ? element("text", {}, world) : null;
+    item.text = edge.label && !edge.dashed ? element("text", {}, world) : null;
     if (item.text) item.text.textContent = edge.label;
     hover(item.path, () => edge.about, () => item.path.classList.add("near"), () => item.path.classList.remove("near"));
   }
@@ -76,21 +92,26 @@
     const { width, height } = sizeOf(shape.id);
     const inner = shape.node.inner !== null;
     shape.group = element("g", { class: "shape" + (inner ? " inner" : "") }, world);
+    if (shape.of !== undefined) shape.group.classList.add("link");
     const outline = shape.node.kind === "apply"
       ? element("ellipse", { class: "outline", rx: width / 2, ry: height / 2 }, shape.group)
       : element("rect", { class: "outline", x: -width / 2, y: -height / 2, width, height, rx: 3 }, shape.group);
     outline.setAttribute("fill", fillOf(shape));
-    element("text", {}, shape.group).textContent = labelOf(shape);
-    dragging(shape.group, () => [shape.id], (event) => showMenu(event, shape));
-    hover(shape.group, () => shape.node.about);
-    if (inner) shape.group.addEventListener("dblclick", () => toggle(shape.id));
-  }
-
-  function edgeEnd(from, to, id) {
-    // Where the line between two middles leaves the rectangle of a shape.
-    const { width, height } = sizeOf(id), dx = to.x - from.x, dy = to.y - from.y;
-    const part = Math.min(width / 2 / (Math.abs(dx) || 1e-9), height / 2 / (Math.abs(dy) || 1e-9), 1);
-    return { x: from.x + dx * part, y: from.y + dy * part };
+    const colour = ink(outline);
+    element("text", { fill: colour, x: inner ? -8 : 0 }, shape.group).textContent = shown(shape);
+    dragging(shape.group, () => [shape.id], (event) => {
+      panels.pin(shape);
+      if (shape.of !== undefined) panels.go(shape.of);
+      else showMenu(event, shape);
+    });
+    hover(shape.group, () => shape.node.about, () => panels.near(shape), () => panels.near(null));
+    if (inner) {
+      shape.group.addEventListener("dblclick", () => toggle(shape.id));
+      const sign = element("text", { class: "sign", x: width / 2 - 16, fill: colour }, shape.group);
+      sign.textContent = "\u229e";
+      sign.addEventListener("pointerdown", (event) => event.stopPropagation());
+      sign.addEventListener("click", () => toggle(shape.id));
+    }
   }
 
   function update() {
@@ -101,19 +122,25 @@
     }
     for (const item of graph.edges) {
       const from = at.get(item.source), to = at.get(item.target);
-      const a = edgeEnd(from, to, item.source), b = edgeEnd(to, from, item.target);
-      item.path.setAttribute("d", `M${a.x} ${a.y}L${b.x} ${b.y}`);
+      // Where a shape has been moved, the edge goes straight there.
+      const routed = !loose && !moved.has(item.source) && !moved.has(item.target);
+      const a = cut(from, to, sizeOf(item.source)), b = cut(to, from, sizeOf(item.target));
+      const middle = routed ? item.middle : { x: (a.x + b.x) / 2 + 8, y: (a.y + b.y) / 2 };
+      item.path.setAttribute("d", pathThrough(routed ? item.points : [a, b]));
       if (item.text) {
-        item.text.setAttribute("x", (a.x + b.x) / 2 + 8);
-        item.text.setAttribute("y", (a.y + b.y) / 2);
+        item.text.setAttribute("x", middle.x);
+        item.text.setAttribute("y", middle.y);
       }
     }
     for (const box of graph.boxes) {
       const { left, top, right, bottom } = bounds(box.members);
-      for (const [key, value] of Object.entries({ x: left - 14, y: top - 14, width: right - left + 28, height: bottom - top + 28 })) {
+      for (const [key, value] of Object.entries({ x: left - 14, y: top - 34, width: right - left + 28, height: bottom - top + 48 })) {
         box.outline.setAttribute(key, value);
       }
+      box.title.setAttribute("x", (left + right) / 2);
+      box.title.setAttribute("y", top - 24);
     }
+    panels.moved();
   }
 
   function bounds(ids) {
@@ -136,6 +163,21 @@
     update();
   }
 
+  // What can be read: the whole graph where it is small, else its first outputs; the map shows the rest.
+  function begin() {
+    fit();
+    if (scale > 0.6) return;
+    scale = 0.8;
+    go((graph.shapes.find((shape) => shape.node.kind === "output") || graph.shapes[graph.shapes.length - 1]).id);
+  }
+
+  function go(id) {
+    const { x, y } = at.get(id);
+    scale = Math.max(scale, 0.7);
+    shift = { x: (view.clientWidth || 800) / 2 - scale * x, y: (view.clientHeight || 600) / 2 - scale * y };
+    update();
+  }
+
   function toggle(id) {
     stop();
     hideMenu();
@@ -143,6 +185,19 @@
     else open.add(id);
     arrange();
     draw();
+    if (at.has(id)) go(id);
+  }
+
+  // Every graph inside, level by level; in large graphs only those of the present level.
+  function unfoldAll() {
+    for (let level = 0; level < 6; level++) {
+      const closed = flatten(data.graphs, open).shapes.filter((shape) => shape.node.inner !== null);
+      if (!closed.length || flatten(data.graphs, open).shapes.length > 2000) break;
+      for (const shape of closed) open.add(shape.id);
+    }
+    arrange();
+    draw();
+    fit();
   }
 
   // Moves `ids()` with the pointer; a press without motion calls `click`.
@@ -246,6 +301,7 @@
 
   function release() {
     stop();
+    loose = true;
     const ids = graph.shapes.map((shape) => shape.id);
     let cooling = 1;
     const step = () => {
@@ -259,6 +315,7 @@
 
   view.addEventListener("pointerdown", (event) => {
     hideMenu();
+    panels.pin(null);
     follow(event, (dx, dy) => {
       shift = { x: shift.x + dx, y: shift.y + dy };
       update();
@@ -274,6 +331,7 @@
   document.getElementById("reset").addEventListener("click", () => {
     stop();
     moved.clear();
+    loose = false;
     arrange();
     draw();
     fit();
@@ -287,7 +345,33 @@
     draw();
   });
 
+  document.getElementById("unfold").addEventListener("click", unfoldAll);
+  document.getElementById("fold").addEventListener("click", () => {
+    open.clear();
+    arrange();
+    draw();
+    fit();
+  });
+  const nested = data.graphs.length > 1;
+  for (const id of ["unfold", "fold"]) document.getElementById(id).hidden = !nested;
+
+  const panels = makePanels({
+    data,
+    element,
+    graph: () => graph,
+    at: () => at,
+    size: sizeOf,
+    label: labelOf,
+    window: () => ({ x: -shift.x / scale, y: -shift.y / scale, width: view.clientWidth / scale, height: view.clientHeight / scale }),
+    bounds: () => bounds(graph.shapes.map((shape) => shape.id)),
+    go,
+    lookAt(x, y) {
+      shift = { x: view.clientWidth / 2 - scale * x, y: view.clientHeight / 2 - scale * y };
+      update();
+    },
+  });
   arrange();
   draw();
-  fit();
+  begin();
+  document.documentElement.dataset.ready = String(graph.shapes.length);
 })();

@@ -6,9 +6,22 @@ differentiated.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from theano_graph import Variable, config
+
+
+class Numbers(Protocol):
+    """What variables that hold numbers offer to differentiation."""
+
+    @property
+    def real(self) -> Variable: ...
+
+    def zeros_like(self, dtype: str) -> Variable: ...
+
+    def ones_like(self, dtype: str) -> Variable: ...
+
+    def astype(self, dtype: str) -> Variable: ...
 
 
 def dtype_of(variable: Variable) -> str | None:
@@ -36,7 +49,7 @@ def is_complex(variable: Variable) -> bool:
 
 def real_part(variable: Variable) -> Variable:
     """Return the real part of complex numbers."""
-    return cast(Variable, _methods(variable).real)
+    return _methods(variable).real
 
 
 def cotangent_dtype(variable: Variable) -> str:
@@ -47,17 +60,17 @@ def cotangent_dtype(variable: Variable) -> str:
 
 def zeros_for(variable: Variable) -> Variable:
     """Return a zero gradient for `variable`: its shape, its dtype or floatX."""
-    return cast(Variable, _methods(variable).zeros_like(dtype=cotangent_dtype(variable)))
+    return _methods(variable).zeros_like(dtype=cotangent_dtype(variable))
 
 
 def ones_for(variable: Variable) -> Variable:
     """Return the gradient of `variable` with respect to itself."""
-    return cast(Variable, _methods(variable).ones_like(dtype=cotangent_dtype(variable)))
+    return _methods(variable).ones_like(dtype=cotangent_dtype(variable))
 
 
 def cast_to(variable: Variable, dtype: str) -> Variable:
     """Return `variable` converted to `dtype`, or itself."""
-    return variable if dtype_of(variable) == dtype else cast(Variable, _methods(variable).astype(dtype))
+    return variable if dtype_of(variable) == dtype else _methods(variable).astype(dtype)
 
 
 def total(terms: list[Variable]) -> Variable:
@@ -65,7 +78,8 @@ def total(terms: list[Variable]) -> Variable:
     result: Any = terms[0]
     for term in terms[1:]:
         result = result + term
-    return cast(Variable, result)
+    whole: Variable = result
+    return whole
 
 
 def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
@@ -73,9 +87,9 @@ def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
     return getattr(variable.type, "shape", None)
 
 
-def _methods(variable: Variable) -> Any:
+def _methods(variable: Variable) -> Numbers:
     if not hasattr(variable, "zeros_like"):
         raise TypeError(
             f"`{variable}` of type {variable.type.describe()} cannot be differentiated: it holds no numbers"
         )
-    return variable
+    return cast(Numbers, variable)

@@ -46,24 +46,28 @@ def wrong_slope(built: Built, gradients: Sequence[Any]) -> str | None:
 
 
 def _has_ties(program: Program, values: Sequence[Any]) -> bool:
-    """Tell whether several elements are the largest of something: each of them gets the whole gradient.
+    """Tell whether the rules of a gradient choose among values that are equal, as slopes beside the point do not."""
+    return any(
+        _has_tie(item.operation.name, [values[k] for k in item.operands], values[number])
+        for number, item in enumerate(program.items)
+        if isinstance(item, Node)
+    )
 
-    Nor do zeros of sparse matrices tell anything, also where a sum of two cancels: they are no elements, and have no
-    gradients. A number that is zero chooses what no number beside it does.
-    """
-    for number, item in enumerate(program.items):
-        if isinstance(item, Node) and item.operation.name.startswith("sparse_"):
-            if any(not np.all(values[k]) for k in item.operands):
-                return True
-            if item.operation.name in ("sparse_add", "sparse_sub") and not np.all(values[number]):
-                return True
-        if isinstance(item, Node) and item.operation.name == "where":
-            if values[item.operands[0]].dtype.kind == "f" and not np.all(values[item.operands[0]]):
-                return True
-        if isinstance(item, Node) and any(word in item.operation.name for word in _EXTREMES):
-            given = values[item.operands[0]]
-            if given.size > 1 and len(np.unique(given)) < given.size:
-                return True
+
+def _has_tie(name: str, operands: Sequence[Any], result: Any) -> bool:
+    # Zeros of sparse matrices are no elements, and have no gradients; so has what cancels in a sum of two.
+    if name.startswith("sparse_"):
+        cancels = name in ("sparse_add", "sparse_sub") and not np.all(result)
+        return cancels or any(not np.all(x) for x in operands)
+    # A number that is zero chooses what no number beside it does.
+    if name == "where":
+        return operands[0].dtype.kind == "f" and not np.all(operands[0])
+    if name == "clip":
+        return any(bool(np.any(operands[0] == bound)) for bound in operands[1:])
+    # Each of several largest elements gets the whole gradient.
+    if any(word in name for word in _EXTREMES):
+        given = operands[0]
+        return bool(given.size > 1 and len(np.unique(given)) < given.size)
     return False
 
 

@@ -1,0 +1,124 @@
+"""A line on the terminal, or in a notebook, while a function takes long to build."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TextIO
+
+from theano_graph import BoolFlag, add_flag, config
+
+add_flag(
+    "progress",
+    "Whether a function that takes longer than a second to build says on a terminal, or in a notebook, what is done.",
+    BoolFlag(True),
+)
+
+#: Seconds after which a build is talked of, and between two looks at it.
+PATIENCE, BETWEEN = 1.0, 0.2
+_WIDTH = 78
+
+
+class Build:
+    """The build of one function, as a context; a build inside of another one belongs to that.
+
+    Parameters
+    ----------
+    name : str or None
+        What is built.
+
+    Attributes
+    ----------
+    phase : str
+        What is being done.
+    """
+
+    __slots__ = ("begin", "name", "phase", "shown", "stream")
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.phase = "collecting the graph"
+        self.shown = False
+        self.stream: TextIO | None = None
+
+    def __enter__(self) -> Build:
+        if _watched.build is None and config.progress and _is_read(sys.stderr):
+            self.stream, self.begin = sys.stderr, time.monotonic()
+            _watched.watch(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if _watched.build is self:
+            _watched.leave()
+
+    def line(self, seconds: float) -> str:
+        """Return what is said after some time."""
+        what = f"function `{self.name}`" if self.name else "a function"
+        return f"theano: building {what}, {seconds:.0f} s: {self.phase}"
+
+
+def _is_read(stream: TextIO | None) -> bool:
+    """Tell whether a person reads a stream: it is a terminal, or the output of a notebook's cell."""
+    if stream is None or stream.closed:
+        return False
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
+
+
+class _Watched:
+    """The build that is going on, and the thread that looks at it, which ends soon after the last one."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, as in a process that another one has made of itself: threads stay behind."""
+        self.build: Build | None = None
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
+
+    def watch(self, build: Build) -> None:
+        with self.lock:
+            self.build = build
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self.look, name="theano-progress", daemon=True)
+                self.thread.start()
+
+    def leave(self) -> None:
+        with self.lock:
+            build, self.build = self.build, None
+            if build is not None and build.shown:
+                _write(build, "\r" + " " * _WIDTH + "\r")
+
+    def look(self) -> None:
+        while True:
+            time.sleep(BETWEEN)
+            with self.lock:
+                build = self.build
+                if build is None:
+                    self.thread = None
+                    return
+                seconds = time.monotonic() - build.begin
+                if seconds >= PATIENCE:
+                    build.shown = True
+                    _write(build, "\r" + build.line(seconds)[:_WIDTH].ljust(_WIDTH))
+
+
+def _write(build: Build, text: str) -> None:
+    stream = build.stream
+    if stream is None:
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        build.stream = None  # nobody reads any more
+
+
+_watched = _Watched()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watched.reset)

@@ -1,0 +1,83 @@
+"""What is said while a function takes long to build."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import unittest
+from unittest import mock
+
+from theano_graph import FunctionGraph, config
+from theano_linker_c import Mode, function, generic, view_op
+from theano_linker_c._function import _progress
+from theano_linker_c._function._progress import Build
+from theano_optimize import GraphRewriter
+
+
+class Terminal(io.StringIO):
+    """A stream that a person reads."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Slow(GraphRewriter):
+    """Does nothing, for a while."""
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        time.sleep(0.5)
+
+
+class TestProgress(unittest.TestCase):
+    def built(self, stream: io.StringIO, *, slow: bool = True) -> str:
+        """Build a function within a world that is ten times as fast; return what was written."""
+        x = generic("x")
+        mode = Mode("py", Slow() if slow else None)
+        with (
+            mock.patch.object(sys, "stderr", stream),
+            mock.patch.object(_progress, "PATIENCE", 0.1),
+            mock.patch.object(_progress, "BETWEEN", 0.02),
+        ):
+            function([x], view_op(x), mode=mode, name="train")
+        return stream.getvalue()
+
+    def test_terminal(self) -> None:
+        text = self.built(Terminal())
+        self.assertIn("\rtheano: building function `train`, 0 s: rewriting 1 node ", text)
+        self.assertTrue(text.endswith(" \r"))
+        self.assertEqual({len(line) for line in text.split("\r") if line}, {78})
+
+    def test_quick_builds_say_nothing(self) -> None:
+        self.assertEqual(self.built(Terminal(), slow=False), "")
+
+    def test_files_get_nothing(self) -> None:
+        self.assertEqual(self.built(io.StringIO()), "")
+
+    def test_flag(self) -> None:
+        with config.change_flags(progress=False):
+            self.assertEqual(self.built(Terminal()), "")
+
+    def test_cells_of_notebooks(self) -> None:
+        stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+        self.assertIn("building function `train`", self.built(stream))
+
+    def test_terminals_that_go_away(self) -> None:
+        class Gone(Terminal):
+            def write(self, text: str) -> int:
+                raise OSError("gone")
+
+        self.assertEqual(self.built(Gone()), "")
+
+    def test_builds_inside_of_builds(self) -> None:
+        with mock.patch.object(sys, "stderr", Terminal()), Build("outer") as outer, Build("inner") as inner:
+            self.assertIsNotNone(outer.stream)
+            self.assertIsNone(inner.stream)
+
+    def test_the_thread_ends(self) -> None:
+        self.built(Terminal())
+        for _ in range(100):
+            if _progress._watched.thread is None:
+                break
+            time.sleep(0.05)
+        self.assertIsNone(_progress._watched.thread)
